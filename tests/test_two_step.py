@@ -174,7 +174,7 @@ def test_what_the_second_step_is_held_against() -> None:
     misled = np.where(np.arange(len(y)) < 4, scores, 0.9)
     paid = two_step._paid(group, y, misled, plain, facts_only, copies)
     assert not paid.kept
-    assert "where fewer of the true pairs are asked the plain model is better" in paid.sentence
+    assert "where fewer true pairs are scored the plain model is better" in paid.sentence
     assert "The model is the plain one" in paid.sentence
 
 

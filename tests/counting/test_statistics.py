@@ -38,7 +38,7 @@ def test_dense() -> None:
     expected = np.zeros((5, 3), dtype=np.int64)
     expected[0, 0], expected[1, 0], expected[4, 2] = 1, 2, 7
     np.testing.assert_array_equal(statistics.dense(), expected)
-    assert repr(statistics) == "Statistics(3 sequences x 5 targets, 3 counts)"
+    assert repr(statistics) == "Statistics(3 bodies x 5 targets, 3 counts)"
 
 
 def test_empty() -> None:

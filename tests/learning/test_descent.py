@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hornbeam.learning import descent, descent_kernels
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.descent_arrays import Layout
+from hornbeam.learning.descent_arrays import ClauseLayout
 from hornbeam.learning.joint import Joint
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
@@ -22,7 +22,7 @@ from tests.support.problems import labels_of, statistics_of
 Floats = npt.NDArray[np.float64]
 
 
-def random_layout(rng: np.random.Generator, sides: int) -> Layout:
+def random_layout(rng: np.random.Generator, sides: int) -> ClauseLayout:
     """Clauses with columns on no, one or several sides, some of them without entries."""
     n_targets, n_columns, n_clauses = rng.integers(1, [40, 8, 12])
     columns = rng.integers(-1, n_columns, size=(sides, n_clauses))
@@ -40,7 +40,7 @@ def random_layout(rng: np.random.Generator, sides: int) -> Layout:
     ]
     indptr = np.cumsum([0, *map(len, rows)])
     x = np.log2(1.0 + rng.integers(1, 100, size=indptr[-1]))
-    return Layout(indptr, np.concatenate(rows), x, columns, int(n_targets))
+    return ClauseLayout(indptr, np.concatenate(rows), x, columns, int(n_targets))
 
 
 def assert_same(one: Sequence[npt.ArrayLike], other: Sequence[npt.ArrayLike]) -> None:
@@ -117,7 +117,7 @@ def test_the_rest_of_a_model_that_crawls_is_solved_to_the_same_bytes() -> None:
     moves -= moves.mean()
     gradient, weights = -hessian @ moves, np.ones(12)
     *_, converged = descent_kernels.descend_model.interpreted(
-        gradient, hessian, weights, descent.SWEEPS, descent.SHARE
+        gradient, hessian, weights, descent.SWEEPS, descent.MIN_GAIN_SHARE
     )
     assert not converged
     found = []

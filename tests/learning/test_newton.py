@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.newton import Newton, Status, penalised_loss
+from hornbeam.learning.newton import FitStatus, Newton, penalised_loss
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import Reference, dense, problem_of, problems, violation
@@ -36,7 +36,7 @@ def test_the_fit_is_scipys_optimum(
     expected = reference(problem, l1, ridge)
     fit = Newton().fit(problem, expected.linear, expected.ridge)
     weights, least = expected.minimum()
-    assert fit.status is Status.CONVERGED
+    assert fit.status is FitStatus.CONVERGED
     loss, gradient = expected(fit.weights)
     assert fit.loss == pytest.approx(loss, abs=1e-9)
     assert fit.loss == pytest.approx(least, abs=1e-5)
@@ -62,7 +62,7 @@ def test_columns_that_nearly_repeat_each_other_do_not_hold_the_fit_up() -> None:
     problem = problem_of(counts, [0.475, 0.423, 0.533, 0.491], kind=Counts.LOG)
     expected = reference(problem, 0.0, 0.0)
     fit = Newton(iterations=50).fit(problem, expected.linear, expected.ridge)
-    assert fit.status is Status.CONVERGED
+    assert fit.status is FitStatus.CONVERGED
     assert fit.loss <= expected.minimum()[1] + 1e-8
 
 
@@ -110,7 +110,7 @@ def test_every_step_lowers_the_loss(relaxation: Relaxation) -> None:
     assert losses[0] == pytest.approx(expected(np.zeros(len(problem.clauses)))[0])
     assert losses == sorted(losses, reverse=True)
     assert losses[3] < losses[0]
-    assert fits[0].status is Status.ITERATIONS
+    assert fits[0].status is FitStatus.ITERATIONS
     for fit in fits:
         assert fit.loss == pytest.approx(expected(fit.weights)[0], rel=1e-12)
 
@@ -120,7 +120,7 @@ def test_few_steps_are_enough() -> None:
     problem = problem_of(rng.poisson(0.5, (500, 30)), rng.random(500) < 0.5)
     expected = reference(problem, 0.5, 0.01)
     fit = Newton().fit(problem, expected.linear, expected.ridge)
-    assert fit.status is Status.CONVERGED
+    assert fit.status is FitStatus.CONVERGED
     assert fit.iterations <= 10  # Newton's steps, not a gradient's
 
 

@@ -17,7 +17,7 @@ P, TWIN, AGAINST, NOISE = (f"{name}(A, B) -> t(A, B)" for name in ("p", "twin", 
 #: Why a learner gives a candidate no weight. A new learner adds a line here.
 DROPPED = {
     "joint": "adds nothing to the rules that are kept",
-    "boost": "no tree asks for it, or the short model does without",
+    "boost": "no tree uses it, or the shortened model dropped it",
     "ppll": "weight 0 is best for it",
     "greedy": "gains too little beside the rules that are kept",
 }

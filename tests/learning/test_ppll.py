@@ -13,7 +13,7 @@ from scipy.optimize import minimize, minimize_scalar
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.newton import Status
+from hornbeam.learning.newton import FitStatus
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
 from hornbeam.rules.rule_model import Relaxation
@@ -73,7 +73,7 @@ def best_weight(
 @settings(max_examples=25)
 def test_every_weight_is_the_optimum_of_its_piece(inside: bool, problem: CountProblem) -> None:
     fit = Ppll(prior_inside=inside, weight_variance=VARIANCE).fit(problem)
-    assert fit.status is Status.CONVERGED
+    assert fit.status is FitStatus.CONVERGED
     home = home_of(problem, inside)
     for k in clauses_of(problem):
         weight, gain = best_weight(problem, k, home)
@@ -170,9 +170,9 @@ def test_many_gradient_steps_end_where_newton_does(relaxation: Relaxation, insid
     gradient = learner.fit(problem)
     assert newton.weights[0] > 0.5
     np.testing.assert_allclose(gradient.weights, newton.weights, atol=2e-3)
-    assert gradient.status is Status.CONVERGED
+    assert gradient.status is FitStatus.CONVERGED
     few = Ppll("gradient", iterations=3, step_size=0.01, prior_inside=inside).fit(problem)
-    assert few.status is Status.ITERATIONS
+    assert few.status is FitStatus.ITERATIONS
     assert newton.loss <= gradient.loss + 1e-9 <= few.loss + 2e-9
 
 

@@ -38,7 +38,7 @@ def kernels_are(compiled: bool) -> Iterator[None]:
                 lambda kernel, *_: kernel.compiled if compiled else kernel.interpreted,
             )
         )
-        changes.enter_context(patch.object(graph, "FEW", few))
+        changes.enter_context(patch.object(graph, "SMALL_GRAPH", few))
         changes.enter_context(patch.object(ordering, "FEW", few))
         changes.enter_context(patch.object(descent, "LARGE", few))
         yield

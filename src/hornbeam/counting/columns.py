@@ -1,13 +1,13 @@
 """From counts to columns: what each body adds to each target per unit of its rule's weight.
 
-With 0/1 facts a rule of n groundings adds n, log2(1 + n) or 1. A *share* is a number besides n: the
+With 0/1 facts a rule of n groundings adds n, log2(1 + n) or 1. A *share* is a second number: the
 sum over a path's groundings of the product over its steps of
 
     1 / sqrt(out-degree x in-degree of the step's relation),
 
-how much of two hubs' many paths this pair has; it adds log2(1 + share / m) with m its median over
-the training pairs that have any. Groundings of a conjunction multiply; a condition with a threshold
-counts once where it holds.
+the part of two hubs' many paths that this pair has; it adds log2(1 + share / m) with m its median
+over the training pairs that have any. Groundings of a conjunction multiply; a condition with a
+threshold counts once where it holds.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from hornbeam.rules.weighing import Counts, Weighing
 Column = tuple[Ids, Floats]
 
 
-class LaidOut(NamedTuple):
-    """Columns one behind the other: where each begins, rows, entries."""
+class ColumnArrays(NamedTuple):
+    """Columns, concatenated: where each begins, rows, entries."""
 
     indptr: Ints
     row: Ids
@@ -43,14 +43,14 @@ class Columns:
 
     statistics: Statistics
     relaxation: Relaxation = Relaxation.BOOLEAN
-    #: The columns of all bodies for each way of counting that was asked for.
-    _laid_out: dict[Counts, LaidOut] = field(default_factory=dict, init=False, repr=False)
+    #: The columns of all bodies for each way of counting that was requested.
+    _cached: dict[Counts, ColumnArrays] = field(default_factory=dict, init=False, repr=False)
 
-    def all(self, counts: Counts) -> LaidOut:
-        """Columns of all bodies; shares as they are, not yet by their median."""
-        if counts not in self._laid_out:
-            self._laid_out[counts] = count_columns(self.statistics, counts, self.relaxation)
-        return self._laid_out[counts]
+    def all(self, counts: Counts) -> ColumnArrays:
+        """Columns of all bodies; shares are not divided by their median."""
+        if counts not in self._cached:
+            self._cached[counts] = count_columns(self.statistics, counts, self.relaxation)
+        return self._cached[counts]
 
     def of(self, body: AnyBody, weighing: Weighing) -> Column:
         """The column of a body or conjunction."""
@@ -60,8 +60,8 @@ class Columns:
         rows, n = self.factor(parts[0])
         for part in parts[1:]:
             others, m = self.factor(part)
-            rows, here, there = np.intersect1d(rows, others, True, return_indices=True)
-            n = n[here] * m[there]
+            rows, of_n, of_m = np.intersect1d(rows, others, True, return_indices=True)
+            n = n[of_n] * m[of_m]
         return rows, weighed(n, weighing)
 
     def _weighed(self, body: Body, weighing: Weighing) -> Column:
@@ -88,7 +88,7 @@ class Columns:
         return rows, np.ones(len(rows))
 
     def _groundings(self, body: Body) -> tuple[Ids, Ints]:
-        """How many groundings a body has for each of its targets, whatever their truth."""
+        """Targets of a body and their numbers of groundings, whatever the truth of these."""
         part = self.statistics.column(self.statistics.place[body])
         target, count = self.statistics.target[part], self.statistics.count[part]
         starts = run_starts(target)
@@ -103,12 +103,12 @@ def weighed(n: Floats, weighing: Weighing) -> Floats:
 
 
 def weighed_shares(share: Floats, median: float | Floats) -> Floats:
-    """What shares add, by their medians."""
+    """What shares add: log2(1 + share / median)."""
     return np.asarray(np.log2(1.0 + share / median))
 
 
 def transformed(count: Integers | Floats, counts: Counts) -> Floats:
-    """n, log2(1 + n) or 1; a share as it is."""
+    """n, log2(1 + n) or 1; shares unchanged."""
     match counts:
         case Counts.RAW | Counts.SHARE:
             return count.astype(np.float64)
@@ -118,7 +118,7 @@ def transformed(count: Integers | Floats, counts: Counts) -> Floats:
             return np.ones(len(count))
 
 
-def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation) -> LaidOut:
+def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation) -> ColumnArrays:
     """Columns of the strength x that each body adds to each target.
 
     With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
@@ -130,7 +130,7 @@ def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation
     if statistics.body_truth is None:
         n = statistics.share if counts is Counts.SHARE else statistics.count
         assert n is not None
-        return LaidOut(statistics.indptr, statistics.target, transformed(n, counts))
+        return ColumnArrays(statistics.indptr, statistics.target, transformed(n, counts))
     if relaxation is not Relaxation.BOOLEAN:
         raise InputError(
             "facts with truth values between 0 and 1 need the boolean relaxation here: "
@@ -147,4 +147,4 @@ def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation
         total = np.add.reduceat(each, starts) if len(starts) else body[:0]
         x = total if counts is not Counts.LOG else np.log2(1.0 + total)
     sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
-    return LaidOut(pointers(sizes), statistics.target[starts], x)
+    return ColumnArrays(pointers(sizes), statistics.target[starts], x)

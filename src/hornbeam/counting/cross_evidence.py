@@ -1,4 +1,4 @@
-"""Search and counts where every fold of the training pairs sees other facts.
+"""Search and counts where every fold of the training pairs sees different facts.
 
 See `hornbeam.facts.evidence_folds` for what a fold sees. Candidates are those of all folds
 together.
@@ -27,7 +27,7 @@ class FoldedEvidence:
     """Finds and counts bodies for training pairs, each over the facts that its fold sees."""
 
     folds: EvidenceFolds
-    engine: Engine  #: over whichever facts; the folds have their own
+    engine: Engine  #: opens an engine over each fold's facts; its own facts are not used
 
     def _opened(self, stage: str, progress: Progress) -> Iterator[tuple[Ints, Targets, Engine]]:
         """Rows and pairs of each fold, with an engine over what it sees."""
@@ -39,7 +39,7 @@ class FoldedEvidence:
     def discover(self, language: Language, *, progress: Progress = SILENT) -> Discovery:
         """Find candidates over all facts, and keep those that enough pairs have in their view.
 
-        A fold sees no more than all facts, so that nothing is missed.
+        Each fold sees a subset of the facts, so no candidate is missed.
         """
         pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
         found = discover_bodies(
@@ -63,7 +63,7 @@ class FoldedEvidence:
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count bodies for the training pairs, which are the only targets there are."""
+        """Count bodies for `targets`, which must be the training pairs."""
         assert targets is self.folds.pairs
         parts = [
             (rows, engine.count(pairs, bodies, language))
@@ -75,7 +75,7 @@ class FoldedEvidence:
 def united_table(
     bodies: Sequence[Body], n_targets: int, parts: Sequence[tuple[Ints, Statistics]]
 ) -> Statistics:
-    """One table from those of parts of the targets, which come with their places."""
+    """One table from tables of parts of the targets, each given with its rows."""
     number = np.arange(len(bodies))
     body = [np.repeat(number, np.diff(table.indptr)) for _, table in parts]
     target = [rows[table.target] for rows, table in parts]
@@ -92,9 +92,9 @@ def united_table(
 
 
 def _seen(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
-    """Candidates with the figures of what the folds see.
+    """Candidates with coverage and counts over what the folds see.
 
-    Of soft facts they stay those of all facts: rows do not say which paths round to true.
+    With soft facts the figures over all facts are kept: rows do not show which paths round to true.
     """
     if counted.body_truth is not None:
         return candidates

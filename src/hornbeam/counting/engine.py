@@ -1,4 +1,4 @@
-"""The protocol of engines: whoever can find and count bodies, exactly, can feed the learners."""
+"""The protocol of engines, which find bodies and count their groundings exactly."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from hornbeam.rules.candidates import Candidates, Language
 class Discovery:
     """What one search finds: the kept candidates and, row by row, their counts for the targets.
 
-    `found` is the number of bodies before pruning, None where rare ones died before they were
-    complete; `own_edges` the number of targets that stand among the facts (and are no evidence for
-    themselves); `unseen` the number of targets with an entity that no fact has. `histograms` stand
-    for counts that do not fit in memory.
+    `found` is the number of bodies before pruning, None where rare prefixes were pruned
+    before the bodies were complete; `own_edges` the number of targets that are facts (and not
+    evidence for themselves); `unseen` the number of targets with an entity that no fact has.
+    `histograms` replace counts that do not fit in memory.
     """
 
     targets: Targets
@@ -65,16 +65,16 @@ class Engine(PathCounter, Protocol):
     def over(self, facts: Facts) -> Engine:
         """An engine of the same kind and settings over other facts in memory.
 
-        Itself where these are its own. An engine without `facts` is not asked for it.
+        Itself where these are its own. Not called for an engine without `facts`.
         """
 
     @property
     def predicates(self) -> Names:
-        """Names of the facts' predicates, and of what is walked of those of more arguments."""
+        """Names of the predicates, and of the projections of those of three or more arguments."""
 
     @property
     def not_binary(self) -> Mapping[str, int]:
-        """Arity of the predicates that are no relations between two entities."""
+        """Arity of the predicates that are not binary."""
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""

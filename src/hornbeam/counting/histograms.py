@@ -1,7 +1,7 @@
-"""Histograms: all that the piecewise learner needs of a table of counts that does not fit.
+"""Histograms: what the piecewise learner needs of counts that do not fit in memory.
 
-A clause that learns alone sees targets only by their count and label, so the numbers of targets
-with each (sequence, count, label) are enough; a database adds them up where the counts are.
+A clause that is fitted alone sees targets only by their count and label, so the numbers of targets
+with each (body, count, label) are enough; the database that has the counts adds them up.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hornbeam.rules.body import Body
 class Histograms:
     """Groups `indptr[c]:indptr[c+1]` of equal (count, label) belong to `bodies[c]`.
 
-    `size` says how many targets a group has, `label` its label in millionths. Within a sequence
-    groups are sorted by count, then label. The table they stand for has `n_rows` rows; it
-    would have fitted with `max_rows`.
+    `size` is the number of targets of a group, `label` their label in millionths. Within a body
+    groups are sorted by count, then label. The table of counts would have `n_rows` rows, more
+    than the `max_rows` that fit in memory.
     """
 
     bodies: Sequence[Body]
@@ -36,14 +36,14 @@ class Histograms:
         cls,
         bodies: Sequence[Body],
         max_rows: int,
-        path: Integers,
+        body: Integers,
         count: Ints,
         label: Integers,
         size: Ints,
     ) -> Histograms:
-        """Sort groups given in any order."""
-        order = np.lexsort((label, count, path))
-        indptr = pointers(np.bincount(path, minlength=len(bodies)))
+        """Sort groups given in any order; `body` has the index of the body of every group."""
+        order = np.lexsort((label, count, body))
+        indptr = pointers(np.bincount(body, minlength=len(bodies)))
         return cls(
             bodies, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
         )
@@ -54,5 +54,5 @@ class Histograms:
         return int(self.size.sum())
 
     def column(self, row: int) -> slice:
-        """Where the groups of a sequence stand."""
+        """Slice of the groups of a body."""
         return slice(int(self.indptr[row]), int(self.indptr[row + 1]))

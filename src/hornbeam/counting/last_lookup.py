@@ -1,4 +1,4 @@
-"""Ids of the names that an engine looked up last: the blocks of one list of pairs share a table."""
+"""A cache of the last lookup of names: the blocks of one list of pairs share a table of names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class LastLookup:
         self._last: tuple[Names, Ids] | None = None
 
     def ids(self, names: Names, look_up: Callable[[Names], Ids]) -> Ids:
-        """Ids of the names, looked up unless they are the very table of the last time."""
+        """Ids of the names, looked up unless the table is the same object as last time."""
         last = self._last
         if last is None or last[0] is not names:
             last = self._last = names, look_up(names)

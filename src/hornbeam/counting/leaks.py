@@ -1,4 +1,4 @@
-"""Relations that give the answer away: a mere copy or inverse of the target among the facts."""
+"""Leaks: relations among the facts that copy the target or its inverse."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Candidates
 
-#: Shares of the true and of the false pairs that a copy covers at least and at most.
+#: Least share of the true pairs, and largest share of the false ones, that a copy covers.
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.01
-#: Pairs of a class from which on that can be said.
+#: Minimum number of true (and of false) pairs for the warning.
 MIN_PAIRS = 30
 
 

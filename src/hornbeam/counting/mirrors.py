@@ -17,7 +17,7 @@ def with_mirrors(
     language: Language,
     progress: Progress = SILENT,
 ) -> Discovery:
-    """Count also the mirrors of the candidates that are none themselves."""
+    """Count also the mirror images of candidates whose mirror image is not a candidate."""
     if found.statistics is None:
         return found
     bodies = set(found.statistics.bodies)

@@ -1,4 +1,4 @@
-"""Engines by their names, what some work asks of them, and the search that all of them do."""
+"""Engines by name, checks that one can do some work, and the search with its warnings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def open_engine(facts: Input, engine: str = "memory", threads: int | None = None) -> Engine:
-    """Open the engine of that name over facts in any form; an engine stays what it is."""
+    """Open the engine of that name over facts in any form; an engine is returned as it is."""
     if hasattr(facts, "discover"):
         return cast("Engine", facts)
     if engine == "memory":
@@ -40,14 +40,14 @@ def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:
 
 
 def facts_in_memory(engine: Engine, why: str) -> Facts:
-    """The facts of an engine; an InputError that says why where they are somewhere else."""
+    """The facts of an engine; an InputError with the reason `why` where they are not in memory."""
     if engine.facts is None:
         raise InputError(why)
     return engine.facts
 
 
 def memory_engine(engine: Engine, why: str) -> MemoryEngine:
-    """The engine as one whose graph can be walked; an InputError where it is none."""
+    """The engine as one whose graph can be walked; an InputError where it is not."""
     from hornbeam.counting.memory.memory_engine import MemoryEngine
 
     if not isinstance(engine, MemoryEngine):
@@ -56,7 +56,7 @@ def memory_engine(engine: Engine, why: str) -> MemoryEngine:
 
 
 def sql_engine(engine: Engine, why: str) -> SqlEngine:
-    """The engine as one that keeps the facts in a database; an InputError where it is none."""
+    """The engine as one that keeps the facts in a database; an InputError where it is not."""
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
     if not isinstance(engine, SqlEngine):
@@ -73,7 +73,7 @@ def discover_bodies(
     progress: Progress = SILENT,
     own_facts_expected: bool = False,
 ) -> Discovery:
-    """Find the candidates for targets; what is odd about them or the language is told."""
+    """Find the candidates for targets; warns about suspicious targets and settings."""
     check_targets(engine, targets.predicates)
     for name in language.exclude:
         if engine.predicates.index(name) < 0:
@@ -104,7 +104,7 @@ def check_targets(engine: Engine, targets: Iterable[str]) -> None:
 
 
 def select_target(targets: Targets, predicate: str | Sequence[str] | None) -> Targets:
-    """Select the targets of one or several predicates, or all of them where there is None."""
+    """Select the targets of one or several predicates; all for None."""
     if predicate is None:
         return targets
     names = [predicate] if isinstance(predicate, str) else predicate

@@ -1,7 +1,7 @@
-"""What is walked: atoms of three and more arguments become edges between any two of their places.
+"""Projections: atoms of three or more arguments become edges between any two arguments.
 
-An atom `ta(a, b, c)` is an edge a -> b of the relation of places 0 and 1, a -> c of places 0 and 2,
-and b -> c of places 1 and 2 (`hornbeam.rules.body.Step.relation` names them). Atoms that differ in
+An atom `ta(a, b, c)` is an edge a -> b of the relation of places 0 and 1, a -> c of 0 and 2, and
+b -> c of 1 and 2 (`hornbeam.rules.body.Step.relation` names them). Atoms that differ in
 the other arguments only are parallel edges: each is a grounding of its own.
 """
 
@@ -19,7 +19,7 @@ from hornbeam.rules.body import Step
 
 
 def projections(predicate: str, arity: int) -> dict[tuple[int, int], str]:
-    """Names of the relations between any two places of a predicate; none of a pair's own.
+    """Names of the projections of a predicate by argument places; empty for binary predicates.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def walked_predicates(predicates: Names, not_binary: Mapping[str, int]) -> Names
 
 
 def walked(facts: Facts) -> Facts:
-    """The facts as a walk sees them: unary atoms, and edges. Others than these cost nothing.
+    """The unary facts and all edges, wider atoms projected; the facts themselves if none are wider.
 
     Examples
     --------

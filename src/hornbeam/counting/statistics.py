@@ -1,9 +1,9 @@
-"""Statistics: the sparse table of path counts that engines produce and learners consume.
+"""Statistics: the sparse table of counts that engines produce and learners consume.
 
-For relation sequence c and target i it says how many ground clauses there are and how true their
-bodies: rows (target, body truth, count), grouped by sequence. With 0/1 facts every body truth is
-1 and a (sequence, target) has one row: its path count. A clause with head t turns the count into
-n⁺, its negation into n⁻; neither engines nor learners know anything else of each other.
+For body c and target i it gives the number of ground clauses and the truth of their bodies: rows
+(target, body truth, count), grouped by body. With 0/1 facts every body truth is 1 and a (body,
+target) has one row: its number of groundings. A clause with head t turns the count into n⁺, its
+negation into n⁻. Engines and learners share nothing else.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from hornbeam.arrays import (
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import Body
 
-#: Largest of the integers that rows are sorted by.
+#: Largest integer key that rows are sorted by.
 MAX_KEY = 2**63 - 1
-#: Bytes of one row of the sparse table while it is put together.
+#: Bytes of one row of the sparse table while it is built.
 ROW_BYTES = 60
 
 
@@ -41,7 +41,7 @@ class Statistics:
     Within a body rows are sorted by target, then body truth. `body_truth` is None where every
     body truth is 1; else it holds integer millionths above 0. `share` holds the shares of the
     counted paths (see `hornbeam.counting.columns`), to be added up over the rows of a target, 0 for
-    bodies that are no paths, or is None where nobody asked for them.
+    bodies that are not paths, or is None where they were not requested.
     """
 
     bodies: Sequence[Body]
@@ -54,12 +54,12 @@ class Statistics:
 
     @cached_property
     def place(self) -> dict[Body, int]:
-        """Which column is a body's."""
+        """Index of the column of every body."""
         return {body: j for j, body in enumerate(self.bodies)}
 
     @property
     def all_truths(self) -> Millionths:
-        """The body truth of every row, also where every one of them is 1."""
+        """The body truth of every row, also where all of them are 1."""
         if self.body_truth is None:
             return np.full(len(self.count), ONE, dtype=np.int32)
         return self.body_truth
@@ -69,37 +69,37 @@ class Statistics:
         cls,
         bodies: Sequence[Body],
         n_targets: int,
-        path: Integers,
+        body: Integers,
         target: Ids,
         body_truth: Millionths,
         count: Ints,
         share: Floats | None = None,
     ) -> Statistics:
-        """Sort rows given in any order."""
+        """Sort rows given in any order; `body` has the index of the body of every row."""
         crisp = bool(np.all(body_truth == ONE))
-        key = path.astype(np.int64) * n_targets + target
+        key = body.astype(np.int64) * n_targets + target
         if crisp:
-            # a (sequence, target) has one row, so the order of equal keys does not matter
+            # a (body, target) has one row, so the order of equal keys does not matter
             order = np.argsort(key)
         elif len(bodies) * n_targets < MAX_KEY // (ONE + 1):
             # one sort of a joint key takes a tenth of the time of three
             order = np.argsort(key * (ONE + 1) + body_truth, kind="stable")
         else:
             order = np.lexsort((body_truth, key))
-        indptr = pointers(np.bincount(path, minlength=len(bodies)))
+        indptr = pointers(np.bincount(body, minlength=len(bodies)))
         truth = None if crisp else body_truth[order]
         shares = None if share is None else share[order]
         return cls(bodies, n_targets, indptr, target[order], count[order], truth, shares)
 
     @classmethod
     def empty(cls, bodies: Sequence[Body], n_targets: int, shares: bool = False) -> Statistics:
-        """No counts at all."""
+        """A table without counts."""
         none = np.empty(0, dtype=np.int32)
         share = np.empty(0) if shares else None
         return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64), share)
 
     def followed_by(self, other: Statistics) -> Statistics:
-        """Columns of more bodies for the same targets; what is soft on one side is on both."""
+        """Append the columns of other bodies for the same targets; soft if either table is."""
         indptr = np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]])
         bodies = [*self.bodies, *other.bodies]
         return replace(_rows_of_all([self, other]), bodies=bodies, indptr=indptr)
@@ -112,7 +112,7 @@ class Statistics:
         return replace(self._rows(rows), bodies=bodies, indptr=pointers(high - low))
 
     def of_targets(self, rows: Ints) -> Statistics:
-        """Counts of some targets, which are numbered anew; `rows` ascend."""
+        """Counts of some targets, renumbered from 0; `rows` ascend."""
         place = np.full(self.n_targets, -1)
         place[rows] = np.arange(len(rows))
         keep = place[self.target] >= 0
@@ -122,7 +122,7 @@ class Statistics:
         return replace(kept, n_targets=len(rows), target=target, indptr=indptr)
 
     def _rows(self, rows: Integers | Bools) -> Statistics:
-        """Some of the rows, with pointers that are still those of all of them."""
+        """A selection of rows, with `indptr` left unchanged."""
         return replace(
             self,
             target=self.target[rows],
@@ -147,11 +147,11 @@ class Statistics:
         return replace(found, n_targets=n_targets, indptr=pointers(sizes.sum(axis=1)))
 
     def column(self, row: int) -> slice:
-        """Where the rows of a sequence stand."""
+        """Slice of the rows of a body."""
         return slice(int(self.indptr[row]), int(self.indptr[row + 1]))
 
     def dense(self) -> Ints:
-        """Counts as a (targets, sequences) array; for small tables and 0/1 facts only."""
+        """Counts as a (targets, bodies) array; for small tables and 0/1 facts only."""
         table = np.zeros((self.n_targets, len(self.bodies)), dtype=np.int64)
         column = part_numbers(self.indptr)
         table[self.target, column] = self.count
@@ -159,16 +159,13 @@ class Statistics:
 
     def __repr__(self) -> str:
         return (
-            f"Statistics({len(self.bodies):,} sequences x {self.n_targets:,} targets, "
+            f"Statistics({len(self.bodies):,} bodies x {self.n_targets:,} targets, "
             f"{len(self.count):,} counts)"
         )
 
 
 def _rows_of_all(tables: Sequence[Statistics]) -> Statistics:
-    """The rows of tables end to end, with all else still that of the first one.
-
-    What is soft in one of them is in all, and so are shares.
-    """
+    """The concatenated rows, soft or with shares if some table is; all else as in the first."""
     soft = any(table.body_truth is not None for table in tables)
     shares = any(table.share is not None for table in tables)
     return replace(
@@ -181,5 +178,5 @@ def _rows_of_all(tables: Sequence[Statistics]) -> Statistics:
 
 
 def _shares(table: Statistics) -> Floats:
-    """The share of every row, 0 where nobody asked for shares."""
+    """The share of every row, 0 where shares were not requested."""
     return np.zeros(len(table.count)) if table.share is None else table.share

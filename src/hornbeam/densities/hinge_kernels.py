@@ -35,7 +35,7 @@ def _gap(down_i: bool, b_i: float, down_j: bool, b_j: float) -> float:
 
 
 def _sort_exactly(order: Ints, height: Floats, down: Bools, first: int, last: int) -> None:
-    """Insert into place the knees, already sorted up to the rounding of 1 - b."""
+    """Insertion sort of the knees, which are sorted already up to the rounding of 1 - b."""
     for at in range(first + 1, last):
         k = order[at]
         to = at
@@ -52,7 +52,7 @@ def lay_nodes(
     order: Ints, hinge_ptr: Ints, height: Floats, down: Bools,
     node_of: Ints, node_ptr: Ints, gap: Floats, position: Floats,
 ) -> None:  # fmt: skip
-    """Place every target's distinct nodes and point each hinge at its own."""
+    """Fill in every target's distinct nodes, and the node of each hinge."""
     node = -1
     for i in range(hinge_ptr.size - 1):
         node += 1
@@ -77,7 +77,7 @@ def lay_nodes(
 # --- f on its segments ---------------------------------------------------------------------
 
 
-#: Rows of what bends at each node: linear and squared up hinges, linear and squared down hinges.
+#: Rows of `bends` at each node: linear and squared up hinges, linear and squared down hinges.
 KINDS = 4
 
 
@@ -132,7 +132,7 @@ def minimise(
 
 
 def _lowest(left: float, right: float, curve: float, at_left: float, at_right: float) -> float:
-    """Give the least f on a segment from its end values, from the lower end."""
+    """The least f on a segment, computed from the lower of its end values."""
     if left <= 0:
         return at_left
     if right <= 0 or curve == 0:
@@ -193,9 +193,9 @@ def combine(
 
 
 def _carry(p: float, h: float, m1: float, m2: float, state: Floats) -> None:
-    """Move the expected first and second power of a hinge one segment further.
+    """Update the expected first and second power of a hinge by one segment.
 
-    P(before), H1 and H2 grow by E[(d + h)^k] of what is behind and E[(h u)^k] of the segment.
+    P(before), H1 and H2 grow by E[(d + h)^k] of the segments before and E[(h u)^k] of this one.
     """
     behind, h1, h2 = state
     state[0] = behind + p

@@ -1,8 +1,8 @@
 """Sums of hinges in one variable: what a target's potential becomes under soft evidence.
 
-A ground clause whose body has truth b in [0, 1] pulls its head up by max(0, b - y)^p, or
-pushes it down (negated head) by max(0, b + y - 1)^p. With 0/1 evidence every b is 1 and
-`hornbeam.densities.integrals` suffices; with soft evidence each hinge has a knee of its own,
+A ground clause whose body has truth b in [0, 1] has the potential max(0, b - y)^p, which pulls y
+up, or, with a negated head, max(0, b + y - 1)^p, which pushes y down. With 0/1 evidence every b is
+1 and `hornbeam.densities.integrals` suffices; with soft evidence each hinge has its own knee,
 
     f(y) = sum over rules g of w_g phi_g(y),
     phi_g(y) = sum over its hinges k of c_k max(0, b_k - y)^p      (up, knee at b_k)
@@ -123,7 +123,7 @@ def group_hinges(
     count: npt.ArrayLike = 1.0,
     n_targets: int | None = None,
 ) -> Hinges:
-    """Sort hinges by target and rule, and lay out their knees.
+    """Sort hinges by target and rule, and their knees by position.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ def group_hinges(
     down
         False for max(0, b - y)^p, True for max(0, b + y - 1)^p.
     count
-        c >= 0: how many like it, or 1.
+        c >= 0: multiplicity of the hinge; 1 by default.
     n_targets
-        Targets without hinges have none; by default the last one has some.
+        Number of targets; by default one more than the largest id.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrate
 def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeMoments:
     """Integrate exp(-sum_g w_g phi_g(y)) for every target; weights are those of the rules, >= 0.
 
-    Powers are LINEAR (p = 1) or SQUARED (p = 2), or say of each rule whether it is squared.
+    Powers are LINEAR (p = 1) or SQUARED (p = 2), or an array of whether each rule is squared.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
         log Z and E[y] of each target and E[phi_g] of each group. As exact as the answer
         is determined: the errors are those of changing each weight by a few parts in 1e16.
         So they stay below 1e-12 unless strong rules oppose each other over a long slope,
-        where a sum of weights times 1e-16 is no longer small compared with the slope that is left.
+        where a sum of weights times 1e-16 is not small compared with the remaining slope.
 
     Notes
     -----
@@ -250,7 +250,7 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
 def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeCovariance:
     """Cov[phi_g, phi_h] within every target: the Hessian of its log Z in the weights.
 
-    Costs (groups of the target)^2 times its knees; the parameters are `hinge_moments`'s.
+    Costs (groups of the target)^2 times its knees; the parameters are those of `hinge_moments`.
     """
     kind = _kinds(hinges, powers)
     found = _integrate(hinges, weights, kind)
@@ -279,10 +279,10 @@ def rule_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers, n_ru
 
 
 def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
-    """Give each target's y of least f; where f is least on an interval, its midpoint.
+    """The y of least f of each target; where f is least on an interval, its midpoint.
 
-    Exact: no search, the minimum of a convex function known piece by piece. For LINEAR, a flat
-    stretch is one where the active weights, added up, are equal to the last bit.
+    Exact, without iteration: the minimum of a convex function that is known piece by piece. For
+    LINEAR, f is flat where the active weights, added up, are equal to the last bit.
     """
     shape = _segment_shapes(hinges, weights, _kinds(hinges, powers))
     out = np.empty(hinges.node_ptr.size - 1)

@@ -1,4 +1,4 @@
-"""What `integral_kernels` does for BOOLEAN and LINEAR targets, by NumPy: for work not worth Numba.
+"""The functions of `integral_kernels` for BOOLEAN and LINEAR targets by NumPy, for small work.
 
 Exponentials and logarithms are those of `math`, which compiled loops use too: NumPy's own differ in
 the last bit.

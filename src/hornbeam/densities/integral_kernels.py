@@ -1,6 +1,6 @@
 """The loops behind `hornbeam.densities.integrals`, and how they keep their digits.
 
-The formulas stand in `integrals`; here no difference of nearly equal numbers is ever formed:
+The formulas are in `integrals`; here no difference of nearly equal numbers is ever formed:
 
 * one side, p = 1, a < 2: even series in a/2 with positive terms;
 * one side, p = 2, a < 2: Kummer's series M_j = M(1, 3/2 + j, a) = 1 + a / (3/2 + j) M_(j+1):
@@ -45,7 +45,7 @@ CUT = 50.0  # what lies below exp(-50) of the peak of a monotone piece is left o
 
 
 def _unit_rule(n: int) -> tuple[Floats, Floats]:
-    """Gauss-Legendre on [0, 1]; weights 1 / sum of (2k+1) P_k^2, truer than NumPy's."""
+    """Gauss-Legendre on [0, 1]; weights 1 / sum of (2k+1) P_k^2, more exact than NumPy's."""
     nodes, _ = np.polynomial.legendre.leggauss(n)
     below = np.polynomial.legendre.legvander(nodes, n - 1)
     return (1 + nodes) / 2, 1 / (below**2 @ (2.0 * np.arange(n) + 1))
@@ -186,7 +186,7 @@ def _mode_inside(up: float, down: float) -> SixMoments:
     right = math.exp(-beta * beta) / (2 * g)
     e1 = -left * math.expm1(up - down)
     e2 = 0.5 - (alpha * left + beta * right)
-    # no powers: those of Python's numbers are rounded otherwise than products
+    # no powers: Python rounds them differently from products
     alpha2, beta2 = alpha * alpha, beta * beta
     e3 = e1 + (alpha2 * left - beta2 * right)
     e4 = 1.5 * e2 - (alpha * alpha2 * left + beta * beta2 * right)
@@ -225,7 +225,7 @@ def _falling(slope: float, curve: float) -> SixMoments:
 
 
 def _segment(up: float, down: float, curve: float) -> SixMoments:
-    """Tell apart the three shapes of a piece: mode inside, falling, rising."""
+    """Moments of a piece of any of the three shapes: mode inside, falling, rising."""
     if up > 0 and down > 0 and curve > 0:
         return _normal(up, down)
     if up <= 0:

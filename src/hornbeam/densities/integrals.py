@@ -1,13 +1,13 @@
 """Closed forms for one variable: the integrals under every learner and every score.
 
 A target y in [0, 1] has the conditional density exp(-f(y)) / Z. With 0/1 evidence a clause
-of weight w meets the target in n ground clauses, and f needs no more than two strengths,
+of weight w has n ground clauses with the target, and f needs no more than two strengths,
 
     f(y) = A (1 - y)^p + B y^p,      A = sum of w n+,   B = sum of w n-,
 
-so everything a learner asks is a function of (A, B): log Z, the expectations of the
+so everything a learner needs is a function of (A, B): log Z, the expectations of the
 *sufficient statistics* (1-y)^p and y^p (minus the gradient of log Z), their covariance
-matrix (its Hessian), and the score E[y]. The relaxation says what y and p are:
+matrix (its Hessian), and the score E[y]. The relaxation defines y and p:
 
 =========  ==========  ============================================================
 BOOLEAN    {0, 1}      Z = e^-A + e^-B, E[y] = 1 / (1 + e^-(A-B))
@@ -19,8 +19,8 @@ SQUARED    [0, 1]      p = 2: a normal of mean m = A/s, s = A+B, cut off at 0 an
 The piecewise learner (PPLL) needs one side only: f = a u^p with u = 1-y or y.
 
 Those are the formulas, not the way to compute them: the loops in `integral_kernels` keep a
-relative error below 1e-12 in every number returned, for strengths from 1e-300 to 1e12 (what
-they reach is nearer 1e-14). `segments` integrates exp(-(linear or quadratic)) over a piece of
+relative error below 1e-12 in every number returned, for strengths from 1e-300 to 1e12
+(measured: about 1e-14). `segments` integrates exp(-(linear or quadratic)) over a piece of
 the interval and serves the sums of hinges of `hornbeam.densities.hinges`.
 """
 
@@ -87,7 +87,7 @@ def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:
 
 
 def _apply(name: str, rows: int, inputs: list[Floats], relaxation: Relaxation) -> Floats:
-    """Run a kernel over the flattened inputs and give its rows their shape."""
+    """Run a kernel over the flattened inputs; returns its rows in the shape of the inputs."""
     out = np.empty((rows, inputs[0].size))
     kernel = getattr(kernels, name)
     squared = relaxation is Relaxation.SQUARED
@@ -133,7 +133,7 @@ def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
     up, down
         A = sum of w n+ and B = sum of w n-, both >= 0; they are broadcast.
     relaxation
-        For BOOLEAN and LINEAR all follows from d = A - B.
+        For BOOLEAN and LINEAR everything follows from d = A - B.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
         log Z, the moments of (1-y)^p (``up``) and of y^p (``down``), and their covariance:
         the gradient of log Z in (A, B) is -(e_up, e_down), its Hessian
         [[var_up, cov], [cov, var_down]]. Relative error below 1e-13 for the given doubles;
-        what a rounding error in A or B itself does to d = A - B is the caller's. One number
+        the effect of rounding errors in A and B on d = A - B is not included. One number
         passes through zero: BOOLEAN log Z (at A = B = log 2, say) is accurate relative to
         min(A, B) + log 2, not to itself.
 
@@ -167,7 +167,7 @@ def score_mean(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -
 
 
 def score_map(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> Floats:
-    """Give the y of least A (1-y)^p + B y^p; 0.5 where no y is better than another.
+    """The y of least A (1-y)^p + B y^p; 0.5 where all y are equal.
 
     SQUARED: A / (A+B). BOOLEAN and LINEAR: 1 if A > B, 0 if A < B.
 
@@ -194,7 +194,7 @@ def segments(up: Floats, down: Floats, curve: Floats) -> Segments:
         Half the slopes at the ends, A = -h'(0) / 2 and B = h'(1) / 2, of any sign, so that
         h(t) = -2A t + (A+B) t^2 up to a constant.
     curve
-        q = A + B >= 0, given apart since the sum may cancel. On a sloping straight line
+        q = A + B >= 0, given separately since the sum may cancel. On a sloping straight line
         (q = 0) the third and fourth moments are not computed but returned as 0.
 
     Returns

@@ -4,10 +4,10 @@ A target y in [0, 1] has the density exp(-sum_s a_s S_s(y)) / Z, with one streng
 
     side 0, "up"        S = (1 - y)^p                    ground clauses with the target as head
     side 1, "down"      S = y^p                          negated heads, and body atoms
-    side 2, 3, ...      S = max(0, m y - (m-1))^p        the target stands m >= 2 times
+    side 2, 3, ...      S = max(0, m y - (m-1))^p        the target occurs m >= 2 times
 
-Most targets have the first two sides only, whose moments are closed forms of two numbers; the
-others' are those of hinges. BOOLEAN targets never need more than two: there all S but the first
+Most targets have the first two sides only, whose moments are closed forms of two numbers; moments
+of others are those of hinges. BOOLEAN targets never need more than two: there all S but the first
 are y.
 """
 

@@ -1,4 +1,4 @@
-"""Consensus ADMM for MAP states, with nothing to store per literal but the literals themselves.
+"""Consensus ADMM for MAP states that stores nothing per literal except the literals.
 
 Every row k gets its own copy x of its variables, held to the consensus z by scaled duals u
 (Boyd et al., *Distributed Optimization and Statistical Learning via ADMM*, 2011; Bach et al.,
@@ -31,18 +31,19 @@ T does not expand distances, so a fixed point may be sought faster than by w <- 
     relaxed     w <- r T(w) + (1-r) w                                     (r = 1.6)
     anchored    w <- (k+1)/(k+2) (2 T(w) - w) + 1/(k+2) anchor            (Halpern's iteration)
 
-with an anchor that is moved to w now and then (k counts from there), as in Lu and Yang, *Restarted
-Halpern PDHG for Linear Programming* (2024). Relaxed takes a third of the iterations off programs
-of squared hinges; anchored needs up to ten times fewer where linear hinges or constraints are.
+with an anchor that is reset to w from time to time (k counts from there), as in Lu and Yang,
+*Restarted Halpern PDHG for Linear Programming* (2024). Relaxed needs a third fewer
+iterations for programs of squared hinges; anchored up to ten times fewer for those with linear
+hinges or constraints.
 
 Stopping rule (PSL's, which is Boyd's): over the N literals, after a plain step,
 
     |x - z|            <= sqrt(N) epsilon_abs + epsilon_rel max(|x|, |z|),
     step * |z - z_old| <= sqrt(N) epsilon_abs + epsilon_rel step |u|,
 
-and besides, no constraint is violated by more than `max_violation`: in a large program one broken
-constraint does not show in the norms. Weights are divided by the largest, as PSL 2.4 does, so the
-step is in units of it.
+and in addition no constraint is violated by more than `max_violation`: in a large program one
+violated constraint does not show in the norms. Weights are divided by the largest, as PSL 2.4 does,
+so the step is in units of it.
 """
 
 from __future__ import annotations
@@ -72,14 +73,14 @@ from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 
-#: Iterations between two looks at constraints and callbacks.
+#: Iterations between two checks of constraints, and calls of the progress.
 PERIOD = 50
-#: Literals below which threads cost more than they give.
+#: Literals below which threads cost more than they save.
 WORTH_THREADS = 200_000
 #: Literals times iterations that cost as much by arrays as loading Numba and the compiled loops
 #: does (0.6 s), and the literals that cost as much as the NumPy calls of one iteration.
 WORTH_COMPILING, ARRAY_CALLS = 20_000_000, 2_000
-#: Violation, averaged by the multipliers, up to which nothing counts as a contradiction.
+#: Violation, weighted by the multipliers, up to which constraints do not count as contradictory.
 NO_CONTRADICTION = 1e-6
 
 #: Over-relaxation.
@@ -87,7 +88,7 @@ RELAXED = 1.6
 
 
 class Acceleration(StrEnum):
-    """How the next iterate is made of T(w)."""
+    """How the next iterate is computed from T(w)."""
 
     PLAIN = "plain"
     RELAXED = "relaxed"
@@ -119,15 +120,15 @@ class Admm:
         """
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
-        iterations, least, status = 0, 1, MapStatus.ITERATIONS
+        iterations, minimum, status = 0, 1, MapStatus.ITERATIONS
         residuals = Residuals()
         with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
             run = _Run.of(potentials, start, self, pool, progress)
             steps = run.steps()
             while iterations < self.max_iterations and status is MapStatus.ITERATIONS:
                 steps, before = run.steps(), run.point.s[hard]
-                most = min(PERIOD, self.max_iterations - iterations)
-                done, residuals = run.run(steps, least, most)
+                limit = min(PERIOD, self.max_iterations - iterations)
+                done, residuals = run.run(steps, minimum, limit)
                 iterations += done
                 progress.advance("ADMM", iterations, self.max_iterations)
                 at_rest = residuals.within_limits
@@ -135,8 +136,8 @@ class Admm:
                     status = MapStatus.CONVERGED
                 elif contradict(constraints, run.point.s[hard] - before):
                     status = MapStatus.INFEASIBLE
-                # at rest but for a constraint: look again after a whole period
-                least = PERIOD if at_rest else 1
+                # converged except for a violated constraint: check again after a whole period
+                minimum = PERIOD if at_rest else 1
             multiplier = run.multipliers(steps)
         state = run.point.state
         return replace(
@@ -153,7 +154,7 @@ class Admm:
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One run: the literals, the current point, and what computes the steps."""
+    """One run: the literals, the current point, and the implementation of the steps."""
 
     settings: Admm
     potentials: Potentials
@@ -173,7 +174,7 @@ class _Run:
         pool: ThreadPoolExecutor,
         progress: Progress,
     ) -> _Run:
-        """Lay out the literals; duals start at 0."""
+        """Build the arrays of the literals; duals start at 0."""
         tolerances = settings.step, settings.epsilon_abs, settings.epsilon_rel
         return cls(
             settings,
@@ -186,21 +187,21 @@ class _Run:
             progress,
         )
 
-    def run(self, steps: AdmmSteps, least: int, most: int) -> tuple[int, Residuals]:
-        """Iterate until the stopping rule is met, `least` to `most` times."""
+    def run(self, steps: AdmmSteps, minimum: int, limit: int) -> tuple[int, Residuals]:
+        """Iterate until the stopping rule is met, `minimum` to `limit` times."""
         point, residuals = self.point, Residuals()
-        for done in range(1, most + 1):
+        for done in range(1, limit + 1):
             mixture = self.steering.mixture()
             rows = steps.local_steps(point, mixture)
             variables = steps.consensus(point, mixture)
             residuals = self.rule.residuals(rows, variables)
             self.steering.steer(point, mixture, residuals.movement)
-            if done >= least and residuals.within_limits:
+            if done >= minimum and residuals.within_limits:
                 return done, residuals
-        return most, residuals
+        return limit, residuals
 
     def steps(self) -> AdmmSteps:
-        """What computes the next steps: arrays as long as that costs less than loading Numba."""
+        """The implementation of the next steps: arrays while they cost less than loading Numba."""
         soon = self.steering.total + PERIOD
         if soon * (len(self.potentials.variable) + ARRAY_CALLS) <= WORTH_COMPILING:
             return self._arrays
@@ -238,7 +239,7 @@ class _Run:
 
 
 def _largest_weight(potentials: Potentials) -> float:
-    """What weights are divided by; not what the step is multiplied by: that may come out as 0."""
+    """The divisor of the weights; the step is not multiplied by it, which may underflow to 0."""
     return float(potentials.weight.max(initial=0.0)) or 1.0
 
 
@@ -253,10 +254,10 @@ def _relaxation(settings: Admm, potentials: Potentials) -> float:
 def contradict(constraints: Potentials, change: Floats) -> bool:
     """Whether the growth of the constraints' multipliers proves that they contradict each other.
 
-    In a program without a feasible state the multipliers grow for ever along a direction that is
-    such a proof (Banjac et al., *Infeasibility Detection in ADMM for Convex Optimization*, 2019):
-    its `dual_value` is positive. Divided by the sum of the multipliers it says how far from
-    holding some constraint is at any state, so the proof does not depend on convergence.
+    In a program without a feasible state the multipliers grow without bound along a direction
+    that is such a proof (Banjac et al., *Infeasibility Detection in ADMM for Convex Optimization*,
+    2019): its `dual_value` is positive. Divided by the sum of the multipliers it bounds how far
+    from holding some constraint is at any state, so the proof does not depend on convergence.
     """
     if not len(constraints):
         return False

@@ -1,4 +1,4 @@
-"""The steps of ADMM by whole arrays of NumPy: no compiler has to be loaded for them."""
+"""The steps of ADMM by NumPy, for programs that are not worth loading Numba."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 class ArraySteps:
     """Implements `hornbeam.hlmrf.admm_point.AdmmSteps`.
 
-    The local step of every kind of row is t = form * factor, kept between `least` and `most`,
+    The local step of every kind of row is t = form * factor, kept between `lower` and `upper`,
     where the form is that of its literals plus `reach` times the old t. In a row without literals
-    nothing moves but the multiplier, as far as it may go.
+    only the multiplier moves, up to its limit.
     """
 
     row: Positions
@@ -27,13 +27,13 @@ class ArraySteps:
     norm: Floats
     reach: Floats
     factor: Floats
-    least: Floats
-    most: Floats
+    lower: Floats
+    upper: Floats
     degree: Floats
 
     @classmethod
     def of(cls, potentials: Potentials, rows: AdmmRows) -> ArraySteps:
-        """Lay out a program."""
+        """Build the arrays of a program."""
         squared = rows.kind == PotentialKind.SQUARED
         reach = np.where((rows.norm > 0.0) | squared, rows.norm, 1.0)
         degree = np.bincount(potentials.variable, minlength=potentials.n_variables)
@@ -56,7 +56,7 @@ class ArraySteps:
         old = point.s.copy()
         literals = np.bincount(self.row, self.coefficient * point.q[self.variable], len(old))
         form = literals + self.constant + self.reach * old
-        t = np.minimum(np.maximum(form * self.factor, self.least), self.most)
+        t = np.minimum(np.maximum(form * self.factor, self.lower), self.upper)
         point.s[:] = of_step * t + of_old * old + of_anchor * point.anchor_s
         point.s[np.abs(point.s) <= SMALLEST_DUAL] = 0.0
         return np.array([np.einsum("i,i,i", self.norm, x, x) for x in (old - t, t)])
@@ -66,7 +66,7 @@ class ArraySteps:
         of_step, of_old, of_anchor = mixture
         degree, e, z, q = self.degree, point.e, point.z, point.q
         pull = np.bincount(self.variable, self.coefficient * point.s[self.row], len(z))
-        # sum of t a: what the pull would be after a plain step
+        # sum of t a: the pull after a plain step
         plain = (pull - of_old * point.pull - of_anchor * point.anchor_pull) / of_step
         back = point.pull - plain
         copies = np.maximum(degree, 1.0)
@@ -83,7 +83,7 @@ class ArraySteps:
         moved = of_step * z + of_old * e + of_anchor * point.anchor_e
         agreed = np.clip(moved - pull / copies, 0.0, 1.0)
         point.pull[:] = pull
-        # variables without a literal stay where they are, to the last bit
+        # variables without a literal do not change, not even by rounding
         for part, value in ((point.state, new), (e, moved), (z, agreed), (q, 2.0 * agreed - moved)):
             np.copyto(part, value, where=degree > 0.0)
         return np.array([one.sum() for one in sums])

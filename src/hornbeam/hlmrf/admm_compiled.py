@@ -18,7 +18,7 @@ from hornbeam.hlmrf.admm_point import PLAIN, AdmmPoint, AdmmRows, Mixture
 class CompiledSteps:
     """Implements `hornbeam.hlmrf.admm_point.AdmmSteps`.
 
-    Rows and variables are walked in blocks of fixed size. Every block writes its own sums, which
+    Rows and variables are processed in blocks of fixed size. Every block writes its own sums, which
     are added up in the order of the blocks, so the result is the same for any
     number of threads.
     """
@@ -34,7 +34,7 @@ class CompiledSteps:
     def of(
         cls, rows: AdmmRows, point: AdmmPoint, threads: int, pool: ThreadPoolExecutor
     ) -> CompiledSteps:
-        """Lay out the literals by variable too; compiles the loops, or loads them."""
+        """Sort the literals by variable too; compiles the loops, or loads them."""
         n_rows, n_variables = len(point.s), len(point.z)
         steps = cls(
             rows,
@@ -67,7 +67,7 @@ class CompiledSteps:
         mixture: Mixture,
         sums: Floats,
     ) -> None:
-        """Give every thread an equal share of the blocks, and wait for all."""
+        """Run a kernel with an equal part of the blocks per thread, and wait for all."""
         if self.threads == 1:
             kernel(side, point, mixture, 0, len(sums), sums)
             return

@@ -1,8 +1,7 @@
 """The loops of consensus ADMM; `hornbeam.hlmrf.admm` derives them.
 
-Rows and variables are walked in blocks of fixed size; every block writes its own sums.
-Indices are unsigned: Numba then leaves out its test for negative ones, which took a third of the
-time.
+Rows and variables are processed in blocks of fixed size; every block writes its own sums.
+Indices are unsigned: Numba then omits its check for negative ones, which took a third of the time.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -58,7 +57,7 @@ def by_variable(indptr, variable, coefficient, n_variables):
 
 @kernel
 def local_steps(rows, point, mixture, first, last, sums):
-    """Solve the rows of blocks `first` to `last`: moves s."""
+    """Solve the rows of blocks `first` to `last`, which updates s."""
     indptr, variable, coefficient, q = rows.indptr, rows.variable, rows.coefficient, point.q
     of_step, of_old, of_anchor = mixture
     for block in range(first, last):
@@ -71,7 +70,7 @@ def local_steps(rows, point, mixture, first, last, sums):
             if rows.kind[k] == SQUARED:
                 t = max(form, 0.0) * rows.strength[k]
             else:
-                # without literals nothing moves but the multiplier, as far as it may go
+                # without literals only the multiplier moves, up to its limit
                 t = form / norm if norm > 0.0 else old + form
                 if rows.kind[k] != EQUAL:
                     t = min(max(t, 0.0), rows.strength[k])
@@ -100,7 +99,7 @@ def consensus(columns, point, mixture, first, last, sums):
             pull = 0.0
             for literal in range(low, high):
                 pull += columns.coefficient[literal] * s[columns.row[literal]]
-            # sum of t a: what the pull would be after a plain step
+            # sum of t a: the pull after a plain step
             plain = (pull - of_old * point.pull[i] - of_anchor * point.anchor_pull[i]) / of_step
             back = point.pull[i] - plain
             new = min(max(z[i] - plain / degree, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Where ADMM stands, and how one iterate follows the other; `hornbeam.hlmrf.admm` derives it.
+"""The state of ADMM and how the next iterate is computed; `hornbeam.hlmrf.admm` derives it.
 
 The steps themselves, by row and by variable, are done by whole arrays (`admm_arrays`) or by
 compiled loops (`admm_compiled`); both move the same `AdmmPoint`.
@@ -18,14 +18,14 @@ from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 #: Shares of the plain step, of the old iterate and of the anchor in the next iterate.
 Mixture = tuple[float, float, float]
 
-#: Nothing but the plain step.
+#: The plain step alone.
 PLAIN: Mixture = (1.0, 0.0, 0.0)
-#: Size below which a dual counts as 0: numbers below the normal ones are ten times slower.
+#: Size below which a dual counts as 0: subnormal numbers are ten times slower.
 SMALLEST_DUAL = 1e-100
 
 
 class AdmmRows(NamedTuple):
-    """The literals by row, and what the local step of a row needs."""
+    """The literals by row, and the constants of every row's local step."""
 
     indptr: Unsigned
     variable: Unsigned
@@ -56,21 +56,21 @@ class AdmmRows(NamedTuple):
 
 
 class AdmmPoint(NamedTuple):
-    """Where ADMM stands, w = e - s a, and the anchor; the steps move them."""
+    """The state of ADMM, w = e - s a, and the anchor; the steps update them in place."""
 
     s: Floats  #: a row's part of w
     e: Floats  #: a variable's part of w
     pull: Floats  #: sum of s a over a variable's literals
     z: Floats  #: the consensus at w
     q: Floats  #: 2 z - e, what the local steps read
-    state: Floats  #: the consensus after a plain step from w: what is answered
+    state: Floats  #: the consensus after a plain step from w: the result
     anchor_s: Floats
     anchor_e: Floats
     anchor_pull: Floats
 
     @classmethod
     def at(cls, state: Floats, n_rows: int) -> AdmmPoint:
-        """Begin where duals are 0: w is the state itself."""
+        """Start with duals of 0: w is the state itself."""
         nothing = np.zeros_like(state)
         return cls(
             s=np.zeros(n_rows),
@@ -85,7 +85,7 @@ class AdmmPoint(NamedTuple):
         )
 
     def set_anchor(self) -> None:
-        """Move the anchor here."""
+        """Set the anchor to the present point."""
         self.anchor_s[:], self.anchor_e[:], self.anchor_pull[:] = self.s, self.e, self.pull
 
 
@@ -127,16 +127,16 @@ class StoppingRule:
     relative: float
 
     def residuals(self, rows: Floats, variables: Floats) -> Residuals:
-        """Put the sums of both halves of an iteration together."""
+        """Residuals from the sums of both halves of an iteration."""
         moved, duals = rows.tolist()
         gap, copies, agreed, changed, rest, movement = variables.tolist()
-        least = math.sqrt(self.literals) * self.absolute
+        absolute = math.sqrt(self.literals) * self.absolute
         largest = math.sqrt(max(copies + moved, agreed, 0.0))
         return Residuals(
             math.sqrt(max(gap + moved, 0.0)),
             self.step * math.sqrt(changed),
-            least + self.relative * largest,
-            least + self.relative * self.step * math.sqrt(max(rest + duals, 0.0)),
+            absolute + self.relative * largest,
+            absolute + self.relative * self.step * math.sqrt(max(rest + duals, 0.0)),
             math.sqrt(max(movement + moved, 0.0)),
         )
 
@@ -153,7 +153,7 @@ class AnchorSchedule:
     anchor_share: float = 0.0  #: the anchor's share in the point
 
     def mixture(self) -> Mixture:
-        """How to mix the next iterate."""
+        """The mixture of the next iterate."""
         if self.relaxation > 0.0:
             return self.relaxation, 1.0 - self.relaxation, 0.0
         if self.age < 0:
@@ -164,8 +164,8 @@ class AnchorSchedule:
     def steer(self, point: AdmmPoint, mixture: Mixture, movement: float) -> None:
         """After an iteration, decide whether the anchor moves.
 
-        It moves once the movement has shrunk much, or has shrunk and grows again, or after a share
-        of all iterations: the rules, and the numbers, of restarted first-order methods for LPs.
+        It moves once the movement has shrunk much, or has shrunk and grows again, or after a part
+        of all iterations: the rules and constants of restarted first-order methods for LPs.
         """
         self.total += 1
         self.anchor_share = mixture[2]

@@ -1,9 +1,9 @@
-"""Exact MAP states, for small programs and to test others by: an LP or a QP.
+"""Exact MAP states by an LP or a QP, for small programs and as a reference in tests.
 
 Every hinge gets a variable h of its own, at least l and at least 0, that costs weight * h or
 weight * h^2. Programs with linear hinges only are LPs, which SciPy's HiGHS solves; squared ones
 make a QP, which Clarabel's interior-point method solves. An answer counts as optimal only if the
-solver's multipliers prove it (`dual_value`), whatever the solver says of itself.
+solver's multipliers prove it (`dual_value`), whatever status the solver reports.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
-#: Total violation up to which constraints count as satisfiable: a solver's own accuracy.
+#: Total violation up to which constraints count as satisfiable: the accuracy of the solvers.
 FEASIBLE = 1e-7
 #: Largest proved distance from the optimum, relative to 1 + |optimum|, that counts as optimal.
 OPTIMAL_GAP = 1e-6
-#: Conflicting constraints above which no smaller conflict among them is looked for.
+#: Number of conflicting constraints above which no smaller conflict is searched for.
 REDUCIBLE = 300
 
 
@@ -46,7 +46,7 @@ class Exact:
         An `InfeasibleError` names a small set of constraints that contradict each other.
         """
         scale = potentials.weight.max(initial=0.0) or 1.0
-        # rows of weight 0 add nothing, and a solver may fail among their slack variables
+        # rows of weight 0 add nothing, and their slack variables may make a solver fail
         matters = potentials.is_constraint | (potentials.weight > 0.0)
         scaled = replace(potentials.select(matters), weight=potentials.weight[matters] / scale)
         squared = bool((scaled.kind == PotentialKind.SQUARED).any())
@@ -111,7 +111,7 @@ def _quadratic_program(potentials: Potentials) -> _Solution:
     order = np.concatenate([equal, at_most, squared, linear])
     hinges = len(squared) + len(linear)
     hard = len(equal) + len(at_most)
-    # h of the squared hinges stand first, then those of the linear ones
+    # h of the squared hinges come first, then those of the linear ones
     slack = sparse.vstack([sparse.csc_array((hard, hinges)), -sparse.eye_array(hinges)])
     box, none = sparse.eye_array(n), sparse.csc_array((n, hinges))
     positive = sparse.eye_array(len(linear), hinges, k=len(squared))
@@ -131,7 +131,7 @@ def _quadratic_program(potentials: Potentials) -> _Solution:
     cost = np.concatenate([np.zeros(n + len(squared)), potentials.weight[linear]])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.direct_solve_method = "qdldl"  # on one thread: the same answer everywhere
+    settings.direct_solve_method = "qdldl"  # on one thread: the same result everywhere
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
     cones = [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(right) - len(equal))]
     solution = clarabel.DefaultSolver(
@@ -148,8 +148,8 @@ def find_conflict(potentials: Potentials, among: Positions | None = None) -> Pos
 
     Minimise the total violation, an LP. If it is positive, the constraints with a multiplier
     prove it, so they are a conflict by themselves. From up to `REDUCIBLE` of those, every
-    constraint is dropped without which the rest still conflicts: what remains holds as soon as
-    any one of it is given up.
+    constraint is dropped without which the rest still conflicts: the remaining ones can hold as
+    soon as any one of them is given up.
     """
     hard = np.flatnonzero(potentials.is_constraint)
     rows = hard if among is None else np.intersect1d(hard, among)

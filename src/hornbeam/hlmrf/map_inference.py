@@ -31,15 +31,14 @@ def solve(
 
     Where several states are optimal, variables that share no row with another take the value
     nearest to `start`; otherwise the solver breaks the tie (PSL's depends on its random start).
-    Variables in no row stay at the start, which is all ones by default, as PSL answers.
+    Variables in no row stay at the start, which is all ones by default, as in PSL.
 
     `auto` drops rows of weight 0, solves for variables that share no row with another in closed
     form, and solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM otherwise.
 
     Where the constraints are proved to contradict each other, an `InfeasibleError` names the rows
-    of a small set that does. ADMM proves it by the growth of its multipliers; where it does not
-    come to that, it ends at the iteration limit with the violated constraints named, never
-    converged.
+    of a small set that does. ADMM proves it by the growth of its multipliers; where that fails, it
+    ends at the iteration limit, not converged, with the violated constraints listed.
     """
     admm = admm or Admm()
     if solver is Solver.EXACT:
@@ -59,7 +58,7 @@ def _by_admm(
 
 
 def _auto(potentials: Potentials, state: Floats, admm: Admm, progress: Progress) -> MapState:
-    """Closed forms first, then a solver for the rows that are left."""
+    """Closed forms first, then a solver for the remaining rows."""
     alone, joint = _split(potentials)
     if joint.all():
         return _solve_joint(potentials, state, admm, progress)
@@ -68,7 +67,7 @@ def _auto(potentials: Potentials, state: Floats, admm: Admm, progress: Progress)
     if len(infeasible):
         among = np.flatnonzero(alone)[single.variable == infeasible[0]]
         raise InfeasibleError(find_conflict(potentials, among).tolist())
-    # what the solved rows cost no longer depends on anything
+    # the cost of the solved rows is now constant
     fixed_cost = potentials.offset + float(potentials.values(state)[~joint].sum())
     rest = replace(potentials.select(joint), offset=fixed_cost)
     rows = np.flatnonzero(joint)

@@ -1,4 +1,4 @@
-"""What MAP inference returns: the state, how it was found, and how good it is for certain."""
+"""The result of MAP inference: the state, how it was found, and a proved bound of its quality."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MapState:
 
     @property
     def gap(self) -> float:
-        """How far the objective can be from the optimum at most; about 0 where it is reached.
+        """Upper bound of the objective's distance from the optimum; about 0 where it is reached.
 
         Slightly violated constraints can make it negative.
         """
@@ -57,15 +57,15 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
 
     is at most the objective of any feasible state, since 0 <= y <= 1. Admissible are
     0 <= m <= weight (linear), m >= 0 (squared and at most), any m (equal); others are clipped.
-    Of constraints alone, a positive value proves that they contradict each other, since a state
+    For constraints alone, a positive value proves that they contradict each other, since a state
     that meets them all would have the objective 0.
     """
     kind, weight = potentials.kind, potentials.weight
     squared = kind == PotentialKind.SQUARED
-    least = np.where(kind == PotentialKind.EQUAL, -np.inf, 0.0)
-    most = np.where((kind == PotentialKind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
-    m = np.clip(multiplier, least, most)
-    # what a potential without literals costs is known: its derivative is the best multiplier
+    lower = np.where(kind == PotentialKind.EQUAL, -np.inf, 0.0)
+    upper = np.where((kind == PotentialKind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
+    m = np.clip(multiplier, lower, upper)
+    # a potential without literals is constant: its derivative is the best multiplier
     known = (np.diff(potentials.indptr) == 0) & ~potentials.is_constraint
     hinge = np.maximum(potentials.constant[known], 0.0)
     m[known] = weight[known] * np.where(squared[known], 2.0 * hinge, hinge > 0.0)
@@ -82,8 +82,7 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
 def start_at(potentials: Potentials, start: Floats | None) -> Floats:
     """A copy of the state to start from, in [0, 1].
 
-    By default it is all ones: that is what PSL 2.4.1 answers for a target that is in no
-    ground rule.
+    By default it is all ones: the value of PSL 2.4.1 for a target that is in no ground rule.
     """
     if start is None:
         return np.ones(potentials.n_variables)

@@ -1,7 +1,7 @@
 """A ground program as arrays: weighted hinges and linear constraints over variables in [0, 1].
 
-This is what grounding makes of rules and data, and what inference and weight learning read. Row k
-has the linear form
+Grounding produces it from rules and data; inference and weight learning read it. Row k has the
+linear form
 
     l_k(y) = sum over its literals of coefficient * y[variable] + constant[k],
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PotentialKind(IntEnum):
-    """What a row does with its linear form."""
+    """The potential or constraint that a row makes of its linear form."""
 
     LINEAR = 0  #: weight * max(0, l)
     SQUARED = 1  #: weight * max(0, l)^2
@@ -39,8 +39,8 @@ class Potentials:
 
     The literals of row k are `variable[indptr[k]:indptr[k+1]]`, distinct within a row, with their
     `coefficient`s, none of them 0. `weight` counts merged duplicates; constraints have weight 0.
-    `rule` says which rule a row comes from. `offset` is what ground rules without variables add to
-    the objective whatever the state.
+    `rule` is the rule of every row. `offset` is the constant that ground rules without variables
+    add to the objective.
     """
 
     n_variables: int
@@ -101,7 +101,7 @@ class Potentials:
         return self.weight * np.where(self.kind == PotentialKind.SQUARED, hinge * hinge, hinge)
 
     def objective(self, state: Floats) -> float:
-        """What the MAP state minimises."""
+        """Sum of all potentials, which the MAP state minimises."""
         return float(self.values(state).sum()) + self.offset
 
     def violations(self, state: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Floats, Ids, Positions
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
-#: Part of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
+#: Fraction of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
 ROUNDING = 1e-13
 #: How far constraints may cross by rounding.
 CROSSING = 1e-9
@@ -23,22 +23,21 @@ CROSSING = 1e-9
 def solve_single_variables(potentials: Potentials, state: Floats) -> Positions:
     """Move every variable of one-literal rows to its best value, in place.
 
-    Of several best values it takes the nearest to where the variable stood; those without a row
-    stay there. Returns the variables whose constraints contradict each other; they end between
-    them.
+    Among several best values it takes the nearest to the previous one; variables without a row do
+    not move. Returns the variables whose constraints contradict each other; they end between them.
     """
     low, high = _feasible(potentials)
     infeasible = np.flatnonzero(low - high > CROSSING)
     low, high = np.where(low > high, (low + high) / 2.0, [low, high])
     hinges = _SingleHinges.of(potentials)
-    least = hinges.least_minimisers(low, high)
-    most = np.maximum(hinges.greatest_minimisers(low, high), least)
-    state[:] = np.minimum(np.maximum(state, least), most)
+    lowest = hinges.least_minimisers(low, high)
+    highest = np.maximum(hinges.greatest_minimisers(low, high), lowest)
+    state[:] = np.minimum(np.maximum(state, lowest), highest)
     return infeasible
 
 
 def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
-    """The interval of every variable that its constraints and [0, 1] leave."""
+    """The interval of every variable that its constraints and [0, 1] allow."""
     variable, kind, slope = potentials.variable, potentials.kind, potentials.coefficient
     knee = -potentials.constant / slope
     low, high = np.zeros(potentials.n_variables), np.ones(potentials.n_variables)

@@ -20,14 +20,14 @@ def body_lengths(clauses: Sequence[Clause]) -> Ints:
 
 
 def model_counts(ways: Sequence[Counts]) -> Counts:
-    """The way of counting that stands in a model's first line: rules that have none follow it."""
+    """The way of counting in a model's first line: the default of rules that state none."""
     return ways[0] if len(ways) == 1 and ways[0] is not Counts.SHARE else Counts.RAW
 
 
 def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
     """The ways of counting that make sense for a body.
 
-    Shares are of paths over facts, and some counts are 1.
+    Only paths over facts have shares, and counts that are always 1 need one way only.
     """
     if body.kind in (Kind.UNARY, Kind.ANCHORED):
         return [model_counts(ways)]
@@ -37,7 +37,7 @@ def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
 
 
 class BodyClause(NamedTuple):
-    """A clause, the number of its body, and the way of counting."""
+    """A clause, the index of its body, and the way of counting."""
 
     body: int
     way: Counts
@@ -53,7 +53,7 @@ def body_clauses(
     model_way, listed = model_counts(ways), []
     for b, body in enumerate(bodies):
         for way in useful_ways(body, ways):
-            # a median belongs to shares alone: other ways with one would not read back as equal
+            # only shares have a median: other ways with one would not read back as equal
             median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
             weighing = None if way is model_way else Weighing(way, median)
             listed += [

@@ -1,10 +1,10 @@
 """Functional gradient boosting to conjunctive clauses.
 
-Trees of depth three are boosted on the counts and shares of all bodies, as many as internal
-cross-validation says. They become clauses without loss (see `hornbeam.learning.monomials`), which
-makes hundreds of short ones. With a limit on rules the boosted scores are then fitted once more, by
-these clauses and by those of single bodies weighed by log or share, under the weakest L1 penalty
-that keeps few enough, and by the survivors without it: a short model that says nearly the same.
+Trees of depth three are boosted on the counts and shares of all bodies; internal cross-validation
+chooses their number. They become clauses without loss (see `hornbeam.learning.monomials`): hundreds
+of short ones. With a limit on rules the boosted scores are then fitted again, by these clauses and
+by those of single bodies weighed by log or share, under the weakest L1 penalty that keeps few
+enough, and by the remaining ones without it: a short model with nearly the same scores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, lo
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import Joint, log_loss
 from hornbeam.learning.learner import Learned
-from hornbeam.learning.newton import Fit, Newton, Status
+from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trees import Binned, Booster, Tree, tree_values
@@ -31,7 +31,7 @@ from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
-#: Trees between two signs of progress.
+#: Number of trees between two progress reports.
 STEP = 10
 
 
@@ -42,18 +42,18 @@ class Boost:
     Parameters
     ----------
     trees
-        Most trees.
+        Maximum number of trees.
     patience
         Trees without a lower held-out loss after which a fold ends.
     folds
         Parts of the internal cross-validation.
     max_rules
-        Most rules besides the priors, a rule and its mirror image counting once; None keeps all
-        that the trees say.
+        Maximum number of rules in addition to the priors, a rule and its mirror image counting
+        once; None keeps all clauses of the trees.
     weight_variance
         Variance of the Gaussian prior on the weights of a shortened model.
     seed
-        Deals targets to folds and columns to trees.
+        Assigns targets to folds and columns to trees.
     booster
         How trees grow.
     """
@@ -63,7 +63,7 @@ class Boost:
     bodies: ClassVar[tuple[Kind, ...]] = Joint.bodies
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW, Counts.SHARE)
     ties_mirrors: ClassVar[bool] = False
-    dropped: ClassVar[str] = "no tree asks for it, or the short model does without"
+    dropped: ClassVar[str] = "no tree uses it, or the shortened model dropped it"
     stage: ClassVar[str] = "Choosing the number of trees"
     piecewise: ClassVar[None] = None
 
@@ -92,7 +92,7 @@ class Boost:
         boosted = clause_problem(grown, columns)
         fit = Fit(
             np.append(np.abs(weights), [max(constant, 0.0), max(-constant, 0.0)]),
-            Status.CONVERGED,
+            FitStatus.CONVERGED,
             log_loss(columns.y, _probability(score)),
             len(trees),
         )
@@ -101,9 +101,9 @@ class Boost:
         return self._shortened(clause_problem(grown, columns, graded=True), score)
 
     def _number_of_trees(self, columns: BoostedColumns, progress: Progress) -> int:
-        """Boost on every fold's training part and look at the loss of the rest.
+        """The number of trees of least loss on the held-out parts of all folds.
 
-        All folds go on together, until the loss has not fallen for `patience` trees.
+        All folds advance tree by tree, until the loss has not fallen for `patience` trees.
         """
         parts = [columns.split(k) for k in range(self.folds)]
         growing = [self._boosting(train.binned, train.y) for train, _ in parts]
@@ -125,7 +125,7 @@ class Boost:
         return int(np.argmin(losses)) + 1
 
     def _boosting(self, binned: Binned, y: Floats) -> Iterator[tuple[Tree, Floats]]:
-        """Trees without end, each with the scores (log-odds) that all so far add up to."""
+        """An endless sequence of trees, each with the scores (log-odds) of all trees so far."""
         rng = np.random.default_rng(self.seed)
         score = np.full(len(y), log_odds(y))
         times = binned.n_rows // len(y)
@@ -138,7 +138,7 @@ class Boost:
             yield tree, score
 
     def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:
-        """Fit the boosted scores by few clauses: an L1 path, then the survivors without it."""
+        """Fit the boosted scores by few clauses: an L1 path, then the remaining ones without L1."""
         assert self.max_rules is not None
         soft = replace(boosted, y=_probability(score))
         joint = Joint(weight_variance=self.weight_variance, strengths=40, smallest=1e-4)

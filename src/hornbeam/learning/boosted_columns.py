@@ -13,7 +13,7 @@ from hornbeam.counting.columns import weighed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import deal
-from hornbeam.learning.monomials import Feature, Monomial, mirrored, polynomial, stated
+from hornbeam.learning.monomials import Feature, Monomial, body_of, mirrored, polynomial
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.trees import Binned, Tree
 from hornbeam.rules.body import Body
@@ -22,13 +22,13 @@ from hornbeam.rules.weighing import Counts, Weighing
 
 
 def log_odds(y: Floats) -> float:
-    """Of the mean label: where all scores start."""
+    """Log-odds of the mean label, the initial score."""
     mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
     return float(np.log(mean / (1.0 - mean)))
 
 
 class GrownClause(NamedTuple):
-    """A clause of trees, and its weight, which is below 0 where it pushes down."""
+    """A clause of trees, and its weight, which is negative where it pushes down."""
 
     monomial: Monomial
     clause: Clause
@@ -37,11 +37,11 @@ class GrownClause(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BoostedColumns:
-    """Columns to boost on, and what they are.
+    """Columns to boost on, and their features.
 
-    Where the target is symmetric, every pair has a second row with subject and object exchanged,
-    and `mirror` says which column has there what a column has here; a tree's values of both rows
-    add up.
+    Where the target is symmetric, every pair has a second row with subject and object swapped, and
+    `mirror[j]` is the column of the mirror image of column j's body; a pair's score is the sum over
+    both rows.
     """
 
     features: Sequence[Feature]
@@ -79,7 +79,7 @@ class BoostedColumns:
         ]
         kept = {j: k for k, j in enumerate(first.values())}
         mirror = {k: kept[same[images[j]]] for j, k in kept.items()} if problem.symmetric else {}
-        # rows in an order that entries and labels alone decide, so that sums come out the same
+        # rows in an order that depends on entries and labels only, so that sums are the same
         order = np.lexsort((problem.signature(np.random.default_rng(seed)), problem.y))
         place_of = np.empty(n, dtype=np.int64)
         place_of[order] = np.arange(n)
@@ -96,7 +96,7 @@ class BoostedColumns:
 
     @property
     def start(self) -> float:
-        """Where all scores start."""
+        """The initial score."""
         return log_odds(self.y)
 
     @property
@@ -105,7 +105,7 @@ class BoostedColumns:
         return self.binned.n_rows // max(len(self.y), 1)
 
     def added(self, values: Floats) -> Floats:
-        """What rows add to the scores of their pairs."""
+        """Sums of the rows' values per pair."""
         total: Floats = values.reshape(self.times, -1).sum(axis=0)
         return total
 
@@ -118,14 +118,14 @@ class BoostedColumns:
         return replace(self, binned=binned, y=self.y[pairs], fold=self.fold[pairs])
 
     def constant(self, trees: Sequence[Tree]) -> float:
-        """What all trees add to every pair."""
+        """The constant that all trees add to every pair."""
         return self.times * polynomial(trees).get((), 0.0)
 
     def clauses(self, trees: Sequence[Tree]) -> list[GrownClause]:
-        """The trees as clauses, each with its weight; one below 0 pushes down.
+        """The trees as clauses, each with its weight; a negative one pushes down.
 
-        Of a monomial and its mirror image one is listed: it stands for both. A clause that is its
-        own mirror image is written once, and has the weight of both rows of a pair.
+        Only one of a monomial and its mirror image is listed, for both. A clause that is its own
+        mirror image is written once, and has the weight of both rows of a pair.
         """
         total: dict[Monomial, float] = {}
         for monomial, weight in polynomial(trees).items():
@@ -136,14 +136,14 @@ class BoostedColumns:
         listed = []
         for monomial, weight in sorted(total.items()):
             if weight != 0.0:
-                body, weighing = stated(monomial, self.features, self.binned.cuts)
+                body, weighing = body_of(monomial, self.features, self.binned.cuts)
                 clause = Clause(body, weight < 0.0, weighing)
                 twice = 2.0 if self.mirror and clause.mirror == clause else 1.0
                 listed.append(GrownClause(monomial, clause, twice * weight))
         return listed
 
     def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
-        """How often each pair, or its mirror image, meets all conditions."""
+        """Pairs that meet all conditions themselves or mirrored, and how often they do."""
         binned, rows = self.binned, np.arange(self.binned.n_rows, dtype=np.int32)
         for column, cut in monomial:
             entries = slice(int(binned.indptr[column]), int(binned.indptr[column + 1]))
@@ -152,13 +152,13 @@ class BoostedColumns:
         return self._of_pairs(rows, np.ones(len(rows)), itself)
 
     def _of_pairs(self, rows: Ids, x: Floats, itself: bool) -> tuple[Ids, Floats]:
-        """Entries per pair: those of both its rows added up, or of one for what mirrors itself.
+        """Entries per pair: the sum of both rows; the first one if a body mirrors `itself`.
 
-        Columns may be equal where bodies are not, so that the bodies decide: both are written.
+        Bodies decide that, not columns, which may be equal for different bodies.
         """
         if not self.mirror or itself:
-            mine = rows < len(self.y)
-            return rows[mine], x[mine]
+            first = rows < len(self.y)
+            return rows[first], x[first]
         total: Floats = np.bincount(rows % len(self.y), x, len(self.y)).astype(np.float64)
         pairs = np.flatnonzero(total).astype(np.int32)
         return pairs, total[pairs]
@@ -175,7 +175,7 @@ class BoostedColumns:
 
 
 def _features_of(problem: Problem) -> tuple[list[Feature], list[tuple[Ids, Floats]]]:
-    """Counts and shares of the bodies, as they were before they were weighed."""
+    """Counts and shares of the bodies, before they were weighed."""
     features, columns = list[Feature](), list[tuple[Ids, Floats]]()
     for k, clause in enumerate(problem.clauses):
         if clause.is_prior or clause.negated:
@@ -187,8 +187,8 @@ def _features_of(problem: Problem) -> tuple[list[Feature], list[tuple[Ids, Float
             x = clause.weighing.median * (2.0**x - 1.0)
         elif (x != np.rint(x)).any():
             raise InputError(
-                "boost asks how many groundings there are: it takes facts that are true or "
-                "absent, and `counts` raw or auto"
+                "boost needs the numbers of groundings: use facts that are true or absent, and "
+                "`counts` raw or auto"
             )
         [part] = clause.body.parts
         features.append(Feature(part.body, share))
@@ -197,7 +197,7 @@ def _features_of(problem: Problem) -> tuple[list[Feature], list[tuple[Ids, Float
 
 
 def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:
-    """A column with its rows at other places; a second row per pair moves with the first."""
+    """A column with its rows renumbered; a second row per pair moves with the first."""
     rows, x = column
     n = len(place)
     moved = place[rows % n] + rows // n * n
@@ -208,18 +208,18 @@ def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:
 def clause_problem(
     grown: Sequence[GrownClause], columns: BoostedColumns, graded: bool = False
 ) -> CountProblem:
-    """The clauses of the trees as a problem of their own, with both priors.
+    """A problem of the clauses of the trees and both priors.
 
-    With `graded` single bodies are clauses besides, for the target and against it.
+    With `graded` also of single bodies as clauses for the target and against it.
     """
     clauses = [one.clause for one in grown]
     entries = [columns.rows_of(one.monomial, one.clause.mirror == one.clause) for one in grown]
     column = list(range(len(grown)))
-    said = set(clauses)
+    present = set(clauses)
     for body, weighing, entry in columns.graded() if graded else ():
         both = {Clause(body, negated, weighing) for negated in (False, True)}
-        clauses += sorted(both - said, key=lambda clause: clause.negated)
-        column += [len(entries)] * len(both - said)
+        clauses += sorted(both - present, key=lambda clause: clause.negated)
+        column += [len(entries)] * len(both - present)
         entries.append(entry)
     clauses += [prior(columns.target, negated) for negated in (False, True)]
     column += [len(entries)] * 2

@@ -1,4 +1,4 @@
-"""The learning problem of collective statistics: targets stand in bodies, too."""
+"""The learning problem of collective statistics: targets occur in bodies, too."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hornbeam.rules.weighing import Counts
 
 
 class CountEntries(NamedTuple):
-    """Counts of clauses for targets, and the sides on which they push."""
+    """Counts of clauses for targets, and the sides of these counts."""
 
     side: Ints
     clause: Ints
@@ -38,9 +38,9 @@ def collective_problem(
     relaxation: Relaxation = Relaxation.BOOLEAN,
     heads_only: bool = False,
 ) -> CountProblem:
-    """Lay out n+, n- and repeats of every clause, each on its side.
+    """The problem of n+, n- and repeats of every clause, each on its side.
 
-    With `heads_only` ground clauses say nothing of the targets in their bodies.
+    With `heads_only` ground clauses do not affect the targets in their bodies.
     """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
     clauses = [one.clause for one in listed] + priors_of(labels.predicates)
@@ -75,12 +75,12 @@ def _heads(
     yield _table_rows(statistics.heads, True, DOWN)
     for k, clause in enumerate(clauses):
         if clause.is_prior:
-            mine = labels.predicate == labels.predicates.index(clause.target)
-            yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(mine), 1)
+            of_target = labels.predicate == labels.predicates.index(clause.target)
+            yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(of_target), 1)
 
 
 def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
-    """Those of body atoms; repeats without a side of theirs push down."""
+    """The terms of body atoms; repeats without a side of their own push down."""
     yield _table_rows(statistics.bodies, False, DOWN)
     yield _table_rows(statistics.negated_bodies, True, DOWN)
     repeats = statistics.repeats

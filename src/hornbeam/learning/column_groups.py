@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hornbeam.arrays import Ints, part_numbers, pointers, run_starts
-from hornbeam.counting.columns import LaidOut
+from hornbeam.counting.columns import ColumnArrays
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.rules.body import Body
@@ -15,7 +15,7 @@ from hornbeam.rules.weighing import Counts
 
 
 def mirror_groups(bodies: Sequence[Body]) -> Ints:
-    """For every body the first place of itself or its mirror."""
+    """For every body the first index of itself or its mirror image."""
     first: dict[Body, int] = {}
     return np.array(
         [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
@@ -23,12 +23,12 @@ def mirror_groups(bodies: Sequence[Body]) -> Ints:
     )
 
 
-def added_by_group(parts: Mapping[Counts, LaidOut], group: Ints) -> dict[Counts, LaidOut]:
-    """Columns with those of one group added up in the place of its first; the others are empty.
+def added_by_group(parts: Mapping[Counts, ColumnArrays], group: Ints) -> dict[Counts, ColumnArrays]:
+    """Columns with the sum of a group as its first column; the others of the group are empty.
 
     All ways of counting have entries for the same rows.
     """
-    added = dict[Counts, LaidOut]()
+    added = dict[Counts, ColumnArrays]()
     for way, (indptr, row, x) in parts.items():
         if not added:
             column = np.repeat(group, np.diff(indptr))
@@ -39,28 +39,28 @@ def added_by_group(parts: Mapping[Counts, LaidOut], group: Ints) -> dict[Counts,
             pointer = pointers(np.bincount(column[order[starts]], minlength=len(group)))
             rows = row[order[starts]]
         sums = np.add.reduceat(x[order], starts) if len(starts) else x
-        added[way] = LaidOut(pointer, rows, sums)
+        added[way] = ColumnArrays(pointer, rows, sums)
     return added
 
 
 def shares_by_median(
-    statistics: Statistics, laid_out: LaidOut, group: Ints
-) -> tuple[LaidOut, dict[Body, float]]:
-    """Columns of shares divided by their medians, as they weigh, and the medians.
+    statistics: Statistics, shares: ColumnArrays, group: Ints
+) -> tuple[ColumnArrays, dict[Body, float]]:
+    """Columns log2(1 + share / median), and the medians.
 
-    A group has one median, so that a rule and its mirror say the same. Engines add up shares in
-    other orders and agree to the last digits but not in them: medians and entries are rounded so
-    that the same model comes out.
+    A group has one median, so that a rule and its mirror image are equal. Engines add up shares in
+    different orders and differ in the last digits: medians and entries are rounded so that the
+    model is the same.
     """
-    indptr, row, x = laid_out
+    indptr, row, x = shares
     column = group[part_numbers(indptr)]
     order = np.lexsort((x, column))
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
     by_group = np.ones(len(group))
-    # bodies that are no paths have no shares, and no median to divide by
+    # only paths have shares and a median
     by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
-    # what a row adds is log2(1 + share / median); rows of a body without shares there are none
+    # rows of bodies without shares have share 0 and stay 0
     weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
-    return LaidOut(indptr, row, weighed), medians
+    return ColumnArrays(indptr, row, weighed), medians

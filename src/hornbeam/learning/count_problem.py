@@ -1,10 +1,10 @@
-"""The learning problem in columns: what each clause adds to which target.
+"""The learning problem in columns: what each clause adds to each target.
 
 Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.strengths`):
 to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
-stands in bodies too, so that a clause may have entries on either side, and some on the sides of
-targets that it has several times. What x is for n groundings, `hornbeam.counting.columns` says; one
-body may have several clauses, each with its own way of counting. The pseudolikelihood of the
+occurs in bodies too, so that a clause may have entries on either side, and some on the sides of
+targets that it has several times. `hornbeam.counting.columns` defines x for n groundings; one body
+may have several clauses, each with its own way of counting. The pseudolikelihood of the
 labels is
 
     l(w) = - sum_i [ log Z(A_i, B_i, ...) + A_i (1 - y_i)^p + B_i y_i^p + ... ].
@@ -21,7 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
-from hornbeam.counting.columns import Columns, LaidOut
+from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.facts.table import Targets
@@ -32,17 +32,17 @@ from hornbeam.learning.column_groups import (
     mirror_groups,
     shares_by_median,
 )
-from hornbeam.learning.descent_arrays import Layout
+from hornbeam.learning.descent_arrays import ClauseLayout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
-#: Sweeps over columns before a Hessian is worked out, and the most weights it may have.
+#: Sweeps over columns before a Hessian is computed, and the maximum number of its weights.
 FIRST_SWEEPS = 2
 MAX_HESSIAN = 1000
-#: Least spread of a column as a share of its root mean square.
+#: Minimum scale of a column as a fraction of its root mean square.
 MIN_SPREAD = 0.3
 
 
@@ -52,8 +52,8 @@ class CountProblem:
 
     Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
     column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
-    that stand `times` times in a ground clause. Priors come last. Where the target is
-    `symmetric`, a clause stands for its mirror image too.
+    that occur `times` times in a ground clause. Priors come last. Where the target is
+    `symmetric`, a clause represents its mirror image too.
     """
 
     clauses: Sequence[Clause]
@@ -69,7 +69,7 @@ class CountProblem:
     _latest: dict[bytes, tuple[Floats, Moments]] = field(
         default_factory=dict, init=False, repr=False
     )
-    #: Gradient at the latest weights: a fit begins where the one before has ended.
+    #: Gradient at the latest weights: a fit begins where the previous one has ended.
     _latest_gradient: dict[bytes, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -82,17 +82,17 @@ class CountProblem:
         symmetric: bool = False,
         tied: bool = True,
     ) -> CountProblem:
-        """Lay out statistics and labels for a learner.
+        """The problem of statistics and labels.
 
         Every body has a column for each of the `ways` of counting that make sense for it. Where
         the target is `symmetric`, a body and its mirror image share a column, which has the sum
-        of both, unless they are not to be `tied`.
+        of both, unless `tied` is False.
         """
         bodies, columns = statistics.bodies, Columns(statistics, relaxation)
         tied = tied and symmetric
         group = mirror_groups(bodies) if tied else np.arange(len(bodies))
         medians = dict[Body, float]()
-        parts = dict[Counts, LaidOut]()
+        parts = dict[Counts, ColumnArrays]()
         for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
             parts[way] = columns.all(way)
             if way is Counts.SHARE:
@@ -132,7 +132,7 @@ class CountProblem:
         y: Floats,
         symmetric: bool,
     ) -> CountProblem:
-        """Lay out columns (rows, entries) that clauses point to by number."""
+        """The problem of columns (rows, entries); `column` is the index of every clause's."""
         return cls(
             clauses,
             _on_sides(clauses, column),
@@ -173,7 +173,7 @@ class CountProblem:
         return self.densities.statistics(self.y)
 
     def entries(self, k: int, side: int) -> slice:
-        """Where the entries of a clause on a side stand."""
+        """Slice of the entries of a clause on a side."""
         j = int(self.columns[side, k])
         return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
 
@@ -184,11 +184,11 @@ class CountProblem:
         return self.row[entries], self.x[entries]
 
     @cached_property
-    def _layout(self) -> Layout:
-        return Layout(self.indptr, self.row, self.x, self.columns, len(self.y))
+    def _layout(self) -> ClauseLayout:
+        return ClauseLayout(self.indptr, self.row, self.x, self.columns, len(self.y))
 
     def strengths(self, weights: Floats) -> Floats:
-        """Add up the strengths (sides, n) of every target."""
+        """Strengths (sides, n) of every target."""
         return descent.strengths(self._layout, weights)
 
     def log_likelihood(self, weights: Floats) -> float:
@@ -197,7 +197,7 @@ class CountProblem:
         return -float(moments.log_z.sum() + np.sum(found * self.observed))
 
     def signature(self, rng: np.random.Generator) -> Floats:
-        """Give each target a number that its counts decide: a random projection of its row."""
+        """A number per target that depends on its counts only: a random projection of its row."""
         sizes = np.diff(self.indptr)
         projected = self.x * np.repeat(rng.random(len(sizes)), sizes)
         return np.bincount(self.row, projected, len(self.y)).astype(np.float64)
@@ -205,11 +205,11 @@ class CountProblem:
     def distinct_columns(self) -> CountProblem:
         """Leave out clauses whose columns repeat an earlier clause's.
 
-        Symmetric relations give many sequences with the very same counts; the objective cannot
+        Symmetric relations give many bodies with equal counts; the objective cannot
         tell them apart, so only the first (widest, shortest, first by text) is kept.
         """
         number: dict[tuple[bytes, bytes], int] = {}
-        # one place more than columns: a clause without a column on a side has the number -1 there
+        # one extra slot: clauses without a column on a side have column -1, the last slot
         same = np.full(len(self.indptr), -1, dtype=np.int64)
         for j in range(len(self.indptr) - 1):
             part = slice(self.indptr[j], self.indptr[j + 1])
@@ -236,7 +236,7 @@ class CountProblem:
         return self.observed - expected, curves
 
     def _moments(self, weights: Floats) -> tuple[Floats, Moments]:
-        """Strengths and moments of every target: a step asks for loss, gradient and curves."""
+        """Strengths and moments of every target, cached: loss, gradient and curves use them."""
         key = weights.tobytes()
         if key not in self._latest:
             found = self.strengths(weights)
@@ -258,7 +258,7 @@ class CountProblem:
         return self.densities.score(self.strengths(weights))
 
     def pieces(self, priors: Floats | None) -> Callable[[int], CountPiece]:
-        """How each clause does alone; see `Problem.pieces`."""
+        """The piecewise objectives of all clauses; see `Problem.pieces`."""
         inside = None if priors is None else self.strengths(np.where(self.is_prior, priors, 0.0))
         return partial(self._piece, inside)
 
@@ -271,7 +271,7 @@ class CountProblem:
         none = np.zeros((len(self.columns), 1))
         prior = none if inside is None or not len(rows) else inside[:, rows]
         if (prior == prior[:, :1]).all():
-            prior = prior[:, :1]  # but where bodies and heads are of several predicates
+            prior = prior[:, :1]  # the same for all targets
         one_prior = prior.shape[1] == 1
         model = (self.relaxation, self.times)
         if len(parts) == 1 and one_prior:
@@ -308,14 +308,14 @@ class CountProblem:
     def scales(self) -> Floats:
         """Standard deviation over the targets of every clause's columns.
 
-        What a column has in common for all targets the prior says as well. But a column that is
-        nearly the same for all is not to have a large weight that the prior takes back: it has at
-        least a share of its root mean square.
+        The mean of a column is already modelled by the prior. For a nearly constant column the
+        scale is at least a fraction of its root mean square, so that it does not get a large weight
+        that the prior cancels.
         """
         sizes, n = np.diff(self.indptr), max(len(self.y), 1)
         column = np.repeat(np.arange(len(sizes)), sizes)
         mean = np.bincount(column, self.x, len(sizes)) / n
-        # around the mean: a difference of large squares would lose the digits of small columns
+        # about the mean: a difference of large squares would lose the digits of small columns
         around = np.bincount(column, (self.x - mean[column]) ** 2, len(sizes))
         squares = around + (n - sizes) * mean**2
         squares = np.maximum(squares, MIN_SPREAD**2 * (squares + n * mean**2))
@@ -327,7 +327,7 @@ class CountProblem:
         place = np.cumsum(targets) - 1
         used = np.zeros(len(self.indptr) - 1, dtype=np.bool_)
         used[self.columns[self.columns >= 0]] = True
-        # columns that no clause has are left empty: half of all where many repeat each other
+        # columns that no clause uses are left empty: half of all where many repeat each other
         keep = np.repeat(used, np.diff(self.indptr)) & targets[self.row]
         return replace(
             self,

@@ -1,8 +1,8 @@
-"""Coordinate descent on the quadratic model of the pseudolikelihood: what all fits share.
+"""Coordinate descent on the quadratic model of the pseudolikelihood, used by all fits.
 
 Clause k has one column of entries per side, `columns[side, k]` (-1 for none). Slopes (sides, n) and
 curves (sides, sides, n) are the derivatives of the loss in every target's strengths. Small problems
-are left to NumPy (`descent_arrays`), large ones to compiled loops (`descent_kernels`): the same
+are solved by NumPy (`descent_arrays`), large ones by compiled loops (`descent_kernels`): the same
 sums in the same order.
 """
 
@@ -16,11 +16,11 @@ from hornbeam.arrays import Floats, Integers
 from hornbeam.compiled import Kernel, numba_in_use
 from hornbeam.learning import descent_arrays as arrays
 from hornbeam.learning import descent_kernels as loops
-from hornbeam.learning.descent_arrays import Layout
+from hornbeam.learning.descent_arrays import ClauseLayout
 
-#: Most sweeps over one quadratic model, and the share of the first one's gain that ends them.
+#: Maximum number of sweeps over one quadratic model, and the part of the first gain that ends them.
 SWEEPS = 100
-SHARE = 1e-4
+MIN_GAIN_SHARE = 1e-4
 
 #: Entries to add up above which compiling pays, all calls together, and those of one problem that
 #: are certain to get there. A call of NumPy takes as long as `CALL` entries.
@@ -31,29 +31,29 @@ CALL = 200
 WORTH_COMPILING_MODELS, WORTH_READING_MODELS = 500_000, 10_000
 
 
-def _pays(loop: Kernel, layout: Layout, calls: int) -> bool:
+def _pays(loop: Kernel, layout: ClauseLayout, calls: int) -> bool:
     """Whether compiling pays, by the entries and the calls of NumPy that arrays would take."""
     entries, clauses = len(layout.x), layout.columns.shape[1]
     large = entries + 10 * CALL * clauses > LARGE
     return large or loop.pays(entries + CALL * calls, WORTH_COMPILING)
 
 
-def gradients(layout: Layout, slopes: Floats) -> Floats:
-    """Derive the loss by every weight."""
+def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
+    """Derivative of the loss by every weight."""
     if _pays(loops.gradients, layout, 5):
         return np.asarray(loops.gradients.compiled(*layout.arrays, slopes))
     return arrays.gradients(layout, slopes)
 
 
-def strengths(layout: Layout, weights: Floats) -> Floats:
-    """Add up the strengths (sides, n) of every target."""
+def strengths(layout: ClauseLayout, weights: Floats) -> Floats:
+    """Strengths (sides, n) of every target."""
     if _pays(loops.strengths, layout, 5):
         return np.asarray(loops.strengths.compiled(*layout.arrays, weights, layout.n_targets))
     return arrays.strengths(layout, weights)
 
 
 def descend(
-    layout: Layout,
+    layout: ClauseLayout,
     active: Integers,
     weights: Floats,
     linear: Floats,
@@ -66,10 +66,10 @@ def descend(
 
     The model of the loss at shifts d of the strengths is slopes . d + d' curves d / 2, plus
     linear . w + ridge |w|^2 / 2. `linear` carries the L1 strengths. Slopes are kept up to date as
-    the weights move. Stops when a sweep gains less than `SHARE` of what the first one gained: the
-    model is rebuilt from there anyway. Returns the new weights and the slopes there.
+    the weights move. Stops when a sweep gains less than `MIN_GAIN_SHARE` of the first one's gain:
+    the model is rebuilt from there anyway. Returns the new weights and the slopes there.
     """
-    model = (active, weights, linear, ridge, slopes, curves, sweeps, SHARE)
+    model = (active, weights, linear, ridge, slopes, curves, sweeps, MIN_GAIN_SHARE)
     if _pays(loops.descend, layout, 20 * len(active)):
         found: tuple[Floats, Floats] = loops.descend.compiled(*layout.arrays, *model)
         return found
@@ -77,10 +77,10 @@ def descend(
 
 
 def quadratic(
-    layout: Layout, active: Integers, slopes: Floats, curves: Floats
+    layout: ClauseLayout, active: Integers, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
-    order = layout.widest_first(active)  # the wider of two clauses is spread out
+    order = layout.widest_first(active)  # of two clauses the one with more entries is spread out
     if _pays(loops.quadratic, layout, 15 * len(active)):
         found: tuple[Floats, Floats] = loops.quadratic.compiled(
             *layout.arrays, active, order, slopes, curves
@@ -92,16 +92,16 @@ def quadratic(
 def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats:
     """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0.
 
-    Coordinate descent finds out soon which weights are positive, and crawls where their columns are
-    nearly the same. Where it has not converged, the rest is solved for on the face of these
-    weights, as far as all of them stay positive. (A factorisation would need less work, but more
-    CPU time: BLAS keeps all cores busy waiting for it.)
+    Coordinate descent soon finds which weights are positive, and is slow where their columns are
+    nearly equal. Where it has not converged, conjugate gradients solve for these weights, as far as
+    all of them stay positive. (A factorisation would need less work, but more CPU time: BLAS keeps
+    all cores busy waiting for it.)
     """
     m = len(weights)
     limit = WORTH_READING_MODELS if numba_in_use() else WORTH_COMPILING_MODELS
     compiled = loops.descend_model.pays(m * m, limit)
     found, slope, converged = _run(
-        loops.descend_model, compiled, gradient, hessian, weights, SWEEPS, SHARE
+        loops.descend_model, compiled, gradient, hessian, weights, SWEEPS, MIN_GAIN_SHARE
     )
     found = np.asarray(found)
     if converged:
@@ -110,7 +110,7 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     part, right = hessian[np.ix_(free, free)], -np.asarray(slope)[free]
     step = np.asarray(_run(loops.conjugate_gradients, compiled, part, right, SWEEPS))
     held = found[free]
-    # only of weights that would fall below 0: a step of next to nothing is no divisor
+    # only for weights that would fall below 0: tiny steps are not used as divisors
     below = -step > held
     reach = np.min(held[below] / -step[below], initial=1.0)
     found[free] = np.maximum(held + reach * step, 0.0)
@@ -118,7 +118,7 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
 
 
 def _run(loop: Kernel, compiled: bool, *arguments: Any) -> Any:  # noqa: ANN401
-    """Run a loop over small arrays: as it is, it is twenty times as fast over lists."""
+    """Run a loop over small arrays, as lists where it is interpreted (twenty times as fast)."""
     if compiled:
         return loop.compiled(*arguments)
     lists = (one.tolist() if isinstance(one, np.ndarray) else one for one in arguments)

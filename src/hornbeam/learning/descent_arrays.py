@@ -1,7 +1,7 @@
-"""What `hornbeam.learning.descent_kernels` does, by NumPy: for problems that are not worth Numba.
+"""The functions of `hornbeam.learning.descent_kernels` by NumPy, for small problems.
 
 Sums are added up entry by entry in the order of the loops (`bincount` and `accumulate` do, `sum`
-does not), so that not a bit differs. Rows of one column are distinct.
+does not), so that results are equal to the last bit. Rows of one column are distinct.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from hornbeam.arrays import Floats, Ids, Integers, Ints
 class ClauseEntries(NamedTuple):
     """The entries of one clause, and the slopes that a step of its weight moves.
 
-    `at` is where entries stand among strengths and slopes (sides, n), laid flat, `curve_at` their
-    place among the curves (sides, sides, n) of their own side. The slopes `moved` move by the
+    `at` are the positions of entries in the flattened strengths and slopes (sides, n), `curve_at`
+    those in the curves (sides, sides, n) of their own side. The slopes `moved` move by the
     curves at `bend_at` times `moved_x` times the step; they are distinct where the clause has
     entries `on_one_side` only.
     """
@@ -33,7 +33,7 @@ class ClauseEntries(NamedTuple):
     on_one_side: bool
 
     def slope(self, slopes: Floats) -> float:
-        """Derive the loss by the weight."""
+        """Derivative of the loss by the weight."""
         if not len(self.x):
             return 0.0
         return float(np.add.accumulate(self.x * slopes[self.at])[-1]) + 0.0
@@ -59,8 +59,8 @@ class ClauseEntries(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """Columns of entries, and which of them each clause has on which side; see `Problem`."""
+class ClauseLayout:
+    """Columns of entries, and the column of each clause per side; see `CountProblem`."""
 
     indptr: Ints
     row: Ids
@@ -70,7 +70,7 @@ class Layout:
 
     @property
     def arrays(self) -> tuple[Ints, Ids, Floats, Ints]:
-        """What the loops take."""
+        """The arguments of the loops."""
         return self.indptr, self.row, self.x, self.columns
 
     def widest_first(self, clauses: Integers) -> Integers:
@@ -81,7 +81,7 @@ class Layout:
 
     @cached_property
     def entries(self) -> tuple[Ints, Ints, Floats]:
-        """Clause, place among the strengths (sides, n) and x of all clauses' entries."""
+        """Clause, position in the strengths (sides, n) and x of all clauses' entries."""
         clauses = self.clauses
         sizes = [len(one.x) for one in clauses]
         at = np.concatenate([np.empty(0, dtype=np.int64), *(one.at for one in clauses)])
@@ -113,21 +113,21 @@ class Layout:
         )
 
 
-def gradients(layout: Layout, slopes: Floats) -> Floats:
-    """Derive the loss by every weight."""
+def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
+    """Derivative of the loss by every weight."""
     clause, at, x = layout.entries
     return _sums(clause, x * slopes.ravel()[at], layout.columns.shape[1])
 
 
-def strengths(layout: Layout, weights: Floats) -> Floats:
-    """Add up the strengths (sides, n) of every target."""
+def strengths(layout: ClauseLayout, weights: Floats) -> Floats:
+    """Strengths (sides, n) of every target."""
     clause, at, x = layout.entries
     shape = len(layout.columns), layout.n_targets
     return _sums(at, weights[clause] * x, shape[0] * shape[1]).reshape(shape)
 
 
 def descend(
-    layout: Layout, active: Integers, weights: Floats, linear: Floats, ridge: Floats,
+    layout: ClauseLayout, active: Integers, weights: Floats, linear: Floats, ridge: Floats,
     slopes: Floats, curves: Floats, sweeps: int, share: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Minimise the quadratic model over non-negative weights, one active weight at a time."""
@@ -161,7 +161,7 @@ def descend(
 
 
 def quadratic(
-    layout: Layout, active: Integers, order: Integers, slopes: Floats, curves: Floats
+    layout: ClauseLayout, active: Integers, order: Integers, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
     m, flat_curves = len(active), curves.ravel()

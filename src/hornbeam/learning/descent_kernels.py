@@ -1,4 +1,4 @@
-"""The loops behind `hornbeam.learning.descent`, which says what they are for.
+"""The loops behind `hornbeam.learning.descent`.
 
 Slopes and curves are taken flat by the functions inside: slices in inner loops are not free.
 """
@@ -16,7 +16,7 @@ kernel = kernels("the learners")
 
 
 def slope_of(indptr, row, x, columns, k, slopes, n):
-    """Derive the loss by one weight."""
+    """Derivative of the loss by one weight."""
     total = 0.0
     for side in range(len(columns)):
         column = columns[side, k]
@@ -36,11 +36,11 @@ def with_negation(columns, k):
 
 @kernel
 def gradients(indptr, row, x, columns, slopes):
-    """Derive the loss by every weight."""
+    """Derivative of the loss by every weight."""
     result = np.empty(columns.shape[1])
     flat, n, k = slopes.ravel(), slopes.shape[1], 0
     while k < columns.shape[1]:
-        if with_negation(columns, k):  # one walk for both: columns are larger than caches
+        if with_negation(columns, k):  # one pass for both: columns are larger than caches
             column, up, down = columns[0, k], 0.0, 0.0
             for e in range(indptr[column], indptr[column + 1]):
                 up += x[e] * flat[row[e]]
@@ -55,7 +55,7 @@ def gradients(indptr, row, x, columns, slopes):
 
 @kernel
 def strengths(indptr, row, x, columns, weights, n_targets):
-    """Add up the strengths (sides, n) of every target."""
+    """Strengths (sides, n) of every target."""
     total = np.zeros((len(columns), n_targets))
     for k in range(columns.shape[1]):
         if weights[k] != 0.0:
@@ -166,7 +166,7 @@ def quadratic(indptr, row, x, columns, active, order, slopes, curves):
 def descend_model(gradient, hessian, weights, sweeps, share):
     """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0; stops as `descend` does.
 
-    Returns the weights, the gradient there, and whether they came to rest.
+    Returns the weights, the gradient there, and whether they converged.
     """
     weights, gradient = weights.copy(), gradient.copy()
     first = 0.0
@@ -193,10 +193,10 @@ def descend_model(gradient, hessian, weights, sweeps, share):
 
 @kernel
 def conjugate_gradients(matrix, right, iterations):
-    """Solve a positive semidefinite system, nearly.
+    """Solve a positive semidefinite system approximately.
 
-    Directions without curvature, but for rounding, are not walked: columns that repeat each other
-    have some, and their weights would leave for infinity together.
+    Directions without curvature, up to rounding, are skipped: columns that repeat each other have
+    such directions, and their weights would diverge together.
     """
     m = len(right)
     found, residual, direction, image = right.copy(), right.copy(), right.copy(), right.copy()
@@ -209,7 +209,7 @@ def conjugate_gradients(matrix, right, iterations):
     for _ in range(iterations):
         for i in range(m):
             image[i] = 0.0
-        for j in range(m):  # the matrix is symmetric: by rows the sums do not wait for each other
+        for j in range(m):  # by rows, the matrix being symmetric: the sums are independent
             row, by = matrix[j], direction[j]
             for i in range(m):
                 image[i] += row[i] * by

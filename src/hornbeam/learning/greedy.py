@@ -14,7 +14,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats
 from hornbeam.learning.learner import Learned
-from hornbeam.learning.newton import Fit, Newton, Status
+from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.progress import SILENT, Progress
@@ -30,7 +30,7 @@ class Greedy:
     Parameters
     ----------
     max_rules
-        Most clauses besides the prior (the paper's l).
+        Maximum number of clauses in addition to the prior (the paper's l).
     tolerance
         Least gain of the penalised log pseudolikelihood that another clause must bring.
     weight_variance
@@ -38,9 +38,9 @@ class Greedy:
     length_penalty
         beta: a clause must gain more than beta times its length.
     iterations
-        Most steps of an inner fit; the paper allows 15.
+        Maximum number of steps of an inner fit; the paper allows 15.
     inner_tolerance
-        The inner fits' own (see `Newton`).
+        Tolerance of the inner fits (see `Newton`).
     """
 
     name: ClassVar[str] = "greedy"
@@ -63,7 +63,7 @@ class Greedy:
         check_settings(self)
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
-        """Choose clauses one at a time, of those with equal columns the first."""
+        """Choose clauses one at a time; of clauses with equal columns only the first."""
         problem = problem.distinct_columns()
         return Learned(problem, self.fit(problem, progress))
 
@@ -91,10 +91,10 @@ class Greedy:
             current = best
             rounds += 1
             progress.advance(self.stage, rounds, self.max_rules)
-        return Fit(current.weights, Status.CONVERGED, current.loss, rounds)
+        return Fit(current.weights, FitStatus.CONVERGED, current.loss, rounds)
 
     def _refit(self, problem: Problem, tried: Bools, start: Floats, ridge: Floats) -> Fit:
-        """Refit the small model alone: only its columns are looked at."""
+        """Refit the small model alone: only its columns are read."""
         members = np.flatnonzero(tried)
         small = problem.only(members)
         newton = Newton(self.iterations, self.inner_tolerance)

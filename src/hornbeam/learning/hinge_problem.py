@@ -1,9 +1,9 @@
 """The learning problem in hinges: what each clause adds to a target, with its own knee.
 
-With a body of truth b a ground clause is max(0, b - y)^p, not a share of (1 - y)^p, so a target's
-density needs every hinge and not just two strengths A and B. Everything else is as in
-`hornbeam.learning.count_problem`; a `HingeProblem` answers the same questions from the closed forms
-of `hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`) and
+With a body of truth b a ground clause is max(0, b - y)^p, not a multiple of (1 - y)^p, so a
+target's density needs every hinge and not just two strengths A and B. Everything else is as in
+`hornbeam.learning.count_problem`; a `HingeProblem` computes the same from the closed forms of
+`hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`) and
 the ground rules of a program (`hornbeam.programs.program_weights`).
 """
 
@@ -42,9 +42,9 @@ C = TypeVar("C", covariant=True)
 class HingeProblem(Generic[C]):
     """Hinges of every clause, and the labels.
 
-    `clauses` are whatever has a weight; `lengths` are their numbers of body atoms, 0 for priors,
-    and `squared` says which have p = 2. Hinge h of clause `rule[h]` bends in target `target[h]`;
-    the last five arrays are `hornbeam.densities.hinges.group_hinges`'s.
+    `clauses` are objects with a weight each; `lengths` are their numbers of body atoms, 0 for
+    priors, and `squared` is True for those of p = 2. Hinge h of clause `rule[h]` bends in target
+    `target[h]`; the last five arrays are those of `hornbeam.densities.hinges.group_hinges`.
     """
 
     clauses: Sequence[C]
@@ -64,11 +64,11 @@ class HingeProblem(Generic[C]):
 
     @property
     def symmetric(self) -> bool:
-        """A clause stands for itself only."""
+        """False: a clause does not represent its mirror image."""
         return False
 
     def column(self, k: int) -> tuple[Ids, Floats]:
-        """There are no entries: each ground clause has a knee of its own."""
+        """Raises an InputError: soft ground clauses have no column of entries."""
         raise InputError("this learner takes facts that are true or absent: round the facts")
 
     @property
@@ -95,7 +95,7 @@ class HingeProblem(Generic[C]):
     def scales(self) -> Floats:
         """Standard deviation over the targets of every clause's largest potential.
 
-        It is at least a share of the root mean square; see `CountProblem.scales`.
+        It is at least a fraction of the root mean square; see `CountProblem.scales`.
         """
         n = max(len(self.y), 1)
         cell = self.rule * n + self.target
@@ -122,7 +122,7 @@ class HingeProblem(Generic[C]):
 
     def propose(self, weights: Floats, active: Integers, linear: Floats, ridge: Floats) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
-        # clauses that are not active weigh nothing, and without them there are fewer knees
+        # inactive clauses have weight 0; leaving them out reduces the number of knees
         members = self if len(active) == len(self.clauses) else self.only(active)
         now = weights[active]
         slope = members.gradient(now) + linear[active] + ridge[active] * now
@@ -132,7 +132,7 @@ class HingeProblem(Generic[C]):
         return proposed
 
     def pieces(self, priors: Floats | None) -> Callable[[int], HingePiece]:
-        """How each clause does alone; see `Problem.pieces`."""
+        """The piecewise objectives of all clauses; see `Problem.pieces`."""
         inside = np.zeros(len(self.clauses)) if priors is None else priors
         return partial(self._piece, inside)
 
@@ -165,11 +165,11 @@ class HingeProblem(Generic[C]):
         return replace(self, **{name: getattr(self, name)[hinges] for name in names})
 
     def targets_of(self, k: int) -> Bools:
-        """Which targets clause k has hinges at."""
+        """The targets that clause k has hinges for."""
         return np.bincount(self.target[self.rule == k], minlength=len(self.y)) > 0
 
     def signature(self, rng: np.random.Generator) -> Floats:
-        """Give each target a number that its hinges decide: a random projection of them."""
+        """A number per target that depends on its hinges only: a random projection of them."""
         projected = self.height * self.count * rng.random(len(self.clauses))[self.rule]
         return np.bincount(self.target, projected, len(self.y)).astype(np.float64)
 
@@ -211,9 +211,9 @@ class HingePiece:
 def hinge_problem(
     statistics: Statistics, labels: Targets, ways: Sequence[Counts], relaxation: Relaxation
 ) -> HingeProblem[Clause]:
-    """Lay out statistics with body truths and labels for a learner.
+    """The problem of statistics with body truths and labels.
 
-    Shares are left out: they say nothing of how true a grounding is.
+    Shares are left out: they do not depend on the truth of groundings.
     """
     ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
     listed = body_clauses(statistics.bodies, ways, {})
@@ -225,9 +225,9 @@ def hinge_problem(
         target, height, count = rows[one.way].part(part)
         parts.append((np.full(len(target), k), target, height, count))
     for k in range(len(listed), len(clauses)):
-        mine = np.flatnonzero(labels.predicate == (k - len(listed)) // 2)
-        ones = np.ones(len(mine))
-        parts.append((np.full(len(mine), k), mine, ones, ones))
+        targets = np.flatnonzero(labels.predicate == (k - len(listed)) // 2)
+        ones = np.ones(len(targets))
+        parts.append((np.full(len(targets), k), targets, ones, ones))
     rule, target, height, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
     return HingeProblem(
         clauses,
@@ -243,7 +243,7 @@ def hinge_problem(
 
 
 class HingeRows(NamedTuple):
-    """Targets of groups of ground clauses, the truth of their bodies, and how many they are."""
+    """Targets of groups of ground clauses, the truth of their bodies, and their number."""
 
     target: Ints
     height: Floats
@@ -255,9 +255,9 @@ class HingeRows(NamedTuple):
 
 
 def hinge_rows(statistics: Statistics, counts: Counts) -> HingeRows:
-    """Lay out every group of ground clauses, in the order of the statistics.
+    """Rows of every group of ground clauses, in the order of the statistics.
 
-    Where counts are not raw, the n ground clauses of a (sequence, target) share log2(1 + n) or 1.
+    Where counts are not raw, the n ground clauses of a (body, target) share log2(1 + n) or 1.
     """
     target = statistics.target.astype(np.int64)
     if statistics.body_truth is None:

@@ -1,9 +1,8 @@
 """Learning from counts that do not fit in memory.
 
-Piecewise pseudolikelihood needs no more than histograms of (count, label), which engines add up
-where the counts are. `joint` and `greedy` need whole columns: they get those of the bodies that
-the piecewise learner keeps by their counts, the most useful first, as many as fit; of these also
-the shares.
+Piecewise pseudolikelihood needs no more than histograms of (count, label), which engines compute
+where the counts are. `joint` and `greedy` need whole columns: they get counts and shares of the
+bodies that the piecewise learner keeps, those of largest gain first, as many as fit.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 
-#: Counts of some sequences, from the engine.
+#: Function that counts some bodies with the engine.
 Count = Callable[[Sequence[Body]], Statistics]
 
 
 @dataclass(frozen=True)
 class Screened:
-    """What the piecewise learner makes of histograms: rules, and what each sequence gains."""
+    """Result of the piecewise learner on histograms: rules, and the gain of each body."""
 
     rules: tuple[Rule, ...]
     gain: Floats
@@ -54,8 +53,8 @@ def learn_from_histograms(
     count: Count,
     progress: Progress = SILENT,
 ) -> LearnedRules:
-    """Learn by PPLL, and by the other learners on what PPLL keeps and memory holds."""
-    # histograms are of counts: where shares are asked for, they are added up for what is kept
+    """Learn by PPLL, and by the other learners on the bodies that PPLL keeps and memory holds."""
+    # histograms are of counts: shares, where requested, are computed for the kept bodies only
     screened_by = counts[0] if len(counts) == 1 and Counts.SHARE not in counts else Counts.RAW
     if learner.piecewise is not None and not refit:
         if Counts.SHARE in counts:
@@ -105,7 +104,7 @@ def screen(
         x = transformed(histograms.count[part], counts)
         y, size = histograms.label[part] / ONE, histograms.size[part].astype(np.float64)
         prior = inside[:, [first[body.target]]] if learner.prior_inside else np.zeros((2, 1))
-        if counts is Counts.EXISTS:  # groups that differ in the count only are one
+        if counts is Counts.EXISTS:  # groups with the same label are merged
             y, place = np.unique(y, return_inverse=True)
             x, size = np.ones(len(y)), np.bincount(place, size).astype(np.float64)
         for side in (0, 1):
@@ -122,7 +121,7 @@ def screen(
 
 
 def _most_useful(histograms: Histograms, screened: Screened) -> list[int]:
-    """Choose sequences with a gain, the largest first, as many as fit; in their own order."""
+    """The bodies of largest positive gain, as many as fit in memory, in their original order."""
     columns = map(histograms.column, range(len(histograms.bodies)))
     rows = np.array([int(histograms.size[column].sum()) for column in columns])
     useful = np.argsort(-screened.gain, kind="stable")
@@ -130,7 +129,7 @@ def _most_useful(histograms: Histograms, screened: Screened) -> list[int]:
     fitting = useful[np.cumsum(rows[useful]) <= histograms.max_rows]
     if not len(fitting):
         raise InputError(
-            f"no sequence that ppll keeps has fewer than {histograms.max_rows:,} counts: use "
+            f"no body that ppll keeps has fewer than {histograms.max_rows:,} counts: use "
             '`method="ppll"`, fewer labels, or more memory'
         )
     return sorted(fitting.tolist())

@@ -1,9 +1,9 @@
 """The joint learner: L1-regularised pseudolikelihood over all candidates at once.
 
-A path of strengths is followed from the one that keeps no rule down to a thousandth of it, each fit
-starting from the last. The strength is chosen by cross-validation within the training labels, by
-the log-loss of the held-out ones: the shortest model within one standard error of the best. A body
-has a clause for each way of counting, and the penalty chooses among them.
+The strength decreases along a path from the one that keeps no rule to a thousandth of it, each fit
+starting from the previous one. The strength is chosen by cross-validation within the training
+labels, by the log-loss of the held-out ones: the shortest model within one standard error of the
+best. A body has a clause for each way of counting, and the penalty chooses among them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
-#: Entries of a problem from which on its folds have threads of their own: in smaller ones the
+#: Minimum number of entries of a problem for its folds to run in threads: in smaller ones the
 #: kernels are so short that threads wait for Python's lock most of the time.
 WORTH_THREADS = 50_000
 
@@ -40,11 +40,11 @@ class Joint:
     Parameters
     ----------
     strengths
-        Points of the regularisation path.
+        Number of points of the regularisation path.
     smallest
-        Last strength as a share of the first.
+        Last strength as a fraction of the first.
     folds
-        Parts of the internal cross-validation.
+        Number of folds of the internal cross-validation.
     patience
         Strengths without improvement after which the cross-validation stops.
     weight_variance
@@ -52,14 +52,14 @@ class Joint:
     length_penalty
         beta: the L1 strength of a clause of length s is lambda (1 + beta s).
     max_rules
-        Most rules besides the priors, a rule and its mirror image counting once: the weakest
-        strength whose model is that short.
+        Maximum number of rules in addition to the priors, a rule and its mirror image counting
+        once: the weakest strength with such a model is taken.
     all_rules
         Take the strength of least validation loss, not the strongest within one standard error.
     seed
-        Deals targets to folds.
+        Assigns targets to folds.
     fixed_path
-        Strengths to follow to the last one, instead of choosing one by validation.
+        Strengths to fit, the last one for the result, instead of choosing one by validation.
     """
 
     name: ClassVar[str] = "joint"
@@ -87,7 +87,7 @@ class Joint:
         check_settings(self)
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
-        """Choose the strength by internal validation, then fit everything once more."""
+        """Choose the strength by internal validation, then fit on all targets."""
         problem = problem.distinct_columns()
         if self.fixed_path:
             return Learned(problem, self.path(problem, np.array(self.fixed_path))[-1])
@@ -116,7 +116,7 @@ class Joint:
         return Learned(problem, fits[-1], choice, chosen), scores[at]
 
     def held_out(self, problem: Problem, fold: Ints, progress: Progress = SILENT) -> Floats:
-        """E[y] of the targets at the strength that is chosen, by weights without their fold."""
+        """E[y] of the targets at the chosen strength, by weights that did not see their fold."""
         problem = problem.distinct_columns()
         strengths = self.grid(problem)
         scores = self.held_out_scores(problem, strengths, fold, progress)
@@ -136,7 +136,7 @@ class Joint:
         return self.max_rules is not None and int(kept.sum()) > self.max_rules
 
     def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
-        """One fit per strength, each warm from the last, the first from the priors alone."""
+        """One fit per strength, each started from the previous one, the first from the priors."""
         fits: list[Fit] = []
         start = self.priors(problem).weights
         for strength in strengths:
@@ -160,7 +160,7 @@ class Joint:
         return np.where(problem.is_prior, 0.0, problem.scales * lengths)
 
     def strongest(self, problem: Problem) -> float:
-        """Smallest strength at which no path clause is kept."""
+        """Smallest strength at which no clause other than priors is kept."""
         gradient = problem.gradient(self.priors(problem).weights)
         unit = self.unit_penalty(problem)
         paying = unit > 0
@@ -180,8 +180,8 @@ class Joint:
     ) -> list[Floats]:
         """E[y] of the targets at each strength, by weights that did not see their fold.
 
-        All folds go down the path together, and stop when the loss has not fallen for `patience`
-        strengths: the weakest take the longest and are never chosen.
+        All folds follow the path together, and stop when the loss has not fallen for `patience`
+        strengths: the weakest take longest and are never chosen.
         """
         parts = range(int(fold.max()) + 1)
         training = [problem.subset(fold != k) for k in parts]
@@ -222,10 +222,10 @@ def _validation(strengths: Floats, scores: Sequence[Floats], y: Floats, fold: In
 
 
 def deal(problem: Problem, folds: int, seed: int) -> Ints:
-    """Deal targets to folds, each class spread evenly.
+    """The fold of every target, with each class spread evenly.
 
-    They are dealt in an order that their labels and counts alone decide (by a random projection of
-    the counts), so that neither the order nor the names of the targets change what is learned.
+    They are assigned in an order that depends on labels and counts only (a random projection of the
+    counts), so that neither the order nor the names of the targets change what is learned.
     """
     rng = np.random.default_rng(seed)
     y = problem.y

@@ -1,4 +1,4 @@
-"""The protocol of learners: from a problem to weights; see `registry` for those there are."""
+"""The protocol of learners: from a problem to weights; see `registry` for the implementations."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hornbeam.rules.weighing import Counts
 class Learned:
     """A problem and the weights of its clauses.
 
-    `choice` says how a learner that chooses among strengths came to them. The problem may have
-    other clauses than the one that was given: fewer, or conjunctions that the learner made.
+    `choice` reports how a learner that chooses among strengths did so. The problem may have other
+    clauses than the given one: fewer, or conjunctions that the learner made.
     `chosen` is the learner with what it chose by validation fixed, to be fitted to parts of the
     same problem; None where it chooses nothing.
     """
@@ -36,19 +36,19 @@ class Learner(Protocol):
 
     #: A learner is a dataclass, so that its settings can be listed and replaced.
     __dataclass_fields__: ClassVar[dict[str, Any]]
-    #: What users call it.
+    #: Its name for users.
     name: ClassVar[str]
-    #: The relaxation it is best with.
+    #: The relaxation with which it is best.
     relaxation: ClassVar[Relaxation]
-    #: Kinds of bodies that it is best with.
+    #: Kinds of bodies with which it is best.
     bodies: ClassVar[tuple[Kind, ...]]
-    #: Ways of counting that every body has a clause for, side by side, where nobody names one.
+    #: Default ways of counting: every body gets one clause per way.
     counts: ClassVar[tuple[Counts, ...]]
-    #: Whether bodies of a symmetric target are to share a column with their mirror images.
+    #: Whether bodies of a symmetric target share a column with their mirror images.
     ties_mirrors: ClassVar[bool]
-    #: Why a candidate gets no weight, as the report says it.
+    #: Why a candidate gets no weight, in the words of the report.
     dropped: ClassVar[str]
-    #: What its progress calls the stage that takes longest.
+    #: Name of its longest stage in progress reports.
     stage: ClassVar[str]
 
     @property
@@ -57,7 +57,7 @@ class Learner(Protocol):
 
     @property
     def piecewise(self) -> PieceLearner | None:
-        """What learns every clause alone in the same way; None where clauses compete.
+        """The learner of single clauses with the same result; None where clauses compete.
 
         Histograms of counts are then enough, and clauses with equal counts are all kept.
         """

@@ -4,7 +4,7 @@ With [x >= c] for 1 where column x reaches the cut c, a node with children L (be
 
     f = L + [x >= c] (R - L),
 
-and so on downwards. Products of conditions on one column keep the larger cut. What is left is a
+and so on downwards. Products of conditions on one column keep the larger cut. The result is a
 constant and, for every set of up to three conditions, a weight: that of a conjunction for the
 target or, where it is below 0, against it.
 """
@@ -28,7 +28,7 @@ Monomial = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Feature:
-    """What a column of a booster is: the groundings of a body, or its share."""
+    """The meaning of a column of a booster: the groundings of a body, or its share."""
 
     body: Body
     share: bool
@@ -43,7 +43,7 @@ class Feature:
         return Part(self.body, Threshold(cut))
 
     def graded(self, x: Floats) -> Weighing | None:
-        """How the body weighs where no cut is asked for, given its entries."""
+        """How the body weighs without a cut, given its entries."""
         if self.share:
             return Weighing(Counts.SHARE, float(np.median(x)))
         return None if self.body.kind in (Kind.UNARY, Kind.ANCHORED) else Weighing(Counts.LOG)
@@ -77,13 +77,13 @@ def _times(monomial: Monomial, condition: tuple[int, int]) -> Monomial:
     return tuple(sorted(cuts.items()))
 
 
-def stated(
+def body_of(
     monomial: Monomial, features: Sequence[Feature], cuts: Sequence[Floats]
 ) -> tuple[AnyBody, Weighing | None]:
     """The body of a monomial, and how its groundings weigh.
 
-    Where all that is asked of the conditions is that they have groundings, the conjunction says
-    `[exists]` once instead of `[n >= 1]` everywhere.
+    Where all conditions only require groundings, the conjunction has `[exists]` once instead of
+    `[n >= 1]` everywhere.
     """
     parts = tuple(features[column].part(cuts[column][cut - 1]) for column, cut in monomial)
     bounds = [part.threshold for part in parts]
@@ -95,5 +95,5 @@ def stated(
 
 
 def mirrored(monomial: Monomial, mirror: Mapping[int, int]) -> Monomial:
-    """The monomial of the pair with subject and object exchanged."""
+    """The monomial of the pair with subject and object swapped."""
     return tuple(sorted((mirror[column], cut) for column, cut in monomial))

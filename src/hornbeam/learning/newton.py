@@ -5,7 +5,7 @@ Minimises the penalised loss
     -l(w) + sum_k linear_k w_k + ridge_k w_k^2 / 2,     w >= 0,
 
 which is convex: log Z is the cumulant function of an exponential family. On w >= 0 an L1 penalty is
-linear, so clauses that do not pay for themselves end at exactly 0.
+linear, so clauses that gain less than their penalty end at exactly 0.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hornbeam.arrays import Bools, Floats, Integers
 
 
 class Fittable(Protocol):
-    """What a fit needs to know: the problems of structure learning, or of a given program."""
+    """The protocol of a problem to fit: of structure learning, or of a given program."""
 
     @property
     def clauses(self) -> Sequence[object]:
-        """Whatever has a weight."""
+        """The objects that have a weight each."""
 
     @property
     def y(self) -> Floats:
@@ -41,7 +41,7 @@ class Fittable(Protocol):
         """Minimise the quadratic model of the penalised loss over w >= 0."""
 
 
-class Status(StrEnum):
+class FitStatus(StrEnum):
     """How a fit ended."""
 
     CONVERGED = "converged: no weight can improve the objective"
@@ -53,7 +53,7 @@ class Fit:
     """Weights, how the fit ended, and its figures."""
 
     weights: Floats
-    status: Status
+    status: FitStatus
     loss: float
     iterations: int
 
@@ -62,7 +62,7 @@ class Fit:
 class Newton:
     """Proximal Newton method."""
 
-    iterations: int = 100  #: most outer steps; the paper allows GLS 15
+    iterations: int = 100  #: maximum number of outer steps; the paper allows GLS 15
     #: Largest violation of the optimality conditions, relative to the number of targets.
     tolerance: float = 1e-7
 
@@ -85,14 +85,14 @@ class Newton:
             violation = np.where(weights > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
             violation[~allowed] = 0.0
             if violation.max(initial=0.0) <= limit:
-                return Fit(weights, Status.CONVERGED, loss, iteration)
+                return Fit(weights, FitStatus.CONVERGED, loss, iteration)
             active = np.flatnonzero(allowed & ((weights > 0) | (gradient < 0)))
             proposed = problem.propose(weights, active, linear, ridge)
             moved = self._line_search(problem, weights, proposed, linear, ridge, loss)
             if moved is None:
-                return Fit(weights, Status.CONVERGED, loss, iteration)
+                return Fit(weights, FitStatus.CONVERGED, loss, iteration)
             weights, loss = moved
-        return Fit(weights, Status.ITERATIONS, loss, self.iterations)
+        return Fit(weights, FitStatus.ITERATIONS, loss, self.iterations)
 
     def _line_search(
         self,
@@ -103,7 +103,7 @@ class Newton:
         ridge: Floats,
         loss: float,
     ) -> tuple[Floats, float] | None:
-        """Halve the step until the loss falls; None where no step lowers it any more."""
+        """New weights and loss, the step halved until the loss falls; None if it never does."""
         step = 1.0
         while step > 1e-10:
             # the end point itself, not weights + 1 * (proposed - weights): zeros stay exactly 0

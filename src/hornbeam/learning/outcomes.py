@@ -1,4 +1,4 @@
-"""What became of every candidate, and why: for the trace that is written beside a model."""
+"""The outcome of every candidate (a rule, or why not), for the trace file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hornbeam.rules.weighing import Counts
 def candidate_outcomes(
     candidates: Candidates, statistics: Statistics | None, model: RuleModel, learner: Learner
 ) -> tuple[CandidateOutcome, ...]:
-    """Say of every candidate what it covers, whether it became a rule, and why not.
+    """For every candidate its coverage, and whether it became a rule or why not.
 
-    Without `statistics` it is not known which candidates repeat another's counts.
+    Without `statistics` candidates that repeat another's counts are not recognised.
     """
     kept: dict[Body, list[str]] = defaultdict(list)
     for rule in model.rules:
@@ -27,7 +27,7 @@ def candidate_outcomes(
         among = " in a conjunction" if len(rule.clause.body.parts) > 1 else ""
         for part in rule.clause.body.parts:
             kept[part.body].append(f"weight {rule.weight:.3g}{side}{counted}{among}")
-    # a clause learned alone is kept beside one with equal counts, so none is dropped for that
+    # clauses that are learned alone are all kept, also those with equal counts
     twins = dict[int, int]()
     if statistics is not None and learner.piecewise is None:
         twins = _twins(statistics, model.semantics.counts is Counts.EXISTS)
@@ -43,9 +43,9 @@ def candidate_outcomes(
 
 
 def _twins(statistics: Statistics, exists: bool) -> dict[int, int]:
-    """For every body that repeats an earlier one's counts, that earlier one.
+    """For every body that repeats an earlier one's counts, the index of that one.
 
-    Where nothing but that groundings exist is counted, their number does not matter.
+    With `exists` only the covered targets are compared, not the numbers of groundings.
     """
     first: dict[tuple[str, bytes, bytes, bytes], int] = {}
     twins = {}

@@ -1,4 +1,4 @@
-"""Pieces: how one clause does alone, for the piecewise pseudolikelihood.
+"""Pieces: the objective of one clause alone, for the piecewise pseudolikelihood.
 
 Targets with the same counts and label are one group, so that a step costs as many operations as
 there are groups, not targets.
@@ -23,7 +23,7 @@ FEW_LABELS = 8
 
 
 class Piece(Protocol):
-    """The log pseudolikelihood of one clause, with the priors inside or alone."""
+    """The log pseudolikelihood of one clause, alone or on top of the priors."""
 
     @property
     def empty(self) -> bool:
@@ -34,7 +34,7 @@ class Piece(Protocol):
 
 
 class PieceLearner(Protocol):
-    """What learns every clause alone, from a piece each."""
+    """A learner that learns every clause alone, from a piece each."""
 
     @property
     def weight_variance(self) -> float:
@@ -45,12 +45,12 @@ class PieceLearner(Protocol):
         """Whether every clause is fitted on top of the prior."""
 
     def fit_piece(self, piece: Piece, length: int, ridge: float) -> tuple[float, bool]:
-        """Weight of one piece of a clause of that length, and whether the solver came to an end."""
+        """Weight of one piece of a clause with `length` atoms, and whether the solver converged."""
 
 
 @dataclass(frozen=True, eq=False)
 class CountPiece:
-    """One clause's groups of like targets: counts (sides, groups), label, and how many they are.
+    """One clause's groups of equal targets: counts (sides, groups), label, number of targets.
 
     `prior` (one column, or one per group) holds the prior's strengths, 0 where it stays outside;
     `times` are those of the sides from 2 on, see `hornbeam.learning.count_problem`.
@@ -96,7 +96,7 @@ class CountPiece:
 
     @cached_property
     def _only_side(self) -> int | None:
-        """Up or down, where all entries are there and no prior is inside."""
+        """The side of all entries, if it is one side and no prior is inside."""
         used = np.flatnonzero(self.x.any(axis=1))
         if self.prior.any() or len(used) != 1 or used[0] > DOWN:
             return None
@@ -104,12 +104,12 @@ class CountPiece:
 
     @cached_property
     def _repeated(self) -> Ints:
-        """Groups of targets that stand several times in a ground clause."""
+        """Groups of targets that occur several times in a ground clause."""
         return np.flatnonzero(self.x[DOWN + 1 :].any(axis=0)).astype(np.int64)
 
 
 def grouped_counts(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Distinct (count, label) and how many there are of each."""
+    """Distinct (count, label) and the number of each."""
     labels = np.unique(y).tolist()
     if len(labels) > FEW_LABELS:
         first, size = distinct_rows([y, x])
@@ -121,14 +121,14 @@ def grouped_counts(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def distinct_rows(keys: Sequence[Floats]) -> tuple[Positions, Floats]:
-    """Find the first place of every distinct combination of keys, and how many places it has."""
+    """The first index of every distinct combination of keys, and its number of occurrences."""
     order = np.lexsort(keys)
     starts = run_starts(*(key[order] for key in keys))
     return order[starts], np.diff(np.append(starts, len(order))).astype(np.float64)
 
 
 def gain(piece: Piece, weight: float, ridge: float) -> float:
-    """What a weight gains over 0: log pseudolikelihood minus ridge w^2 / 2."""
+    """The gain of a weight over 0 in log pseudolikelihood minus ridge w^2 / 2."""
     at, none = (piece.derivatives(w)[0] for w in (weight, 0.0))
     return at - none - 0.5 * ridge * weight**2
 

@@ -2,10 +2,10 @@
 
     l_ppll(w) = sum over clauses c and targets i of [ -log Z(w_c n_ci) - w_c n_ci u^p ]
 
-with u = 1 - y for a clause and y for its negation. In collective learning a clause may pull a
-target both ways, and its term is -log Z(w n+, w n-) - w (n+ (1-y)^p + n- y^p). Each term knows one
-weight only (the paper's lemma 1), so learning structure is one maximisation per clause (its theorem
-1): the clauses whose optimum is above 0 are the model.
+with u = 1 - y for a clause and y for its negation. In collective learning a clause may affect a
+target both ways, and its term is -log Z(w n+, w n-) - w (n+ (1-y)^p + n- y^p). Each term depends on
+one weight only (the paper's lemma 1), so learning structure is one maximisation per clause (its
+theorem 1): the clauses whose optimum is above 0 are the model.
 
 With the prior inside, the weight w0 of !t is fitted first, alone and with either sign,
 and every clause is then fitted on top of it: a piece is the two-sided density of (w n, w0).
@@ -20,7 +20,7 @@ import numpy as np
 
 from hornbeam.errors import InputError
 from hornbeam.learning.learner import Learned
-from hornbeam.learning.newton import Fit, Status
+from hornbeam.learning.newton import Fit, FitStatus
 from hornbeam.learning.pieces import Piece, gain, maximise
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
@@ -41,7 +41,7 @@ class Ppll:
         "newton" finds each optimum exactly; "gradient" is the paper's projected gradient ascent
         with `iterations` steps of `step_size`.
     prior_inside
-        Fit every clause on top of the prior (see the module's text).
+        Fit every clause on top of the prior (see above).
     weight_variance
         Variance of the Gaussian prior on weights: without it a clause that training never
         violates has its optimum at infinity.
@@ -74,11 +74,11 @@ class Ppll:
         return self
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
-        """Learn every clause alone; of clauses with equal columns all are kept."""
+        """Learn every clause alone; all clauses with equal columns are kept."""
         return Learned(problem, self.fit(problem, progress))
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
-        """Weights of all clauses; those that do not pay are exactly 0."""
+        """Weights of all clauses, exactly 0 for those that gain nothing."""
         ridge = 1.0 / self.weight_variance
         prior = fit_priors(problem, ridge)
         weights = prior.weights.copy()
@@ -92,11 +92,11 @@ class Ppll:
                 progress.advance(self.stage, done, len(clauses))
         kept = clauses[weights[clauses] > 0.0].tolist()
         loss = 0.0 - sum(gain(pieces(k), weights[k], ridge) for k in kept)
-        status = Status.ITERATIONS if unfinished else Status.CONVERGED
+        status = FitStatus.ITERATIONS if unfinished else FitStatus.CONVERGED
         return Fit(weights, status, loss, self.iterations)
 
     def fit_piece(self, piece: Piece, length: int, ridge: float) -> tuple[float, bool]:
-        """Weight of one piece of a clause of that length, and whether the solver came to an end."""
+        """Weight of one piece of a clause with `length` atoms, and whether the solver converged."""
         if piece.empty:
             return 0.0, True
         if self.solver == "gradient":
@@ -109,7 +109,7 @@ class Ppll:
         return weight, finished
 
     def _ascend(self, piece: Piece, ridge: float) -> tuple[float, bool]:
-        """Follow the paper's inner loop for one clause: w <- max(0, w + step * slope)."""
+        """The paper's inner loop for one clause: w <- max(0, w + step * slope)."""
         weight, score = 0.0, -np.inf
         for _ in range(self.iterations):
             value, slope, _ = piece.derivatives(weight)
@@ -120,5 +120,5 @@ class Ppll:
                 return weight, True
             weight = max(0.0, weight + self.step_size * (slope - ridge * weight))
             if not weight <= MAX_NUMBER:
-                raise InputError(f"`step_size` is {self.step_size:g}, and weights grow without end")
+                raise InputError(f"`step_size` is {self.step_size:g}, and the weights diverge")
         return weight, False

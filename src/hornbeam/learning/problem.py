@@ -1,4 +1,4 @@
-"""The learning problem: what learners know of statistics and labels, and nothing else."""
+"""The learning problem: all that learners see of statistics and labels."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from hornbeam.rules.rule_model import Relaxation
 class Problem(Fittable, Protocol):
     """Clauses, the targets' labels, and the pseudolikelihood of weights.
 
-    Bodies are opaque: a learner sees clauses by their places, and gets the pseudolikelihood, its
+    Bodies are opaque: a learner sees clauses by index, and gets the pseudolikelihood, its
     derivatives and scores as functions of all weights. A clause with an empty body is a prior.
     """
 
     @property
     def clauses(self) -> Sequence[Clause]:
-        """Whatever has a weight: path clauses, their negations, priors."""
+        """The objects that have a weight each: clauses, their negations, priors."""
 
     @property
     def size(self) -> int:
-        """Number of entries: how much there is to read."""
+        """Number of entries, a measure of the work."""
 
     @property
     def is_prior(self) -> Bools:
@@ -47,22 +47,22 @@ class Problem(Fittable, Protocol):
 
     @property
     def symmetric(self) -> bool:
-        """Whether a clause stands for its mirror image too."""
+        """Whether a clause represents its mirror image too."""
 
     def column(self, k: int) -> tuple[Ids, Floats]:
-        """Rows and entries of a clause, where its groundings have no truth values of their own."""
+        """Rows and entries of a clause; an InputError where groundings are soft."""
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
 
     def pieces(self, priors: Floats | None) -> Callable[[int], Piece]:
-        """How each clause does alone, by its place, on top of the priors' weights.
+        """The piecewise objective of each clause by index, on top of the priors' weights.
 
-        Without `priors` it stands by itself.
+        Without `priors` that of the clause alone.
         """
 
     def signature(self, rng: np.random.Generator) -> Floats:
-        """Give each target a number that its entries decide: a random projection of them."""
+        """A number per target that depends on its entries only: a random projection of them."""
 
     def distinct_columns(self) -> Self:
         """Leave out clauses whose entries repeat an earlier clause's."""

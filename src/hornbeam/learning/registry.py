@@ -49,21 +49,21 @@ def learner_class(name: str) -> type[Learner]:
 
 
 def load_other(point: EntryPoint) -> type[Learner]:
-    """Import a learner of another package; whatever is wrong there is one message."""
+    """Import a learner of another package; any failure is an InputError."""
     package = point.dist.name if point.dist is not None else point.module
     whose = f"the learner {point.name!r} of the package {package}"
     try:
         found: type[Learner] = point.load()
-    except Exception as error:  # of any kind: it is the code of others that runs here
-        said = f"{type(error).__name__}: {error}"
-        raise InputError(f"{whose} cannot be imported ({said})") from error
+    except Exception as error:  # of any kind: the code of another package runs here
+        reason = f"{type(error).__name__}: {error}"
+        raise InputError(f"{whose} cannot be imported ({reason})") from error
     if not is_dataclass(found):
         raise InputError(f"{whose} is no dataclass of settings")
     return found
 
 
 def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401
-    """Make a learner with settings of its own, and the seed where it takes one."""
+    """Make a learner with the given settings, and the seed where it has one."""
     kind = learner_class(name)
     if any(one.name == "seed" for one in fields(kind)):
         settings["seed"] = seed

@@ -37,7 +37,7 @@ def problem_of(
     symmetric: bool = False,
     tied: bool = True,
 ) -> Problem:
-    """Lay out statistics and labels: hinges where bodies are soft and targets continuous."""
+    """The problem of statistics and labels: hinges if bodies are soft and targets continuous."""
     if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
         return hinge_problem(statistics, labels, ways, relaxation)
     return CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied)
@@ -50,16 +50,16 @@ def learn_rules(
     refit: bool = False,
     progress: Progress = SILENT,
 ) -> LearnedRules:
-    """Learn the weights of clauses, and make rules of those that have some.
+    """Learn the weights of clauses, and make rules of those with a positive weight.
 
-    Where a rule stands for its mirror image too, both are written.
+    Where a rule represents its mirror image too, both are written.
     """
     learned = learner.learn(problem, progress)
     return rules_of(learned, learner.weight_variance if refit else None, semantics)
 
 
 def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> LearnedRules:
-    """Make rules of learned weights; with `refit`, a variance of weights, fitted once more."""
+    """Make rules of learned weights, refitted if `refit`, a variance of weights, is given."""
     if refit is not None:
         learned = _refitted(learned, refit)
     problem, fit = learned.problem, learned.fit
@@ -75,13 +75,13 @@ def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> Lea
 
 
 def _with_mirror(rule: Rule) -> list[Rule]:
-    """A rule and its mirror, where that is another."""
+    """A rule and its mirror image, if different."""
     mirror = rule.clause.mirror
     return [rule] if mirror == rule.clause else [rule, Rule(rule.weight, mirror)]
 
 
 def _refitted(learned: Learned, weight_variance: float) -> Learned:
-    """Fit the kept clauses once more, together and without L1."""
+    """Refit the kept clauses, together and without L1."""
     problem = learned.problem
     small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_prior))
     n = len(small.clauses)

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a learner's field may be."""
+    """Default, range and help of a learner's field."""
 
-    #: Its value where none is given; None for a whole number of which every learner has its own.
+    #: Default; None for an integer whose default differs per learner.
     default: float | str | None
-    #: One sentence for the help of `hornbeam learn`; without it there is no such option.
+    #: One sentence for the help of `hornbeam learn`; empty if the field is not an option there.
     help: str = ""
     least: float | None = None  #: the smallest value; the value must be finite, too
-    above: float | None = None  #: the value must be larger; infinity is
-    choices: tuple[str, ...] = ()  #: the words it may be
+    above: float | None = None  #: lower bound that the value must exceed; infinity is allowed
+    choices: tuple[str, ...] = ()  #: the words that it may be
 
     @property
     def kind(self) -> type:
@@ -40,7 +40,7 @@ class Setting:
         )
 
     def check(self, name: str, value: Any) -> None:  # noqa: ANN401
-        """Refuse a value out of range; None is no value."""
+        """Refuse a value out of range; None is accepted."""
         if value is None:
             return
         if self.choices and value not in self.choices:
@@ -54,8 +54,8 @@ class Setting:
             raise InputError(f"`{name}` is {value:g}; expected at most {MAX_NUMBER:g}")
 
 
-#: Options of the learners that come with Hornbeam, by the name of the field. They stand here and
-#: not with the learners so that `hornbeam learn --help` need not import NumPy.
+#: Options of the learners that come with Hornbeam, by the name of the field. They are here and
+#: not with the learners so that the help of the command line need not import NumPy.
 OPTIONS = {
     "max_rules": Setting(
         None, "Most rules besides the prior (greedy: 15, others: no limit).", least=0
@@ -82,7 +82,7 @@ def option(name: str, default: float | str | None = None) -> Any:  # noqa: ANN40
 
 
 def setting_of(one: Field[Any]) -> Setting | None:
-    """Find the setting that a field of a learner is, if it is one."""
+    """The setting of a field of a learner, if it has one."""
     setting: Setting | None = one.metadata.get("setting")
     return setting
 

@@ -1,4 +1,4 @@
-"""How a model was learned: what `learn` writes beside it as model.trace.json, and reads again."""
+"""How a model was learned: the file model.trace.json next to it, which `learn` writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hornbeam.rules.candidates import Language
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """A candidate sequence, what it covered in training, and what became of it."""
+    """A candidate body, what it covered in training, and whether it became a rule."""
 
     clause: str
     coverage: int
@@ -41,7 +41,7 @@ class Validation:
 
     @property
     def standard_error(self) -> float:
-        """That of the least loss, by its spread over the folds."""
+        """Standard error of the least loss, from its variation over the folds."""
         if len(self.folds) < 2:
             return 0.0
         mean = sum(self.folds) / len(self.folds)
@@ -51,7 +51,7 @@ class Validation:
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One strength of the path: how many rules it keeps, and the penalised loss."""
+    """One strength of the path: its number of rules, and the penalised loss."""
 
     strength: float
     rules: int
@@ -70,7 +70,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Screening:
-    """Sequences that were too many to hold: by which learner, how many, and how many stayed."""
+    """Screening of bodies whose counts do not fit in memory: learner, bodies, bodies kept."""
 
     by: str
     sequences: int
@@ -79,11 +79,11 @@ class Screening:
 
 @dataclass(frozen=True)
 class FitReport:
-    """How a fit went; what a learner does not have stays empty.
+    """How a fit went; fields that a learner does not have are empty.
 
-    `status`, `iterations` and `loss` are those of the last fit, `choice` says how strength and way
-    of counting were chosen. Where counts did not fit in memory, `screening` says what was
-    screened, and `histogram_groups` how many groups of equal counts there were.
+    `status`, `iterations` and `loss` are those of the last fit, `choice` reports how strength and
+    way of counting were chosen. Where counts did not fit in memory, `screening` reports what was
+    screened, and `histogram_groups` is the number of groups of equal counts.
     """
 
     status: str = ""
@@ -100,7 +100,7 @@ class SecondStep:
 
     `gain` is over the better of the plain model and the second step without beliefs. Pairs of one
     entity are one of the `groups`, by which its standard error is clustered. `gain_with_fewer` is
-    over the plain model, on copies of the pairs in which a part of the true ones is not asked.
+    over the plain model, on copies of the pairs in which a part of the true ones is not scored.
     """
 
     kept: bool
@@ -111,16 +111,16 @@ class SecondStep:
 
     @property
     def sentence(self) -> str:
-        """What came of it, for people."""
+        """The result as text for users."""
         figures = f"{self.gain:.4f} (standard error {self.standard_error:.4f})"
         plain = "The model is the plain one, and scores every pair alone."
         lowers = "What is believed of other pairs lowers the log-loss of held-out pairs by"
         if self.kept:
-            return f"{lowers} {figures}. Scores assume that pairs are asked as in training."
+            return f"{lowers} {figures}. Scores assume that pairs are chosen as in training."
         if self.gain > self.standard_error and self.gain_with_fewer < 0:
             return (
-                f"{lowers} {figures}, but where fewer of the true pairs are asked the plain model "
-                f"is better by {-self.gain_with_fewer:.4f}. {plain}"
+                f"{lowers} {figures}, but where fewer true pairs are scored the plain model is "
+                f"better by {-self.gain_with_fewer:.4f}. {plain}"
             )
         return (
             f"What is believed of other pairs does not help: the gain on held-out pairs is "
@@ -130,7 +130,7 @@ class SecondStep:
 
 @dataclass(frozen=True)
 class Trace:
-    """What the report shows of the learning."""
+    """How a model was learned, as the report shows it."""
 
     #: The learner's name and the ways of counting that it chose among.
     method: str
@@ -138,17 +138,17 @@ class Trace:
     #: Labelled pairs that it learned from, and the true ones among them.
     targets: int
     positives: int
-    #: Relation sequences that connect a labelled pair, before pruning; None where rare ones were
-    #: dropped before they were complete.
+    #: Bodies with a grounding for some labelled pair, before pruning; None where rare prefixes
+    #: were pruned first.
     found: int | None
-    candidates: tuple[CandidateOutcome, ...]  #: the sequences that were learned from
+    candidates: tuple[CandidateOutcome, ...]  #: the bodies that were learned from
     seconds: Mapping[str, float]
     seed: int = 0
     language: Language = field(default_factory=Language)
     sampled_negatives: str | None = None  #: how negatives were sampled where there were no labels
     fit: FitReport = field(default_factory=FitReport)
     model: str = ""  #: fingerprint of the model's text
-    #: Of a collective model of two steps, or a plain one that was to be one.
+    #: Of a collective model of two steps, or of a plain one whose second step was not kept.
     second_step: SecondStep | None = None
 
     @property
@@ -158,11 +158,11 @@ class Trace:
 
     @property
     def dropped(self) -> tuple[CandidateOutcome, ...]:
-        """Candidates that did not."""
+        """Candidates that did not become rules."""
         return tuple(candidate for candidate in self.candidates if not candidate.kept)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON; `from_dict` gives back the same."""
+        """The trace as JSON values; `from_dict` is the inverse."""
         written = asdict(self)
         figures, choice = written.pop("fit"), self.fit.choice
         del figures["choice"]
@@ -178,7 +178,7 @@ class Trace:
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Trace:
-        """Read what `as_dict` wrote; a ValueError, KeyError or TypeError where it is no trace."""
+        """The inverse of `as_dict`; a ValueError, KeyError or TypeError where it is not a trace."""
         screening, second = written.get("screening"), written.get("second_step")
         fit = FitReport(
             str(written.get("status", "")),
@@ -206,17 +206,17 @@ class Trace:
 
     @property
     def text(self) -> str:
-        """The file."""
+        """The text of the file."""
         return json.dumps(self.as_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def trace_path(model: Path) -> Path:
-    """Where the trace of a model goes: model.psl -> model.trace.json."""
+    """Path of the trace of a model: model.psl -> model.trace.json."""
     return model.with_name(f"{model.stem}.trace.json")
 
 
 def trace_of(model: Path) -> Trace | None:
-    """Read the trace beside a model file; None where there is none, or only that of another text.
+    """Read the trace of a model file; None where there is none, or that of another text.
 
     Model and trace are two files, and either may change without the other: by hand, or where
     learning was interrupted between the two.

@@ -1,12 +1,12 @@
 """Newton boosting of small trees on binned columns.
 
-A column is cut at up to eight of its values, so that an entry is a small number: how many cuts it
-reaches. The tree that is added next takes the steepest way down the second-order model of the
-log-loss: a leaf with gradient G and curvature H has the value -G / (H + l), and a split gains
+A column is cut at up to eight of its values, so that an entry is a small integer: the number of
+cuts that it reaches. The next tree greedily lowers the second-order model of the log-loss: a leaf
+with gradient G and curvature H has the value -G / (H + l), and a split gains
 
     G_left^2 / (H_left + l) + G_right^2 / (H_right + l) - G^2 / (H + l).
 
-Most entries are 0, so that only the others are looked at.
+Most entries are 0, so only the others are visited.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -24,9 +24,9 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("boosting")
 
-#: Cuts of a column.
+#: Maximum number of cuts of a column.
 CUTS = 8
-#: How far, as a share of it, an entry may stay below a cut that it reaches: equal shares differ in
+#: Relative distance by which an entry may be below a cut that it reaches: equal shares differ in
 #: their last digits where they are added up in another order.
 SLACK = 1e-7
 #: Entries to look at above which compiling pays.
@@ -37,7 +37,7 @@ WORTH_COMPILING = 300_000
 class Binned:
     """Columns by their cuts: entries `bin[indptr[j]:indptr[j+1]]` of column j at rows `row`.
 
-    A bin k says that the entry reaches the first k of the column's `cuts`; 0 is not stored.
+    An entry of bin k reaches the first k of the column's `cuts`; bin 0 is not stored.
     """
 
     indptr: Ints
@@ -76,7 +76,7 @@ class Binned:
 
 
 def _cuts(x: Floats) -> Floats:
-    """The least entry, so that 'any at all' can be asked, and quantiles above it."""
+    """The least entry, whose cut means 'any at all', and quantiles above it."""
     if not len(x):
         return np.empty(0)
     quantiles = np.quantile(x, np.arange(1, CUTS) / CUTS, method="higher")
@@ -85,7 +85,7 @@ def _cuts(x: Floats) -> Floats:
 
 
 def bounds_of(cuts: Floats) -> Floats:
-    """What an entry must be above, to reach each cut."""
+    """The bound that an entry must exceed to reach each cut."""
     return np.asarray(cuts * (1.0 - SLACK))
 
 
@@ -93,8 +93,7 @@ def bounds_of(cuts: Floats) -> Floats:
 class Tree:
     """A tree by levels: node k splits into 2k + 1 (below the cut) and 2k + 2 (from it on).
 
-    `column` is -1 where a node is a leaf; `value` has the values of all nodes, 0 of those that
-    are not there.
+    `column` is -1 where a node is a leaf; `value` has the values of all nodes, 0 for absent ones.
     """
 
     column: Ints
@@ -106,11 +105,11 @@ class Tree:
 class Booster:
     """How trees grow: see the module."""
 
-    rate: float = 0.08  #: share of a tree's values that is added
+    rate: float = 0.08  #: learning rate: the fraction of a tree's values that is added
     ridge: float = 3.0  #: the l of the formulas above
-    least: int = 8  #: fewest rows of a leaf
-    columns: float = 0.4  #: share of the columns that a tree may use
-    depth: int = 3  #: most conditions of a leaf
+    least: int = 8  #: minimum number of rows of a leaf
+    columns: float = 0.4  #: fraction of the columns that a tree may use
+    depth: int = 3  #: maximum number of conditions of a leaf
 
     def grow(
         self,
@@ -155,14 +154,14 @@ def tree_values(binned: Binned, tree: Tree) -> Floats:
 
 
 def _moved(binned: Binned, node: Ints, column: Ints, cut: Ints) -> Ints:
-    """Children that rows go to; rows of leaves stay."""
+    """The node of every row one level down; rows of leaves stay."""
     moved = np.where(column[node] >= 0, 2 * node + 1, node)
     for parent in np.unique(node[column[node] >= 0]).tolist():
         j = column[parent]
         entries = slice(int(binned.indptr[j]), int(binned.indptr[j + 1]))
         reached = binned.row[entries][binned.bin[entries] >= cut[parent]]
-        mine = reached[node[reached] == parent]
-        moved[mine] = 2 * parent + 2
+        right = reached[node[reached] == parent]
+        moved[right] = 2 * parent + 2
     return moved
 
 

@@ -1,14 +1,14 @@
-"""Pairs that are asked together, as soft facts of what is believed of them.
+"""Pairs that are scored together, as soft facts.
 
-A pair t(a, b) that is asked and no fact is an atom believed_t(a, b), as true as a first step scores
-it. So bodies about other pairs are counted like all others, over facts and beliefs: a path
-`cites(A, X) & believed_t(X, B)` adds up what is believed of the pairs it leads over, and the open
-condition `believed_t(A, X)` what is believed of the subject's other pairs, its rivals.
+A pair t(a, b) to be scored that is not a fact becomes an atom believed_t(a, b), whose truth value
+is the score of the first step. So bodies about other pairs are counted like all others, over facts
+and beliefs: a path `cites(A, X) & believed_t(X, B)` adds up the beliefs in the pairs on it, and the
+open condition `believed_t(A, X)` those in the subject's other pairs, its rivals.
 
-No pair is evidence for itself: an asked pair has its own atom among the beliefs, a stated one among
-the facts, and no pair has both. So each is counted as a target of that predicate whose atom it has,
-which engines leave out. Where the target is symmetric, a pair's mirror image is the pair itself: of
-the two, where both are asked, one is an atom, and both are counted as that one.
+No pair is evidence for itself: the atom of a scored pair is among the beliefs, that of a known pair
+among the facts, and no pair has both. So each is counted as a target of the predicate of its atom,
+which engines leave out. Where the target is symmetric, a pair's mirror image is the pair itself: if
+both are scored, one of them is an atom, and both are counted as that one.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import PairDensity
 
-#: Most groundings that link pairs to each other.
+#: Maximum number of groundings that link pairs to each other.
 MAX_GROUNDINGS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class BelievedPairs:
-    """Facts, and pairs that are asked together with what is believed of them.
+    """Facts, and pairs that are scored together with the beliefs in them.
 
-    Pairs among the facts are known and not asked, whatever is believed of them. If `symmetric`, a
-    pair says the same as its mirror image.
+    Pairs among the facts are known and not atoms of belief, whatever their `belief`. If
+    `symmetric`, a pair and its mirror image are one.
     """
 
     engine: MemoryEngine  #: over the facts
@@ -58,27 +58,27 @@ class BelievedPairs:
 
     @cached_property
     def stated(self) -> Bools:
-        """Which pairs stand among the facts."""
+        """Which pairs are among the facts."""
         return among_facts(self.facts, self.pairs)
 
     @cached_property
     def asked(self) -> Bools:
-        """Which pairs are atoms: those that are no facts, each once."""
+        """Which pairs are atoms of belief: those that are not facts, each once."""
         asked = ~self.stated
         if self.symmetric:
-            here, there = self._keys(self.pairs)
-            asked &= (here <= there) | ~contained(there, np.sort(here[asked]))
+            key, mirrored = self._keys(self.pairs)
+            asked &= (key <= mirrored) | ~contained(mirrored, np.sort(key[asked]))
         return asked
 
     def _keys(self, targets: Targets) -> tuple[Ints, Ints]:
-        """Pairs, and their mirror images, as integers below 0 where an entity is not asked."""
+        """Keys of pairs and of their mirror images; -1 where an entity is in no scored pair."""
         n = len(self.pairs.entities)
         node = targets.entities.translate(self.pairs.entities).astype(np.int64)
         subject, object_ = node[targets.subject], node[targets.object]
         unknown = (subject < 0) | (object_ < 0)
         keys = (pair_keys(*ends, n) for ends in ((subject, object_), (object_, subject)))
-        here, there = (np.where(unknown, -1, key) for key in keys)
-        return here, there
+        key, mirrored = (np.where(unknown, -1, key) for key in keys)
+        return key, mirrored
 
     @cached_property
     def _atoms(self) -> Ints:
@@ -86,20 +86,20 @@ class BelievedPairs:
         return np.sort(self._keys(self.pairs)[0][self.asked])
 
     def in_scored_direction(self, targets: Targets) -> Targets:
-        """Targets as they are asked: those of which only the mirror image is, exchanged."""
+        """Targets with subject and object swapped where only their mirror image is scored."""
         if not self.symmetric:
             return targets
-        here, there = self._keys(targets)
-        inverse_code = contained(there, self._atoms) & ~contained(here, self._atoms)
+        key, mirrored = self._keys(targets)
+        swapped = contained(mirrored, self._atoms) & ~contained(key, self._atoms)
         return replace(
             targets,
-            subject=np.where(inverse_code, targets.object, targets.subject),
-            object=np.where(inverse_code, targets.subject, targets.object),
+            subject=np.where(swapped, targets.object, targets.subject),
+            object=np.where(swapped, targets.subject, targets.object),
         )
 
     @cached_property
     def present(self) -> Facts:
-        """Facts, and every asked pair as a fact of its believed predicate."""
+        """Facts, and every scored pair as a fact of its believed predicate."""
         asked = self.pairs.select(self.asked)
         for name in asked.predicates:
             if self.facts.predicates.index(believed(name)) >= 0:
@@ -112,7 +112,7 @@ class BelievedPairs:
 
     @cached_property
     def world(self) -> Facts:
-        """Facts and beliefs; a belief is above 0, and never quite a fact."""
+        """Facts and beliefs, which are clipped to truth values strictly between 0 and 1."""
         united, asked = self.present, as_beliefs(self.pairs.select(self.asked))
         values = united.binary.all_millionths.copy()
         belief = np.clip(np.rint(self.belief[self.asked] * ONE), 1, ONE - 1)
@@ -122,7 +122,7 @@ class BelievedPairs:
 
     @cached_property
     def over_beliefs(self) -> MemoryEngine:
-        """Counts over facts and beliefs; which atom is a pair's own it does not know."""
+        """The engine over facts and beliefs; callers must exclude each pair's own atom."""
         return self.engine.over(self.world)
 
     @cached_property
@@ -134,11 +134,11 @@ class BelievedPairs:
         known = self.facts
         ends = known.entities.index(subject), known.entities.index(object_)
         table, p = known.binary, known.predicates.index(target)
-        mine = (table.arguments[0] == ends[0]) & (table.arguments[1] == ends[1])
-        return target if bool(np.any(mine & (table.predicate == p))) else believed(target)
+        same = (table.arguments[0] == ends[0]) & (table.arguments[1] == ends[1])
+        return target if bool(np.any(same & (table.predicate == p))) else believed(target)
 
     def belief_of(self, subject: str, target: str, object_: str) -> float | None:
-        """What is believed of a pair; None where it is not among the pairs."""
+        """The belief in a pair; None where it is not among the pairs."""
         row = self.pairs.row_of(subject, target, object_)
         return None if row is None else float(self.belief[row])
 
@@ -181,9 +181,9 @@ class BelievedPairs:
         language: Language,
         progress: Progress = SILENT,
     ) -> Statistics:
-        """Count bodies as if every asked pair were a fact, which needs no room per grounding.
+        """Count bodies as if every scored pair were a fact; refuses above `MAX_GROUNDINGS`.
 
-        More of them than there is room for are refused.
+        Such counts take no memory per grounding, unlike those over beliefs.
         """
         language = replace(language, shares=False)
         counted = self._count(self._over_present, targets, bodies, language, progress)
@@ -203,7 +203,7 @@ class BelievedPairs:
         language: Language,
         progress: Progress,
     ) -> Statistics:
-        """Count every target as one of the predicate that its own atom has."""
+        """Count every target as one of the predicate of its own atom."""
         targets = self.in_scored_direction(targets)
         stated = among_facts(self.facts, targets)
         renamed = [body.with_target(believed(body.target)) for body in bodies]
@@ -224,7 +224,7 @@ def is_linked(body: Body, targets: Names) -> bool:
 
 
 def pair_density(pairs: Targets, request: Integers | None = None) -> PairDensity:
-    """How the pairs of a request are spread, or of several that are numbered."""
+    """Pairs per subject and object of one request, or averaged over several numbered requests."""
     n, request = len(pairs.entities), pairs.predicate if request is None else request
     figures, alone = list[float](), np.ones(len(pairs), dtype=np.bool_)
     for end in (pairs.subject, pairs.object):

@@ -1,20 +1,20 @@
 """Statistics of collective learning: labelled targets as heads *and* as body atoms.
 
 Bodies are made of facts and of the targets labelled true, and every other target's label is
-conditioned on. Of clause c and target i = t(u, v) a learner then needs
+conditioned on. For clause c and target i = t(u, v) a learner then needs
 
 * heads    the walks of c from u to v that do not use i: n+ of a clause, n- of a negation;
 * bodies   the ground clauses that have i once in their body, whose other body atoms are true, and
            whose head j is false (a clause) or true (a negation): they push i down, n-;
-* repeats  the ground clauses in which i stands m >= 2 times: max(0, m y - (m-1))^p each. A clause
+* repeats  the ground clauses in which i occurs m >= 2 times: max(0, m y - (m-1))^p each. A clause
            with i in its head and its body is a tautology and has no term.
 
 Bodies are walks, too. A ground clause is a closed walk: its s body atoms and, backwards, its head.
-Without the step of i what remains is a walk of s steps from u to v that has the head among its
+Without the step of i there remains a walk of s steps from u to v that has the head among its
 steps. So the ordinary path search counts it, over a graph in which false targets are edges of a
-relation of their own. It leaves out walks that use i, as it does for heads. What it cannot know is
-that a false i as head of a clause with i in its body is no term; those are counted apart and
-taken out again.
+relation of their own. It leaves out walks that use i, as it does for heads. But it counts also
+clauses with a false i as head and i in the body, which have no term; those are counted separately
+and subtracted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CountRows = tuple[Ints, Ints, Ints]
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Ground clauses in which a target stands several `times`; see `clause_numbers`."""
+    """Ground clauses in which a target occurs several `times`; see `clause_numbers`."""
 
     clause: Ints
     target: Ints
@@ -68,7 +68,7 @@ class CollectiveStatistics:
 
     @property
     def sequences(self) -> Sequence[Body]:
-        """The relation sequences."""
+        """The bodies of the clauses, which are paths."""
         return self.heads.bodies
 
 
@@ -104,10 +104,10 @@ def discover_collective(
 
 @dataclass(frozen=True, eq=False)
 class ConditionedWorld:
-    """Facts and labels as every single target sees them.
+    """Facts and labels as evidence of each target.
 
     A target among the facts is true for the others, whatever its label. `true` is over the facts
-    with the targets labelled true; `both` has besides, as relations t + FALSE, the false targets.
+    with the targets labelled true; `both` has also the false targets, as relations t + FALSE.
     """
 
     labels: Targets
@@ -128,7 +128,7 @@ class ConditionedWorld:
     def statistics(
         self, heads: Statistics, language: Language, progress: Progress = SILENT
     ) -> CollectiveStatistics:
-        """Add to the counts of heads those of bodies and of repeated targets."""
+        """The counts of heads with those of bodies and of repeated targets."""
         distinct = language.distinct_variables
         patterns = list(repeating_patterns(heads.bodies, self.labels.predicates, distinct))
         pattern, target, count = count_patterns(
@@ -163,7 +163,7 @@ class ConditionedWorld:
         return repeated, counted.target.astype(np.int64), counted.count
 
     def _rotations(self, sequences: Sequence[Body], negated: bool) -> Iterator[tuple[int, Body]]:
-        """Every place of a target in a body: the sequence, and what is left of its closed walk."""
+        """Every place of a target in a body: the body's index, and the rest of its closed walk."""
         for c, sequence in enumerate(sequences):
             head = Step(sequence.target if negated else sequence.target + FALSE)
             for k, step in enumerate(sequence.steps):
@@ -181,7 +181,7 @@ def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
 
 
 def _added_up(heads: Statistics, *parts: CountRows) -> Statistics:
-    """Add up rows (sequence, target, count) to one table."""
+    """One table of the added up rows (sequence, target, count)."""
     sequence, target, count = (np.concatenate([part[k] for part in parts]) for k in range(3))
     sequence, target, count = _sums([sequence, target], count)
     keep = count != 0

@@ -1,8 +1,8 @@
-"""Kernel that counts ground clauses in which one target stands several times.
+"""Kernel that counts ground clauses in which one target occurs several times.
 
 A ground clause is a closed walk: its body atoms from x0 to xs, and its head back to x0. Where the
-target t(u, v) stands at some of the steps, their ends are u and v, and the steps between are walks
-between u and v that do not depend on each other: the count is a product of counts of short walks.
+target t(u, v) is some of the steps, their nodes are u and v, and the steps between are independent
+walks between u and v: the count is a product of counts of short walks.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -19,7 +19,7 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the count of repeated targets")
 
-#: Most steps of a closed walk: four body atoms and the head.
+#: Maximum number of steps of a closed walk: four body atoms and the head.
 STEPS = 5
 
 
@@ -49,7 +49,7 @@ def is_target(x, y, code, u, v, own, own_false):
 
 
 def run_of(graph, x, code):
-    """Where the edges of a node with a code stand."""
+    """Range of the edges of a node with a code."""
     low, high = graph.offsets[x], graph.offsets[x + 1]
     first = low + np.searchsorted(graph.code[low:high], code)
     last = first + np.searchsorted(graph.code[first:high], code, side="right")
@@ -91,7 +91,7 @@ def walks_between(graph, codes, a, b, u, v, own, own_false):
 
 
 def fixed_nodes(code, taken, length, u, v, node):
-    """Fill in the nodes that the target's places decide, -1 elsewhere; False where they clash."""
+    """Fill in the nodes that the target's places fix, -1 elsewhere; False where they clash."""
     for k in range(length):
         node[k] = -1
     for k in range(length):

@@ -1,4 +1,4 @@
-"""Ground clauses in which a target stands several times: which there can be, and how many."""
+"""Ground clauses in which a target occurs several times: the possible patterns, and counts."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BLOCKS_PER_THREAD = 8
 
 @dataclass(frozen=True)
 class Pattern:
-    """A clause and the places, two or more, at which it has one and the same target.
+    """A clause and the places, two or more, of one and the same target in it.
 
     The clause is that of the body with number `sequence`, or its negation. Places count the body
     atoms from 0; the head comes last. A `tautology` has the target in head and body and is counted
-    only to be taken out again.
+    only to be subtracted.
     """
 
     sequence: int
@@ -53,7 +53,7 @@ class Pattern:
 def repeating_patterns(
     bodies: Sequence[Body], targets: Iterable[str], distinct: bool
 ) -> Iterator[Pattern]:
-    """Every way in which a target can stand at two or more places of a clause."""
+    """Every way in which a target can have two or more places in a clause."""
     names = list(targets)
     for c, body in enumerate(bodies):
         if distinct and len(body) > 1:

@@ -1,4 +1,4 @@
-"""Targets as edges: the graph of facts and of targets that stand for facts.
+"""Targets as edges: the graph of facts and of targets that are treated as facts.
 
 In collective models a body may hold targets, so the graph that is walked has more edges than the
 facts, and may have more entities.
@@ -12,7 +12,7 @@ from hornbeam.counting.opening import memory_engine
 from hornbeam.errors import InputError
 from hornbeam.rules.body import Body, Step
 
-#: Ends the name of a relation of false targets: no name of the data contains a TAB.
+#: Suffix of a relation of false targets; no name of the data contains a TAB.
 FALSE = "\tfalse"
 
 
@@ -26,7 +26,7 @@ def collective_engine(engine: Engine) -> MemoryEngine:
 
 
 def recursive_engine(engine: Engine, max_fanout: int | None) -> MemoryEngine:
-    """The engine for recursive rules; what these do not take is refused."""
+    """The engine for recursive rules; soft facts and a fan-out limit are refused."""
     known = collective_engine(engine)
     if known.facts.binary.millionths is not None:
         raise InputError(
@@ -42,7 +42,7 @@ def recursive_engine(engine: Engine, max_fanout: int | None) -> MemoryEngine:
 
 
 def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:
-    """What is left of a ground clause, a closed walk, without the body atom at a place.
+    """The rest of a ground clause, a closed walk, without the body atom at a place.
 
     It leads from the subject to the object of that atom; `head` is the step for the head. Each
     step comes with its own place in the clause, that of the head being `len(body)`.

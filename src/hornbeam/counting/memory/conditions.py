@@ -1,10 +1,10 @@
-"""Conditions on one argument: counted from the edges of the targets' own nodes, nothing else.
+"""Counts conditions on one argument from the edges of the targets' own nodes.
 
-Every distinct subject and object is looked at once, whatever the number of its targets; what a
-target may not see of it is taken off afterwards: its own edge, which is two where it is a loop.
+Every distinct subject and object is looked at once, whatever the number of its targets; a target's
+own edge (two edges for a loop) is subtracted afterwards.
 
 With distinct variables, subject and object of a rule with an atom are two entities, and X of an
-open condition is a third. A constant is no variable, and may be any entity.
+open condition is a third. A constant is not a variable, and may be any entity.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from hornbeam.rules.codes import inverse_code, path_codes, step_code
 class LocatedPairs:
     """Targets of one predicate whose entities have facts, as nodes.
 
-    `row` says which target a pair is, `own` which pairs stand among the facts, as steps of
-    `own_code` from the subject.
+    `row` is the target of every pair, `own` whether it is among the facts, as a step of `own_code`
+    from the subject.
     """
 
     row: Ints
@@ -43,7 +43,7 @@ class LocatedPairs:
         return len(self.row)
 
     def ends(self, argument: int) -> tuple[Ids, Ids, int]:
-        """Nodes of an argument, those of the other, and the code of the own edge from it."""
+        """Nodes of the argument and of the other one, and the own edge's code from the former."""
         if argument == 0:
             return self.subject, self.object, self.own_code
         return self.object, self.subject, inverse_code(self.own_code)
@@ -51,7 +51,7 @@ class LocatedPairs:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Counts of conditions: which condition, for which pair, how true, how many groundings."""
+    """Counts of conditions: the condition, the pair, the truth, and the number of groundings."""
 
     kind: Ints
     argument: Ints
@@ -66,7 +66,7 @@ class Cells:
 
     @classmethod
     def united(cls, parts: Sequence[Cells]) -> Cells:
-        """All parts, one after the other."""
+        """All parts, concatenated."""
         names = [one.name for one in fields(cls)]
         empty = [np.empty(0, dtype=np.int64)]
         return cls(*(np.concatenate([getattr(part, n) for part in parts] or empty) for n in names))
@@ -94,7 +94,7 @@ def condition_key(
 class ConditionCounter:
     """Counts conditions over one graph.
 
-    `forward` has the steps that may leave a node, `n_codes` is above every code.
+    `forward` has the steps that may be walked from a node, `n_codes` is above every code.
     """
 
     facts: Facts
@@ -108,21 +108,21 @@ class ConditionCounter:
         return len(self.facts.entities)
 
     def cells(
-        self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, least: int
+        self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
     ) -> Cells:
         """Count conditions of some kinds for all pairs.
 
-        Only those whose key is among the sorted `wanted` ones, where these are given, and
-        anchored ones only where they may cover `least` pairs.
+        Only those whose key is among the sorted `wanted` ones, if given, and anchored ones only
+        where they may cover `min_pairs` pairs.
         """
         parts = list[Cells]()
         for argument in (0, 1):
             if Kind.OPEN in kinds or Kind.ANCHORED in kinds:
-                parts += self._of_edges(pairs, argument, kinds, wanted, least)
+                parts += self._of_edges(pairs, argument, kinds, wanted, min_pairs)
             if Kind.UNARY in kinds:
                 parts.append(self._unary(pairs, argument))
             if Kind.ANCHORED in kinds:
-                parts.append(self._equal(pairs, argument, least))
+                parts.append(self._equal(pairs, argument, min_pairs))
         found = Cells.united(parts)
         if self.distinct:
             apart = pairs.subject != pairs.object
@@ -137,11 +137,11 @@ class ConditionCounter:
         argument: int,
         kinds: Collection[Kind],
         wanted: Ints | None,
-        least: int,
+        min_pairs: int,
     ) -> Iterator[Cells]:
-        """Open and anchored conditions: what leaves the nodes of an argument."""
-        here, _, _ = pairs.ends(argument)
-        nodes, place, size = np.unique(here, return_inverse=True, return_counts=True)
+        """Open and anchored conditions, from the edges that leave the nodes of an argument."""
+        node, _, _ = pairs.ends(argument)
+        nodes, place, size = np.unique(node, return_inverse=True, return_counts=True)
         edges = _edges_of(self.forward, nodes)
         if Kind.OPEN in kinds:
             others = edges.take(nodes[edges.node] != edges.neighbour) if self.distinct else edges
@@ -152,7 +152,7 @@ class ConditionCounter:
             key = pair_keys(edges.code, edges.neighbour, self.n_entities)
             if wanted is None:
                 found, group = np.unique(key, return_inverse=True)
-                frequent = np.bincount(group, size[edges.node], len(found)) >= least
+                frequent = np.bincount(group, size[edges.node], len(found)) >= min_pairs
                 keep = frequent[group]
             else:
                 one = np.full(len(key), ANCHORED), np.full(len(key), argument)
@@ -167,31 +167,31 @@ class ConditionCounter:
     def _unseen(
         self, pairs: LocatedPairs, argument: int, edges: _Edges, place: Ints, any_code: bool
     ) -> tuple[Ints, Ints]:
-        """(pair, edge) that a pair may not see: its own, or `any_code` between its two nodes."""
-        here, there, own_code = pairs.ends(argument)
+        """(pair, edge) to exclude: a pair's own edge or, by `any_code`, all between its nodes."""
+        node, other, own_code = pairs.ends(argument)
         some = np.arange(len(pairs)) if any_code else np.flatnonzero(pairs.own)
         if not len(some):
             return some, some
         n = self.n_entities
         by_end = np.argsort(edges.node * np.int64(n) + edges.neighbour, kind="stable")
         ends = (edges.node * np.int64(n) + edges.neighbour)[by_end]
-        wanted = place[some] * np.int64(n) + there[some]
+        wanted = place[some] * np.int64(n) + other[some]
         low, high = np.searchsorted(ends, wanted), np.searchsorted(ends, wanted, side="right")
         pair = np.repeat(some, high - low)
         edge = by_end[ranges(low, high)]
         if not any_code:
-            loop, code = here[pair] == there[pair], edges.code[edge]
+            loop, code = node[pair] == other[pair], edges.code[edge]
             keep = (code == own_code) | (loop & (code == inverse_code(own_code)))
             pair, edge = pair[keep], edge[keep]
         return pair, edge
 
     def _unary(self, pairs: LocatedPairs, argument: int) -> Cells:
-        """Facts about one entity."""
-        here, _, _ = pairs.ends(argument)
+        """Unary conditions: facts about the argument alone."""
+        node, _, _ = pairs.ends(argument)
         table = self.facts.atoms.get(1)
         if table is None or not len(pairs):
             return Cells.united([])
-        nodes, place = np.unique(here, return_inverse=True)
+        nodes, place = np.unique(node, return_inverse=True)
         position = np.searchsorted(nodes, table.arguments[0])
         known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
         facts = _Edges(
@@ -202,21 +202,21 @@ class ConditionCounter:
         )
         return _cells(UNARY, argument, facts.sorted(), None, place)
 
-    def _equal(self, pairs: LocatedPairs, argument: int, least: int) -> Cells:
-        """Whether the argument is this entity or that."""
-        here, _, _ = pairs.ends(argument)
-        _, place, size = np.unique(here, return_inverse=True, return_counts=True)
-        pair = np.flatnonzero(size[place] >= least)
+    def _equal(self, pairs: LocatedPairs, argument: int, min_pairs: int) -> Cells:
+        """Conditions `(A == 'c')`: the argument is a given entity."""
+        node, _, _ = pairs.ends(argument)
+        _, place, size = np.unique(node, return_inverse=True, return_counts=True)
+        pair = np.flatnonzero(size[place] >= min_pairs)
         zero = np.zeros(len(pair), dtype=np.int64)
         return Cells(
-            zero + ANCHORED, zero + argument, zero, here[pair].astype(np.int64), pair,
+            zero + ANCHORED, zero + argument, zero, node[pair].astype(np.int64), pair,
             zero + ONE, zero + 1,
         )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class _Edges:
-    """Edges that leave some nodes, by the node's place; sorted by node."""
+    """Edges that leave some nodes, by the node's index; sorted by node."""
 
     node: Ints
     code: Ints
@@ -245,16 +245,16 @@ def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:
 def _cells(
     kind: int, argument: int, edges: _Edges, unseen: tuple[Ints, Ints] | None, place: Ints
 ) -> Cells:
-    """Counts per pair of the edges of its node, less those that it may not see.
+    """Counts per pair of the edges of its node, without the excluded (`unseen`) ones.
 
-    `place` has the node of every pair. The pairs with something unseen are counted apart.
+    `place` is the index of every pair's node. Pairs with excluded edges are counted one by one.
     """
     n_nodes = int(place.max(initial=-1)) + 1
     pairs = np.arange(len(place))
     parts = []
     special = np.empty(0, dtype=np.int64) if unseen is None else np.unique(unseen[0])
     if len(special):
-        # the edges of these pairs one by one, but for the unseen ones
+        # the edges of these pairs one by one, without the excluded ones
         starts = pointers(np.bincount(edges.node, minlength=n_nodes))
         low, high = starts[place[special]], starts[place[special] + 1]
         pair, edge = np.repeat(special, high - low), ranges(low, high)
@@ -283,7 +283,7 @@ def _cells(
 
 
 def _counted(pair: Ints, edges: _Edges) -> tuple[Ints, _Edges, Ints]:
-    """Equal edges of a pair as one, with their number."""
+    """Equal edges of a pair merged, with their number."""
     order = np.lexsort((edges.truth, edges.neighbour, edges.code, pair))
     pair, edges = pair[order], edges.take(order)
     starts = run_starts(pair, edges.code, edges.neighbour, edges.truth)
@@ -300,7 +300,7 @@ def conditions_found(
     n_codes: int,
     language: Language,
 ) -> tuple[Candidates, Ints]:
-    """The conditions among the cells of one target predicate, and which one each cell is."""
+    """The conditions of the cells of one target predicate, and the index of each cell's."""
     keys = cells.keys(n_codes, len(entities))
     _, first, condition = np.unique(keys, return_index=True, return_inverse=True)
     n = len(first)
@@ -333,7 +333,7 @@ def conditions_found(
 def wanted_keys(
     bodies: Sequence[tuple[int, Body]], predicates: Names, entities: Names, n_codes: int
 ) -> tuple[Ints, Ints]:
-    """Keys of some numbered bodies, and their numbers; of those that the facts can ground."""
+    """Keys and numbers of those bodies that the facts can ground."""
     found, numbers = list[tuple[int, int, int, int]](), list[int]()
     for number, body in bodies:
         walked = path_codes(body, predicates)

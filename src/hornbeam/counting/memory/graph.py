@@ -1,7 +1,7 @@
 """The facts as a graph: one adjacency list per node, over every predicate and its inverse.
 
-Steps have the codes of `hornbeam.rules.codes`. Each fact is stored twice, once for either end, in
-six bytes (node and code) each.
+Steps have the codes of `hornbeam.rules.codes`. Each fact is stored twice, once per node, in six
+bytes (node and code) each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
 
 #: Facts that NumPy sorts before Numba is imported.
-FEW = 100_000
+SMALL_GRAPH = 100_000
 #: Edges to compare with a fan-out limit above which compiling pays.
 WORTH_COMPILING = 200_000
 
@@ -53,24 +53,24 @@ class Graph:
 
     @property
     def reversed(self) -> Graph:
-        """The same graph for a search that starts at the other end."""
+        """The same graph for a search that starts at the objects."""
         return Graph(self.backward, self.forward, self.n_codes)
 
     @classmethod
     def of(cls, facts: Facts) -> Graph:
-        """Build from the binary facts (of `walked` ones)."""
+        """Build from the binary facts of `walked` facts."""
         n_codes = code_limit(len(facts.predicates))
         wide = np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
         atoms = facts.binary
         value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)
         subject, object_ = atoms.arguments
-        lay_out = _scattered_adjacency if len(atoms) > FEW else _sorted_adjacency
+        build = _scattered_adjacency if len(atoms) > SMALL_GRAPH else _sorted_adjacency
         code_of = step_code(np.arange(len(facts.predicates), dtype=wide))
-        whole = lay_out(subject, atoms.predicate, object_, value, len(facts.entities), code_of)
+        whole = build(subject, atoms.predicate, object_, value, len(facts.entities), code_of)
         return cls(whole, whole, n_codes)
 
     def limited(self, max_fanout: int | None) -> Graph:
-        """Drop the steps u -> v of a code of which u has more than `max_fanout`; none by None."""
+        """The graph without steps of which a node has more than `max_fanout` per code, if given."""
         if max_fanout is None:
             return self
         run = narrow.choose(len(self.forward.neighbour), WORTH_COMPILING)
@@ -83,7 +83,7 @@ class Graph:
 def _sorted_adjacency(
     subject: Ids, predicate: Integers, object_: Ids, value: Ids, n_entities: int, code_of: Integers
 ) -> Adjacency:
-    """Sort all edges at once; `code_of` has the code of a step along every predicate."""
+    """Adjacency by one sort of all edges; `code_of` has the code of a step along a predicate."""
     node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
     code = np.concatenate([code_of[predicate], inverse_code(code_of)[predicate]])
     order = np.lexsort((neighbour, code, node))
@@ -95,7 +95,7 @@ def _sorted_adjacency(
 def _scattered_adjacency(
     subject: Ids, predicate: Integers, object_: Ids, value: Ids, n_entities: int, code_of: Integers
 ) -> Adjacency:
-    """What `_sorted_adjacency` returns, in linear time; facts are sorted."""
+    """The result of `_sorted_adjacency` in linear time; facts must be sorted."""
     n = len(subject)
     offsets = np.zeros(n_entities + 2, dtype=np.int64)
     neighbour = np.empty(2 * n, dtype=np.int32)

@@ -16,13 +16,13 @@ kernel = kernels("the layout of the graph")
 def scatter(
     subject, predicate, object_, value, code_of, offsets, ends, rows, neighbour, code, edge_value
 ):
-    """Scatter each fact to both ends in an order that leaves every node's edges sorted.
+    """Scatter each fact to both its nodes in an order that leaves every node's edges sorted.
 
     Facts come sorted by subject, predicate, object. Taken predicate by predicate, first along it
-    and then against it, they reach every node in the order of codes and then of neighbours; of
-    parallel edges the order stays. The last six arrays are filled, `offsets` and `ends` from zeros:
+    and then against it, they reach every node in the order of codes and then of neighbours;
+    parallel edges keep their order. The last six arrays are filled, `offsets` and `ends` from 0:
     `rows` lists the facts predicate by predicate, those of predicate p up to `ends[p]`, and the
-    edges of node v are in the end those from `offsets[v]` to below `offsets[v + 1]`.
+    edges of node v are afterwards those from `offsets[v]` to below `offsets[v + 1]`.
     """
     for i in range(len(subject)):
         offsets[subject[i] + 2] += 1
@@ -66,7 +66,7 @@ def narrow(offsets, neighbour, code, limit):
     for u in range(len(offsets) - 1):
         for e in range(offsets[u], offsets[u + 1]):
             if not leaving[e]:
-                # the twin edges at the neighbour stand for this step seen from its far end; of
+                # the twin edge at the neighbour is this step seen from the neighbour; of
                 # parallel edges, which are left out together, the first marks all
                 if e > offsets[u] and code[e] == code[e - 1] and neighbour[e] == neighbour[e - 1]:
                     continue

@@ -42,7 +42,7 @@ Located = dict[str, LocatedPairs]
 class MemoryEngine:
     """Path search over facts held in memory."""
 
-    #: The evidence. Binary atoms are walked, those of more arguments between two of their places.
+    #: The evidence. Binary atoms are edges, those of more arguments one per pair of arguments.
     facts: Facts
     #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
@@ -53,7 +53,7 @@ class MemoryEngine:
 
     @cached_property
     def walked(self) -> Facts:
-        """The facts that the graph is made of, projections among them."""
+        """The facts that the graph is built from, with projections of wider atoms."""
         return walked(self.facts)
 
     @cached_property
@@ -63,12 +63,12 @@ class MemoryEngine:
 
     @cached_property
     def _limited(self) -> dict[int | None, Graph]:
-        """The graph by fan-out limit, each limit that was asked for."""
+        """Cached graphs by fan-out limit."""
         return {}
 
     @cached_property
     def _share_counters(self) -> dict[int | None, ShareCounter]:
-        """What adds up shares by fan-out limit, each limit that was asked for."""
+        """Cached share counters by fan-out limit."""
         return {}
 
     @cached_property
@@ -81,17 +81,17 @@ class MemoryEngine:
 
     @cached_property
     def _edges(self) -> dict[int, Ints]:
-        """Sorted edges by predicate, each target predicate that was asked for."""
+        """Cached sorted edges by target predicate."""
         return {}
 
     @property
     def predicates(self) -> Names:
-        """Names of the facts' predicates, and of what is walked of those of more arguments."""
+        """Names of the predicates and of projections; see `Engine.predicates`."""
         return self.walked.predicates
 
     @property
     def not_binary(self) -> Mapping[str, int]:
-        """Arity of the predicates that are no relations between two entities."""
+        """Arity of the predicates that are not binary."""
         return self.facts.not_binary
 
     def locate(self, names: Names) -> Ids:
@@ -120,7 +120,7 @@ class MemoryEngine:
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
-        # rare anchored conditions are not even looked at
+        # rare anchored conditions are pruned before they are counted
         whole = Kind.ANCHORED not in kinds or language.min_coverage == 1
         return Discovery(
             targets,
@@ -138,7 +138,7 @@ class MemoryEngine:
         kinds: Collection[Kind],
         language: Language,
     ) -> tuple[Candidates, list[Rows]]:
-        """Candidates of all kinds, and the rows of those that are no paths."""
+        """Candidates of all kinds, and the rows of those that are not paths."""
         counter, n_codes = self._condition_counter(language), self.graph.n_codes
         entities, parts = self.facts.entities, list[Rows]()
         everything = replace(paths, conditions=Conditions.of_paths(len(paths), entities))
@@ -192,15 +192,15 @@ class MemoryEngine:
         parts: list[Rows] = []
         with announced(progress):
             for name, pairs in located.items():
-                mine = [(i, body) for i, body in enumerate(bodies) if body.target == name]
+                of_name = [(i, body) for i, body in enumerate(bodies) if body.target == name]
                 known = {
                     i: codes
-                    for i, body in mine
+                    for i, body in of_name
                     if body.kind is Kind.PATH and (codes := path_codes(body, self.predicates))
                 }
                 if known:
                     parts.append(search.count(search.work(pairs), known, progress))
-                others = [(i, body) for i, body in mine if body.kind is not Kind.PATH]
+                others = [(i, body) for i, body in of_name if body.kind is not Kind.PATH]
                 if others:
                     parts.append(self._count_conditions(pairs, others, language))
         table = Statistics.of(bodies, len(targets), *concatenated(parts))
@@ -213,8 +213,8 @@ class MemoryEngine:
         counter, entities = self._condition_counter(language), self.facts.entities
         keys, numbers = wanted_keys(bodies, self.predicates, entities, counter.n_codes)
         kinds = {body.kind for _, body in bodies}
-        cells = counter.cells(pairs, kinds, np.unique(keys), least=1)
-        # a model may hold the same condition more than once: its cells are handed out to each
+        cells = counter.cells(pairs, kinds, np.unique(keys), min_pairs=1)
+        # a model may hold the same condition more than once: each gets all its cells
         order = np.argsort(keys, kind="stable")
         found = cells.keys(counter.n_codes, len(entities))
         low, high = (np.searchsorted(keys[order], found, side=side) for side in ("left", "right"))
@@ -226,26 +226,26 @@ class MemoryEngine:
         share = np.zeros(len(table.count))
         counter = self.share_counter(language.max_fanout)
         for name, pairs in located.items():
-            mine = {
+            sequences = {
                 i: codes
                 for i, body in enumerate(table.bodies)
                 if body.target == name
                 and body.kind is Kind.PATH
                 and (codes := path_codes(body, self.predicates))
             }
-            if mine:
-                counter.add(share, table, mine, pairs, language.distinct_variables)
+            if sequences:
+                counter.add(share, table, sequences, pairs, language.distinct_variables)
         return replace(table, share=share)
 
     def share_counter(self, max_fanout: int | None) -> ShareCounter:
-        """What adds up shares under a fan-out limit; the degrees at every edge are kept."""
+        """The share counter of a fan-out limit, cached with the degrees at every edge."""
         counters = self._share_counters
         if max_fanout not in counters:
             counters[max_fanout] = ShareCounter(self.limited_graph(max_fanout), self.graph)
         return counters[max_fanout]
 
     def limited_graph(self, max_fanout: int | None) -> Graph:
-        """The graph under a fan-out limit, made once; the whole one by None."""
+        """The graph under a fan-out limit, built once; the whole one for None."""
         limited = self._limited
         if max_fanout not in limited:
             limited[max_fanout] = self.graph.limited(max_fanout)
@@ -272,12 +272,12 @@ class MemoryEngine:
         )
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
-        """Which pairs stand among the facts of their own predicate."""
+        """Which pairs are among the facts of their own predicate."""
         atoms = self.walked.binary
         n = len(self.facts.entities)
         if predicate not in self._edges:
-            mine = atoms.predicate == predicate
-            edges = pair_keys(atoms.arguments[0][mine], atoms.arguments[1][mine], n)
+            rows = atoms.predicate == predicate
+            edges = pair_keys(atoms.arguments[0][rows], atoms.arguments[1][rows], n)
             self._edges[predicate] = np.unique(edges)
         return contained(pair_keys(subject, object_, n), self._edges[predicate])
 

@@ -41,12 +41,12 @@ class MergedCounts:
     count: Ints
 
 
-#: One place per node for each half of a path, all of them -1 between searches.
+#: One slot per node for each half of a path, all of them -1 between searches.
 NodeSlots = tuple[Ids, Ids]
 
 
 class SpareSlots:
-    """Slots that the searches over one graph hand on: many small ones need not make their own."""
+    """Slots that the searches over one graph reuse: many small ones need not allocate their own."""
 
     def __init__(self, n_entities: int) -> None:
         self.n_entities = n_entities
@@ -54,7 +54,7 @@ class SpareSlots:
         self.give_back = self._spare.put
 
     def take(self) -> NodeSlots:
-        """Slots that nobody else has, made where none are left."""
+        """Slots that no other search uses, created where none are free."""
         try:
             return self._spare.get_nowait()
         except queue.Empty:
@@ -64,7 +64,7 @@ class SpareSlots:
 
 @dataclass(eq=False)
 class Worker:
-    """What one thread at a time owns."""
+    """State used by one thread at a time: counters, and slots for both halves of a path."""
 
     number: int
     counters: Counters
@@ -119,7 +119,7 @@ class WorkerPool:
 
 
 def concatenated(parts: Sequence[Rows]) -> Rows:
-    """Join rows (path, target, body, count) of several parts, of which there may be none."""
+    """Concatenate rows (path, target, body, count) of the parts, which may be none."""
     kinds = (np.int64, np.int32, np.int32, np.int64)
     return tuple(
         np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
@@ -156,8 +156,8 @@ def run_blocks(
 ) -> list[tuple[int, Rows]]:
     """Run `work` on every block and return the results in the order of the blocks.
 
-    Ctrl-C does not wait for the blocks under way, which may take long: they hold nothing but
-    memory, and what they find is thrown away.
+    Ctrl-C does not wait for running blocks, which may take long: they hold nothing but memory,
+    and their results are discarded.
     """
     total = bounds[-1][1] if bounds else 0
     executor = ThreadPoolExecutor(max_workers=threads)

@@ -1,4 +1,4 @@
-"""Paths between targets: from which end they are searched, on which threads, and what is found."""
+"""The search for paths of all targets: from the cheaper side, in blocks, on threads."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from hornbeam.rules.codes import (
     sequence_key,
 )
 
-assert MAX_LENGTH == 4, "the kernel joins heads and tails of up to two steps each"
+assert MAX_LENGTH == 4, "the kernel joins prefixes and suffixes of up to two steps each"
 
-#: Blocks of work per thread, so that the last one to finish is not waited for long.
+#: Blocks of work per thread, so that the last one to finish does not take long.
 BLOCKS_PER_THREAD = 32
 #: Edges to look at above which a search is long enough for a forecast.
 LONG_SEARCH = 100_000_000
-#: Targets in the sample behind a forecast, and edges to look at for all of them together.
+#: Targets in the sample of a forecast, and edges to look at for all of them together.
 SAMPLE = 256
 SAMPLED_EDGES = 20_000_000
 
@@ -59,8 +59,8 @@ WORTH_COMPILING_ESTIMATE = 500_000
 class SearchTargets:
     """Targets of one predicate as node pairs, sorted by the node where the search starts.
 
-    The search starts at the subjects, or, `flipped`, at the objects; `row` says which target a
-    pair is, `own` which pairs stand among the facts, as steps of `own_code`.
+    The search starts at the subjects, or, `flipped`, at the objects; `row` is the target of
+    every pair, `own` whether it is among the facts, as a step of `own_code`.
     """
 
     graph: Graph
@@ -77,7 +77,7 @@ class SearchTargets:
 
     @cached_property
     def cost(self) -> Ints:
-        """Estimate of the work of every target: what its source shares out, and its own edges."""
+        """Estimated cost of every target: its part of the source's cost, plus the sink's edges."""
         distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
         offsets = self.graph.forward.offsets
         neighbours = int((offsets[distinct + 1] - offsets[distinct]).sum())
@@ -90,7 +90,7 @@ class SearchTargets:
     def take(self, rows: Integers) -> SearchTargets:
         """The targets at `rows`, in that order.
 
-        By number, not by slice: the kernel is compiled for contiguous arrays only.
+        Indices, not a slice: the kernel is compiled for contiguous arrays only.
         """
         names = ("source", "sink", "positive", "own", "row")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
@@ -118,7 +118,7 @@ class PathSearch:
         return [self._run(work, plan, NO_KEYS, progress) for work in works]
 
     def work(self, pairs: LocatedPairs) -> SearchTargets:
-        """Targets of one predicate, searched from the end that is cheaper to start at."""
+        """Targets of one predicate, searched from the cheaper side."""
         graph, positive = self.graph, pairs.positive.astype(np.int64)
         own, row, code = pairs.own, pairs.row, pairs.own_code
         forth = SearchTargets(
@@ -146,12 +146,12 @@ class PathSearch:
             last=_sorted_keys(codes[-1] for codes in walked.values()),
         )
         found = self._run(work, plan, distinct, progress)
-        # a model may hold the same sequence more than once, so rows are handed out by path
+        # a model may hold the same sequence more than once: each gets all rows of its key
         order = np.argsort(found.path, kind="stable")
         starts = np.searchsorted(found.path[order], np.arange(len(distinct) + 1))
-        mine = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
-        path = np.repeat(np.array(list(walked)), [len(rows) for rows in mine])
-        rows = np.concatenate(mine)
+        by_path = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
+        path = np.repeat(np.array(list(walked)), [len(rows) for rows in by_path])
+        rows = np.concatenate(by_path)
         return path, found.target[rows], found.body[rows], found.count[rows]
 
     def candidates(
@@ -163,7 +163,7 @@ class PathSearch:
         """Everything found, as one table over the facts' predicates.
 
         In soft graphs a sequence may have paths of positive truth none of which rounds to true;
-        such a sequence is no candidate: its coverage is 0.
+        such a sequence is not a candidate: its coverage is 0.
         """
         language = self.language
         bits = key_bits(language.max_length)
@@ -202,7 +202,7 @@ class PathSearch:
     def _forecast(
         self, works: Sequence[SearchTargets], plan: SearchPlan, progress: Progress
     ) -> None:
-        """Count a sample of the targets; say how many paths to expect, refuse too many rows."""
+        """Count a sample of the targets; report the paths to expect, refuse too many rows."""
         progress.message("Sampling targets to tell how long the search will take ...")
         paths = rows = 0.0
         total = sum(len(work) for work in works)
@@ -231,7 +231,7 @@ class PathSearch:
         plan = plan._replace(own_code=work.own_code)
         steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
         run = search_block.choose(int(work.cost.sum()) * steeper, WORTH_COMPILING)
-        # what is interpreted holds the interpreter's lock
+        # interpreted code holds the interpreter's lock
         threads = 1 if run == search_block.interpreted else self.threads
         pool = WorkerPool(threads, self.spare, known)
 
@@ -250,7 +250,7 @@ class PathSearch:
 
 
 def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
-    """Rows (path, target, body, count) of what was found, numbered on from part to part."""
+    """Rows (path, target, body, count) of all parts; paths are numbered on from part to part."""
     start = 0
     for part in found:
         yield part.path + start, part.target, part.body, part.count
@@ -258,7 +258,7 @@ def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
 
 
 def _sample(work: SearchTargets, total: int, max_length: int) -> SearchTargets:
-    """Some of the targets, evenly spaced; fewer of them where each one is much work."""
+    """An evenly spaced sample of the targets; fewer where each takes much work."""
     sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
     if max_length <= 3 or not len(sample):
         return sample

@@ -2,23 +2,23 @@
 
 For one source a and all its targets (a, b) the search meets in the middle:
 
-    heads   a -> u, and a -> u -> v        built once per source, kept only at nodes v that some b
-                                           of this source can be left from ("wanted")
-    tails   v -> b, and v -> w -> b        run over once per target
+    prefixes   a -> u, and a -> u -> v     built once per source, kept only at nodes v from which
+                                           a suffix of this source starts ("wanted")
+    suffixes   v -> b, and v -> w -> b     visited once per target
 
-A path of length s is a head and a tail that share a node: lengths 1, 2, 3, 4 are split 1+0, 1+1,
-2+1, 2+2. Nothing that no target reaches is stored, and the middle edges u -> v are found from
+A path of length s is a prefix and a suffix that share a node: lengths 1, 2, 3, 4 are split 1+0,
+1+1, 2+1, 2+2. Nothing that no target reaches is stored, and the middle edges u -> v are found from
 whichever side has fewer edges to look at.
 
-Each head (a sequence of one or two codes) has a small number within its source, so that counting is
-`counts[head] += 1` in an array that stays in the fastest cache; only the totals of a (source, tail)
-reach the table of all sequences. A sequence is one 64-bit key of `bits` bits per code.
+Each prefix (a sequence of one or two codes) has a small number within its source, so that counting
+is `counts[prefix] += 1` in an array that stays in the fastest cache; only the totals of a (source,
+suffix) reach the table of all sequences. A sequence is one 64-bit key of `bits` bits per code.
 
 Three habits keep it fast to run and to compile. Arrays grow once per source, never in an inner
 loop: a variable that is bound to a new array in a loop costs atomic reference counts in every
-round. Arrays are copied element by element: an assignment of slices takes seconds to compile. And
-numbers handed to a function are typed (`ZERO`): a literal would compile the function once more for
-itself.
+iteration. Arrays are copied element by element: an assignment of slices takes seconds to compile.
+And numbers passed to a function are typed (`ZERO`): for a literal Numba would compile the function
+again.
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -36,7 +36,7 @@ from hornbeam.compiled import kernels
 #: Truth value 1 in millionths (a literal here: kernels do not import).
 ONE = 1_000_000
 HALF = 500_000
-#: Numbers as typed arguments (see above).
+#: Typed constants, passed to functions instead of literals (see above).
 ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
 NO_KEYS = np.empty(0, dtype=np.uint64)
 
@@ -64,17 +64,17 @@ class Entries(NamedTuple):
     paths: Ints
 
 
-class Heads(NamedTuple):
+class Prefixes(NamedTuple):
     """Half-paths by the node they end in: node -> slot -> items [start, stop).
 
-    An item is a head, the node `via` which it came, its deficit, and how many `times` it occurs.
+    An item is a prefix, the node `via` which it came, its deficit, and how many `times` it occurs.
     """
 
     slot: Ids
     node: Ids
     start: Ints
     stop: Ints
-    head: Ids
+    prefix: Ids
     via: Ids
     deficit: Millionths
     times: Ids
@@ -110,22 +110,22 @@ def grown(array, needed):
 
 
 def int32s():
-    """An array of 32-bit numbers that is to grow."""
+    """A small array of 32-bit numbers, to be grown."""
     return np.empty(64, dtype=np.int32)
 
 
 def int64s():
-    """An array of 64-bit numbers that is to grow."""
+    """A small array of 64-bit numbers, to be grown."""
     return np.empty(64, dtype=np.int64)
 
 
 def uint64s():
-    """An array of keys that is to grow."""
+    """A small array of keys, to be grown."""
     return np.empty(64, dtype=np.uint64)
 
 
 def slot_of(slot_key, key):
-    """Place of a key, or the empty place where it belongs (Fibonacci hashing, linear probing)."""
+    """Slot of a key, or the empty slot where it belongs (Fibonacci hashing, linear probing)."""
     mask = np.uint64(len(slot_key) - 1)
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
     place = (mixed ^ (mixed >> np.uint64(29))) & mask
@@ -157,7 +157,7 @@ def reserved(counters, size, more):
 
 
 def contains(known, key):
-    """Whether a sorted array holds the code (or codes) that a frozen search wants to go on with."""
+    """Whether a sorted array holds the code (or codes) that a frozen search would continue with."""
     low, high = 0, len(known)
     while low < high:  # by hand: `searchsorted` takes a second to compile
         middle = (low + high) >> 1
@@ -175,19 +175,19 @@ def is_own(x, y, code, a, b, own_code):
     return forth or back
 
 
-def with_items(heads, items):
-    """Heads with room for that many items."""
-    slot, node, start, stop, head, via, deficit, times = heads
-    head, via = grown(head, items), grown(via, items)
+def with_items(prefixes, items):
+    """Prefixes with room for that many items."""
+    slot, node, start, stop, prefix, via, deficit, times = prefixes
+    prefix, via = grown(prefix, items), grown(via, items)
     deficit, times = grown(deficit, items), grown(times, items)
-    return Heads(slot, node, start, stop, head, via, deficit, times)
+    return Prefixes(slot, node, start, stop, prefix, via, deficit, times)
 
 
-def with_slots(heads, slots):
-    """Heads with room for that many nodes."""
-    slot, node, start, stop, head, via, deficit, times = heads
+def with_slots(prefixes, slots):
+    """Prefixes with room for that many nodes."""
+    slot, node, start, stop, prefix, via, deficit, times = prefixes
     node, start, stop = grown(node, slots), grown(start, slots), grown(stop, slots)
-    return Heads(slot, node, start, stop, head, via, deficit, times)
+    return Prefixes(slot, node, start, stop, prefix, via, deficit, times)
 
 
 class MiddleSteps(NamedTuple):
@@ -217,13 +217,13 @@ def joined(one, other):
 
 
 def first_steps(adjacency, a, plan, near, codes):
-    """Fill `near` with the heads of one step; `codes[h]` is the code of head h."""
+    """Fill `near` with the prefixes of one step; `codes[h]` is the code of prefix h."""
     low, high = adjacency.offsets[a], adjacency.offsets[a + 1]
     near = with_items(with_slots(near, high - low), high - low)
     codes = grown(codes, high - low + 1)
     neighbour, code, value = adjacency.neighbour, adjacency.code, adjacency.value
     slot, node, start, stop = near.slot, near.node, near.start, near.stop
-    head, via, deficit, times = near.head, near.via, near.deficit, near.times
+    prefix, via, deficit, times = near.prefix, near.via, near.deficit, near.times
     frozen, soft, first = plan.frozen, len(value) > 0, plan.first
     slots = 0
     for edge in range(low, high):
@@ -241,21 +241,21 @@ def first_steps(adjacency, a, plan, near, codes):
         start[s] = total
         total += stop[s]
         stop[s] = start[s]
-    heads = 0
+    prefixes = 0
     for edge in range(low, high):
         if frozen and not contains(first, np.uint64(code[edge])):
             continue
-        if heads == 0 or codes[heads - 1] != code[edge]:
-            codes[heads] = code[edge]
-            heads += 1
+        if prefixes == 0 or codes[prefixes - 1] != code[edge]:
+            codes[prefixes] = code[edge]
+            prefixes += 1
         s = slot[neighbour[edge]]
         place = stop[s]
-        head[place] = heads - 1
+        prefix[place] = prefixes - 1
         via[place] = neighbour[edge]
         deficit[place] = deficit_of(value[edge]) if soft else 0
         times[place] = 1
         stop[s] = place + 1
-    return near, codes, slots, heads
+    return near, codes, slots, prefixes
 
 
 def degree_sum(adjacency, nodes):
@@ -279,7 +279,7 @@ def give_slots(adjacency, nodes, slot, node, slots):
 
 
 def mark_wanted(adjacency, nodes, far):
-    """Give a slot in `far` to every node that is one step from some nodes."""
+    """Mark the neighbours of some nodes as wanted: give each a slot in `far`."""
     far = with_slots(far, min(degree_sum(adjacency, nodes), len(far.slot)))
     return far, give_slots(adjacency, nodes, far.slot, far.node, ZERO)
 
@@ -295,7 +295,7 @@ def middle_steps(forward, backward, near, near_slots, far, far_slots, steps):
 
 
 def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
-    """Collect the edges from some nodes to wanted ones; `turn` 1 where they are walked back."""
+    """Collect the edges from some nodes to wanted ones; `turn` is 1 where they are walked back."""
     offsets, neighbour, codes, value = adjacency
     code, deficit = steps.code, steps.deficit
     soft = len(value) > 0
@@ -312,18 +312,18 @@ def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
     return size
 
 
-def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, codes, pairs):
-    """Fill `far` with the heads of two steps, numbered on from `heads`.
+def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs):
+    """Fill `far` with the prefixes of two steps, numbered on from `prefixes`.
 
     `pairs[h1 * n_codes + code]` is the number of a pair, -1 unseen, -2 not permitted.
     """
     steps_u, steps_v, steps_code, steps_deficit = steps
     near_slot, near_start, near_stop = near.slot, near.start, near.stop
-    near_head, near_deficit = near.head, near.deficit
+    near_prefix, near_deficit = near.prefix, near.deficit
     far_slot, far_start, far_stop = far.slot, far.start, far.stop
     frozen, bits, known = plan.frozen, np.uint64(plan.bits), plan.pair
     known_pairs = len(pairs)
-    pairs = grown(pairs, heads * n_codes)
+    pairs = grown(pairs, prefixes * n_codes)
     for i in range(known_pairs, len(pairs)):
         pairs[i] = -1
     for t in range(far_slots):
@@ -337,43 +337,43 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, heads, cod
         total += far_stop[t]
         far_stop[t] = far_start[t]
     far = with_items(far, total)
-    codes = grown(codes, heads + min(total, heads * n_codes))
-    far_head, far_via, far_deficit, far_times = far.head, far.via, far.deficit, far.times
+    codes = grown(codes, prefixes + min(total, prefixes * n_codes))
+    far_prefix, far_via, far_deficit, far_times = far.prefix, far.via, far.deficit, far.times
     for i in range(n_steps):
         s = near_slot[steps_u[i]]
         t = far_slot[steps_v[i]]
         place = far_stop[t]
         for item in range(near_start[s], near_stop[s]):
-            at = near_head[item] * n_codes + steps_code[i]
+            at = near_prefix[item] * n_codes + steps_code[i]
             if pairs[at] == -1:
-                key = (codes[near_head[item]] << bits) | np.uint64(steps_code[i])
+                key = (codes[near_prefix[item]] << bits) | np.uint64(steps_code[i])
                 pairs[at] = -2
                 if not frozen or contains(known, key):
-                    codes[heads] = key
-                    pairs[at] = heads
-                    heads += 1
+                    codes[prefixes] = key
+                    pairs[at] = prefixes
+                    prefixes += 1
             if pairs[at] >= 0:
-                far_head[place] = pairs[at]
+                far_prefix[place] = pairs[at]
                 far_via[place] = steps_u[i]
                 far_deficit[place] = joined(near_deficit[item], steps_deficit[i])
                 far_times[place] = 1
                 place += 1
         far_stop[t] = place
-    # the next source numbers its pairs afresh
+    # the next source numbers its pairs from the start
     for i in range(n_steps):
         s = near_slot[steps_u[i]]
         for item in range(near_start[s], near_stop[s]):
-            pairs[near_head[item] * n_codes + steps_code[i]] = -1
-    return far, heads, codes, pairs
+            pairs[near_prefix[item] * n_codes + steps_code[i]] = -1
+    return far, prefixes, codes, pairs
 
 
-def count_merged(slot, start, stop, head, times, nodes, low, high, counts, touched, n_touched):
-    """Count every head that ends in one of the nodes [low, high): one addition per item."""
+def count_merged(slot, start, stop, prefix, times, nodes, low, high, counts, touched, n_touched):
+    """Count every prefix that ends in one of the nodes [low, high): one addition per item."""
     for i in range(low, high):
         s = slot[nodes[i]]
         if s >= 0:
             for item in range(start[s], stop[s]):
-                h = head[item]
+                h = prefix[item]
                 if counts[h] == 0:
                     touched[n_touched] = h
                     n_touched += 1
@@ -381,27 +381,27 @@ def count_merged(slot, start, stop, head, times, nodes, low, high, counts, touch
     return n_touched
 
 
-def merge_equal(heads, slots, counts):
-    """Merge the items of one node that have the same head: how often is all that counts."""
-    start, stop, head, times = heads.start, heads.stop, heads.head, heads.times
+def merge_equal(prefixes, slots, counts):
+    """Merge the items of one node that have the same prefix into one with the sum of `times`."""
+    start, stop, prefix, times = prefixes.start, prefixes.stop, prefixes.prefix, prefixes.times
     for s in range(slots):
         place = start[s]
         for item in range(start[s], stop[s]):
-            h = head[item]
+            h = prefix[item]
             if counts[h] == 0:
-                head[place] = h
+                prefix[place] = h
                 place += 1
             counts[h] += 1
         for item in range(start[s], place):
-            times[item] = counts[head[item]]
-            counts[head[item]] = 0
+            times[item] = counts[prefix[item]]
+            counts[prefix[item]] = 0
         stop[s] = place
 
 
-class Tails(NamedTuple):
-    """Half-paths into the sinks of one source, in segments of one (tail, target) each.
+class Suffixes(NamedTuple):
+    """Half-paths into the sinks of one source, in segments of one (suffix, target) each.
 
-    `order` sorts the segments by tail. `v` is where a tail starts, `w` its inner node or -1.
+    `order` sorts the segments by suffix. `v` is where a suffix starts, `w` its inner node or -1.
     """
 
     order: Keys
@@ -414,11 +414,11 @@ class Tails(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What counting one (source, tail) needs, by head number; zero between uses.
+    """Arrays for counting one (source, suffix), by prefix number; zero between uses.
 
     `counts` are those of one target and `folded` those of all targets so far (connected, true
-    ones connected, paths); `touched` and `met` list the heads in either, and `seen` marks heads
-    that are met without a count. `bodies` collects (head, deficit) of one target's paths.
+    ones connected, paths); `touched` and `met` list the prefixes in either, and `seen` marks those
+    that are met without a count. `bodies` collects (prefix, deficit) of one target's paths.
     """
 
     counts: Ints
@@ -429,20 +429,20 @@ class Scratch(NamedTuple):
     bodies: Keys
 
 
-def with_tails(tails, segments, items):
-    """Tails with room for that many segments and items."""
-    order, row, start, stop, v, w, deficit = tails
+def with_suffixes(suffixes, segments, items):
+    """Suffixes with room for that many segments and items."""
+    order, row, start, stop, v, w, deficit = suffixes
     order, row = grown(order, segments), grown(row, segments)
     start, stop = grown(start, segments), grown(stop, segments)
     v, w, deficit = grown(v, items), grown(w, items), grown(deficit, items)
-    return Tails(order, row, start, stop, v, w, deficit)
+    return Suffixes(order, row, start, stop, v, w, deficit)
 
 
-def one_step_tails(backward, sinks, near, far, plan, tails):
-    """The empty tail and the tails of one step of every sink that meet some head."""
+def one_step_suffixes(backward, sinks, near, far, plan, suffixes):
+    """The empty suffix and the suffixes of one step of every sink that meet some prefix."""
     most = degree_sum(backward, sinks) + len(sinks)
-    tails = with_tails(tails, most, most)
-    order, rows, start, stop, tail_v, tail_w, deficit = tails
+    suffixes = with_suffixes(suffixes, most, most)
+    order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
     offsets, neighbour, codes, value = backward
     near_slot, far_slot, soft = near.slot, far.slot, len(value) > 0
     max_length, frozen, last = plan.max_length, plan.frozen, plan.last
@@ -454,8 +454,8 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
             order[segments] = np.uint64(segments)
             rows[segments] = row
             start[segments] = items
-            tail_v[items] = b
-            tail_w[items] = -1
+            suffix_v[items] = b
+            suffix_w[items] = -1
             deficit[items] = 0
             items += 1
             stop[segments] = items
@@ -469,8 +469,8 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
             while edge < high and codes[edge] == code:
                 v = neighbour[edge]
                 if near_slot[v] >= 0 or far_slot[v] >= 0:
-                    tail_v[items] = v
-                    tail_w[items] = -1
+                    suffix_v[items] = v
+                    suffix_w[items] = -1
                     deficit[items] = deficit_of(value[edge]) if soft else 0
                     items += 1
                 edge += 1
@@ -481,16 +481,16 @@ def one_step_tails(backward, sinks, near, far, plan, tails):
                 stop[segments] = items
                 segments += 1
     order[:segments].sort()
-    return tails, segments
+    return suffixes, segments
 
 
-def two_step_tails(backward, b, row, far, plan, tails, keys):
-    """The tails of two steps of one sink, sorted into segments."""
+def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
+    """The suffixes of two steps of one sink, sorted into segments."""
     offsets, neighbour, codes, value = backward
     low, high = offsets[b], offsets[b + 1]
     most = degree_sum(backward, neighbour[low:high])
-    tails, keys = with_tails(tails, most, most), grown(keys, most)
-    order, rows, start, stop, tail_v, tail_w, deficit = tails
+    suffixes, keys = with_suffixes(suffixes, most, most), grown(keys, most)
+    order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
     far_slot, soft, bits = far.slot, len(value) > 0, np.uint64(plan.bits)
     frozen, known, items = plan.frozen, plan.last, 0
     for edge in range(low, high):
@@ -504,45 +504,45 @@ def two_step_tails(backward, b, row, far, plan, tails, keys):
             if far_slot[v] >= 0:
                 pair = (np.uint64(codes[inner] ^ 1) << bits) | last
                 keys[items] = (pair << np.uint64(32)) | np.uint64(items)
-                tail_v[items] = v
-                tail_w[items] = w
+                suffix_v[items] = v
+                suffix_w[items] = w
                 deficit[items] = joined(first_deficit, deficit_of(value[inner])) if soft else 0
                 items += 1
     keys[:items].sort()
-    unsorted_v, unsorted_w, unsorted_deficit = tail_v.copy(), tail_w.copy(), deficit.copy()
+    unsorted_v, unsorted_w, unsorted_deficit = suffix_v.copy(), suffix_w.copy(), deficit.copy()
     segments = 0
     for i in range(items):
-        tail, item = keys[i] >> np.uint64(32), np.int64(keys[i] & np.uint64(0xFFFFFFFF))
-        tail_v[i], tail_w[i] = unsorted_v[item], unsorted_w[item]
+        suffix, item = keys[i] >> np.uint64(32), np.int64(keys[i] & np.uint64(0xFFFFFFFF))
+        suffix_v[i], suffix_w[i] = unsorted_v[item], unsorted_w[item]
         deficit[i] = unsorted_deficit[item]
-        if segments == 0 or order[segments - 1] >> np.uint64(32) != tail:
-            order[segments] = (tail << np.uint64(32)) | np.uint64(segments)
+        if segments == 0 or order[segments - 1] >> np.uint64(32) != suffix:
+            order[segments] = (suffix << np.uint64(32)) | np.uint64(segments)
             rows[segments] = row
             start[segments] = i
             segments += 1
         stop[segments - 1] = i + 1
-    return tails, segments, keys
+    return suffixes, segments, keys
 
 
 def repeats(level, length, a, u, v, w, b):
-    """Whether two nodes of a path are the same; those it does not have repeat others or are -1."""
+    """Whether two nodes of a path are the same; absent nodes equal their neighbour or are -1."""
     if a == b or u == a or v == a or w == a or w == b or w == v or w == u:
         return True
     return (level == 2 and (u == b or u == v)) or (length > 0 and v == b)
 
 
-def tail_is_own(length, tail, bits, v, w, a, b, own_code):
-    """Whether a tail takes the target's own edge."""
-    last = tail & ((np.uint64(1) << bits) - np.uint64(1))
+def suffix_is_own(length, suffix, bits, v, w, a, b, own_code):
+    """Whether a suffix takes the target's own edge."""
+    last = suffix & ((np.uint64(1) << bits) - np.uint64(1))
     if length == 1:
         return is_own(v, b, last, a, b, own_code)
     return length == 2 and (
-        is_own(v, w, tail >> bits, a, b, own_code) or is_own(w, b, last, a, b, own_code)
+        is_own(v, w, suffix >> bits, a, b, own_code) or is_own(w, b, last, a, b, own_code)
     )
 
 
-def head_is_own(level, code, bits, u, v, a, b, own_code):
-    """Whether a head takes the target's own edge."""
+def prefix_is_own(level, code, bits, u, v, a, b, own_code):
+    """Whether a prefix takes the target's own edge."""
     if level == 1:
         return is_own(a, u, code, a, b, own_code)
     second = code & ((np.uint64(1) << bits) - np.uint64(1))
@@ -550,36 +550,36 @@ def head_is_own(level, code, bits, u, v, a, b, own_code):
 
 
 def count_each_path(
-    heads, level, codes, tails, index, tail, length, a, b, own, plan, soft,
+    prefixes, level, codes, suffixes, index, suffix, length, a, b, own, plan, soft,
     scratch, n_touched, n_bodies,
 ):  # fmt: skip
-    """Count the paths of one segment by head where each must be looked at.
+    """Count the paths of one segment by prefix where each must be checked.
 
-    A path is a, u, v, w, b: for heads of one step (`level` 1) u = v, for tails of one step w is
-    -1, and v = b where the tail is empty.
+    A path is a, u, v, w, b: for prefixes of one step (`level` 1) u = v, for suffixes of one step
+    w is -1, and v = b where the suffix is empty.
     """
-    slot, _, start, stop, head, via, head_deficit, _ = heads
-    tail_v, tail_w, tail_deficit = tails.v, tails.w, tails.deficit
+    slot, _, start, stop, prefix, via, prefix_deficit, _ = prefixes
+    suffix_v, suffix_w, suffix_deficit = suffixes.v, suffixes.w, suffixes.deficit
     counts, touched, bodies = scratch.counts, scratch.touched, scratch.bodies
     own_code, distinct, bits = plan.own_code, plan.distinct, np.uint64(plan.bits)
     collect = soft and plan.keep_entries
     mark = np.int32(1 << 30)
-    for i in range(tails.start[index], tails.stop[index]):
-        v, w = tail_v[i], tail_w[i]
+    for i in range(suffixes.start[index], suffixes.stop[index]):
+        v, w = suffix_v[i], suffix_w[i]
         s = slot[v]
-        if s < 0 or (own and tail_is_own(length, tail, bits, v, w, a, b, own_code)):
+        if s < 0 or (own and suffix_is_own(length, suffix, bits, v, w, a, b, own_code)):
             continue
         for item in range(start[s], stop[s]):
-            h, u = head[item], via[item]
+            h, u = prefix[item], via[item]
             if distinct and repeats(level, length, a, u, v, w, b):
                 continue
             if (
                 own
                 and (u == a or u == b)
-                and head_is_own(level, codes[h], bits, u, v, a, b, own_code)
+                and prefix_is_own(level, codes[h], bits, u, v, a, b, own_code)
             ):
                 continue
-            deficit = joined(head_deficit[item], tail_deficit[i])
+            deficit = joined(prefix_deficit[item], suffix_deficit[i])
             if not deficit & mark:
                 if counts[h] == 0:
                     touched[n_touched] = h
@@ -592,28 +592,28 @@ def count_each_path(
 
 
 def with_entries(entries, size):
-    """Entries with room for that many."""
+    """Entries with room for `size` rows."""
     row, path, body, paths = entries
     return Entries(grown(row, size), grown(path, size), grown(body, size), grown(paths, size))
 
 
 def with_bodies(scratch, size):
-    """Scratch with room for the bodies of that many paths."""
+    """Scratch with room for the bodies of `size` paths."""
     counts, touched, seen, met, folded, bodies = scratch
     return Scratch(counts, touched, seen, met, folded, grown(bodies, size))
 
 
-def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_heads):
-    """Add one target's counts to those of its (source, tail)."""
+def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_prefixes):
+    """Add one target's counts to those of its (source, suffix)."""
     for i in range(n_touched):
         h = touched[i]
         if folded[h, 0] == 0 and seen[h] == 0:
-            met[n_heads] = h
-            n_heads += 1
+            met[n_prefixes] = h
+            n_prefixes += 1
         folded[h, 0] += 1
         folded[h, 1] += is_true
         folded[h, 2] += counts[h]
-    return n_heads
+    return n_prefixes
 
 
 def store_counts(scratch, n_touched, target, entries, size):
@@ -629,7 +629,7 @@ def store_counts(scratch, n_touched, target, entries, size):
     return size + n_touched
 
 
-def store_bodies(scratch, n_bodies, target, entries, size, n_heads):
+def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
     """Append one target's body truths, equal ones grouped, to the sparse table."""
     row, path, body, count = entries
     bodies, seen, met, folded = scratch.bodies, scratch.seen, scratch.met, scratch.folded
@@ -641,9 +641,9 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_heads):
             run += 1
         h = np.int64(bodies[i] >> np.uint64(20))
         if folded[h, 0] == 0 and seen[h] == 0:
-            # no path of this head rounds to true, yet some have a positive body
-            met[n_heads] = h
-            n_heads += 1
+            # no path of this prefix rounds to true, yet some have a positive body
+            met[n_prefixes] = h
+            n_prefixes += 1
             seen[h] = 1
         row[size] = target
         path[size] = h
@@ -651,19 +651,19 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_heads):
         count[size] = run - i
         size += 1
         i = run
-    return size, n_heads
+    return size, n_prefixes
 
 
-def flush(scratch, n_heads, codes, shift, tail, frozen, counters, size):
-    """Move the figures of one (source, tail) to the counters; `touched[h]` becomes h's id.
+def flush(scratch, n_prefixes, codes, shift, suffix, frozen, counters, size):
+    """Move the figures of one (source, suffix) to the counters; `touched[h]` becomes h's id.
 
     A new sequence gets the next id, or -1 where the search is frozen.
     """
     slot_key, slot_id, keys, figures = counters
-    folded, heads, ids, seen = scratch.folded, scratch.met, scratch.touched, scratch.seen
-    for i in range(n_heads):
-        h = heads[i]
-        key = (codes[h] << shift) | tail
+    folded, prefixes, ids, seen = scratch.folded, scratch.met, scratch.touched, scratch.seen
+    for i in range(n_prefixes):
+        h = prefixes[i]
+        key = (codes[h] << shift) | suffix
         place = slot_of(slot_key, key)
         if slot_key[place] == 0 and not frozen:
             slot_key[place] = key
@@ -681,7 +681,7 @@ def flush(scratch, n_heads, codes, shift, tail, frozen, counters, size):
 
 
 def resolve(entries, mark, size, ids):
-    """Replace head numbers by sequence ids in the entries from `mark` on; drop unknown ones."""
+    """Replace prefix numbers from `mark` on by sequence ids, drop unknown ones; the new size."""
     row, path, body, count = entries
     kept = mark
     for i in range(mark, size):
@@ -693,9 +693,9 @@ def resolve(entries, mark, size, ids):
     return kept
 
 
-def rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft):
-    """Bound on the rows of the sparse table that the segments [segment, end) lead to."""
-    order, _, start, stop, tail_v, _, _ = tails
+def rows_at_most(suffixes, segment, end, use_near, use_far, near, far, prefixes, soft):
+    """Upper bound on the rows of the sparse table from the segments [segment, end)."""
+    order, _, start, stop, suffix_v, _, _ = suffixes
     near_slot, _, near_start, near_stop, _, _, _, _ = near
     far_slot, _, far_start, far_stop, _, _, _, _ = far
     total = 0
@@ -703,43 +703,45 @@ def rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft)
         index = order[k] & np.uint64(0xFFFFFFFF)
         paths = 0
         for i in range(start[index], stop[index]):
-            s, t = near_slot[tail_v[i]], far_slot[tail_v[i]]
+            s, t = near_slot[suffix_v[i]], far_slot[suffix_v[i]]
             if use_near and s >= 0:
                 paths += near_stop[s] - near_start[s]
             if use_far and t >= 0:
                 paths += far_stop[t] - far_start[t]
-        total += paths if soft else min(paths, heads)
+        total += paths if soft else min(paths, prefixes)
     return total
 
 
-def count_tails(
-    tails, segment, segments, length, near, far, codes, heads, a, sinks, positive, own, first_row,
-    plan, soft, scratch, counters, size, entries, n_entries,
+def count_suffixes(
+    suffixes, segment, segments, length, near, far, codes, prefixes, a, sinks, positive, own,
+    first_row, plan, soft, scratch, counters, size, entries, n_entries,
 ):  # fmt: skip
-    """Count the segments of one source from `segment` on, tail by tail; move totals to the table.
+    """Count the segments of one source from `segment` on, suffix by suffix; add totals to counters.
 
-    Returns the next segment, which is not the last where counters or entries have no room for
-    it, then how many entries it needs, and the sizes of both.
+    Stops early where counters or entries have no room for the next segment. Returns that segment,
+    how many entries it needs, and the sizes of both.
     """
-    order, rows, start, stop, tail_v, _, _ = tails
-    near_slot, _, near_start, near_stop, near_head, _, _, near_times = near
-    far_slot, _, far_start, far_stop, far_head, _, _, far_times = far
+    order, rows, start, stop, suffix_v, _, _ = suffixes
+    near_slot, _, near_start, near_stop, near_prefix, _, _, near_times = near
+    far_slot, _, far_start, far_stop, far_prefix, _, _, far_times = far
     counts, touched, seen, met, folded, bodies = scratch
     always_careful = soft or plan.distinct
     keep, frozen, needed = plan.keep_entries, plan.frozen, ZERO
     while segment < segments:
-        tail, end = order[segment] >> np.uint64(32), segment + 1
-        while end < segments and order[end] >> np.uint64(32) == tail:
+        suffix, end = order[segment] >> np.uint64(32), segment + 1
+        while end < segments and order[end] >> np.uint64(32) == suffix:
             end += 1
-        steps = 0 if tail == 0 else length
+        steps = 0 if suffix == 0 else length
         use_near, use_far = steps < 2, steps == 2 or (steps == 1 and plan.max_length > 2)
         if keep:
-            needed = rows_at_most(tails, segment, end, use_near, use_far, near, far, heads, soft)
+            needed = rows_at_most(
+                suffixes, segment, end, use_near, use_far, near, far, prefixes, soft
+            )
             if n_entries + needed > len(entries.row) or (soft and needed > len(bodies)):
                 break
-        if not frozen and size + heads > len(counters.key):
+        if not frozen and size + prefixes > len(counters.key):
             break
-        mark, n_heads = n_entries, ZERO
+        mark, n_prefixes = n_entries, ZERO
         for k in range(segment, end):
             index = order[k] & np.uint64(0xFFFFFFFF)
             row = rows[index]
@@ -747,38 +749,38 @@ def count_tails(
             if always_careful or own[row]:
                 if use_near:
                     n_touched, n_bodies = count_each_path(
-                        near, FIRST, codes, tails, index, tail, steps, a, sinks[row], own[row],
+                        near, FIRST, codes, suffixes, index, suffix, steps, a, sinks[row], own[row],
                         plan, soft, scratch, n_touched, n_bodies,
                     )  # fmt: skip
                 if use_far:
                     n_touched, n_bodies = count_each_path(
-                        far, SECOND, codes, tails, index, tail, steps, a, sinks[row], own[row],
+                        far, SECOND, codes, suffixes, index, suffix, steps, a, sinks[row], own[row],
                         plan, soft, scratch, n_touched, n_bodies,
                     )  # fmt: skip
             else:
                 if use_near:
                     n_touched = count_merged(
-                        near_slot, near_start, near_stop, near_head, near_times,
-                        tail_v, start[index], stop[index], counts, touched, n_touched,
+                        near_slot, near_start, near_stop, near_prefix, near_times,
+                        suffix_v, start[index], stop[index], counts, touched, n_touched,
                     )  # fmt: skip
                 if use_far:
                     n_touched = count_merged(
-                        far_slot, far_start, far_stop, far_head, far_times,
-                        tail_v, start[index], stop[index], counts, touched, n_touched,
+                        far_slot, far_start, far_stop, far_prefix, far_times,
+                        suffix_v, start[index], stop[index], counts, touched, n_touched,
                     )  # fmt: skip
-            n_heads = fold_counts(
-                counts, touched, n_touched, folded, seen, met, positive[row], n_heads
+            n_prefixes = fold_counts(
+                counts, touched, n_touched, folded, seen, met, positive[row], n_prefixes
             )
             if keep and soft:
-                n_entries, n_heads = store_bodies(
-                    scratch, n_bodies, first_row + row, entries, n_entries, n_heads
+                n_entries, n_prefixes = store_bodies(
+                    scratch, n_bodies, first_row + row, entries, n_entries, n_prefixes
                 )
             elif keep:
                 n_entries = store_counts(scratch, n_touched, first_row + row, entries, n_entries)
             for i in range(n_touched):
                 counts[touched[i]] = 0
         size = flush(
-            scratch, n_heads, codes, np.uint64(plan.bits * steps), tail, frozen, counters, size
+            scratch, n_prefixes, codes, np.uint64(plan.bits * steps), suffix, frozen, counters, size
         )
         n_entries = resolve(entries, mark, n_entries, touched)
         segment = end
@@ -786,44 +788,44 @@ def count_tails(
 
 
 def count_all(
-    tails, segments, length, near, far, codes, heads, a, sinks, positive, own, first_row,
+    suffixes, segments, length, near, far, codes, prefixes, a, sinks, positive, own, first_row,
     plan, soft, scratch, counters, size, entries, n_entries,
 ):  # fmt: skip
-    """Count all segments of one source; make room as often as it runs out."""
+    """Count all segments of one source; arrays that are full grow in between."""
     segment = needed = ZERO
     while segment < segments:
         if not plan.frozen:
-            counters = reserved(counters, size, heads)
+            counters = reserved(counters, size, prefixes)
         if plan.keep_entries:
             entries = with_entries(entries, n_entries + needed)
             scratch = with_bodies(scratch, needed)
-        segment, needed, size, n_entries = count_tails(
-            tails, segment, segments, length, near, far, codes, heads, a, sinks, positive, own,
-            first_row, plan, soft, scratch, counters, size, entries, n_entries,
+        segment, needed, size, n_entries = count_suffixes(
+            suffixes, segment, segments, length, near, far, codes, prefixes, a, sinks, positive,
+            own, first_row, plan, soft, scratch, counters, size, entries, n_entries,
         )  # fmt: skip
     return scratch, counters, size, entries, n_entries
 
 
-def fresh_heads(slot):
-    """Empty heads over a prepared slot array (all -1)."""
-    return Heads(slot, int32s(), int64s(), int64s(), int32s(), int32s(), int32s(), int32s())
+def fresh_prefixes(slot):
+    """Empty prefixes over a prepared slot array (all -1)."""
+    return Prefixes(slot, int32s(), int64s(), int64s(), int32s(), int32s(), int32s(), int32s())
 
 
-def fresh_scratch(heads, bodies):
-    """Zeroed scratch for that many heads."""
+def fresh_scratch(prefixes, bodies):
+    """Zeroed scratch for a number of prefixes."""
     return Scratch(
-        np.zeros(heads, dtype=np.int64),
-        np.zeros(heads, dtype=np.int32),
-        np.zeros(heads, dtype=np.int32),
-        np.zeros(heads, dtype=np.int32),
-        np.zeros((heads, 3), dtype=np.int64),
+        np.zeros(prefixes, dtype=np.int64),
+        np.zeros(prefixes, dtype=np.int32),
+        np.zeros(prefixes, dtype=np.int32),
+        np.zeros(prefixes, dtype=np.int32),
+        np.zeros((prefixes, 3), dtype=np.int64),
         bodies,
     )
 
 
-def clear_slots(heads, slots):
+def clear_slots(prefixes, slots):
     """Set the slots of all nodes back to -1."""
-    slot, node = heads.slot, heads.node
+    slot, node = prefixes.slot, prefixes.node
     for s in range(slots):
         slot[node[s]] = -1
 
@@ -835,14 +837,14 @@ def search_block(
 ):  # fmt: skip
     """Search all targets of a block, which is sorted by source.
 
-    `near_slot` and `far_slot` are the worker's arrays of -1, one place per node, and are left so.
-    Returns the counters, how many sequences they hold, and the entries of the sparse table.
+    `near_slot` and `far_slot` are the worker's arrays of -1, one slot per node, and are reset to
+    -1. Returns the counters, their number of sequences, and the entries of the sparse table.
     """
-    near, far = fresh_heads(near_slot), fresh_heads(far_slot)
+    near, far = fresh_prefixes(near_slot), fresh_prefixes(far_slot)
     codes, keys, pairs = uint64s(), uint64s(), np.full(64, -1, dtype=np.int32)
     steps = MiddleSteps(int32s(), int32s(), int32s(), int32s())
     scratch = fresh_scratch(np.int64(64), uint64s())
-    tails = Tails(uint64s(), int32s(), int64s(), int64s(), int32s(), int32s(), int32s())
+    suffixes = Suffixes(uint64s(), int32s(), int64s(), int64s(), int32s(), int32s(), int32s())
     entries, n_entries = Entries(int32s(), int32s(), int32s(), int64s()), ZERO
     soft = len(forward.value) > 0
     begin = 0
@@ -852,7 +854,7 @@ def search_block(
             any_own |= own[end]
             end += 1
         sinks, labels, owned = sink[begin:end], positive[begin:end], own[begin:end]
-        near, codes, near_slots, heads = first_steps(forward, a, plan, near, codes)
+        near, codes, near_slots, prefixes = first_steps(forward, a, plan, near, codes)
         far_slots = ZERO
         if plan.max_length > 2:
             if plan.max_length > 3:
@@ -862,25 +864,25 @@ def search_block(
             steps, n_steps = middle_steps(
                 forward, backward, near, near_slots, far, far_slots, steps
             )
-            far, heads, codes, pairs = second_steps(
-                steps, n_steps, near, far, far_slots, plan, n_codes, heads, codes, pairs
+            far, prefixes, codes, pairs = second_steps(
+                steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs
             )
-        if heads > len(scratch.counts):
-            scratch = fresh_scratch(2 * heads, scratch.bodies)
+        if prefixes > len(scratch.counts):
+            scratch = fresh_scratch(2 * prefixes, scratch.bodies)
         if not (plan.distinct or soft or any_own):
             merge_equal(far, far_slots, scratch.counts)
-        # tails of up to one step of all sinks together, then those of two steps, sink by sink
+        # suffixes of up to one step of all sinks together, then those of two steps, sink by sink
         for row in range(-1, len(sinks) if plan.max_length > 3 else 0):
             if row < 0:
-                tails, segments = one_step_tails(backward, sinks, near, far, plan, tails)
+                suffixes, segments = one_step_suffixes(backward, sinks, near, far, plan, suffixes)
             else:
-                tails, segments, keys = two_step_tails(
-                    backward, sinks[row], row, far, plan, tails, keys
+                suffixes, segments, keys = two_step_suffixes(
+                    backward, sinks[row], row, far, plan, suffixes, keys
                 )
             scratch, counters, size, entries, n_entries = count_all(
-                tails, segments, FIRST if row < 0 else SECOND, near, far, codes, heads, a, sinks,
-                labels, owned, first_row + begin, plan, soft, scratch, counters, size, entries,
-                n_entries,
+                suffixes, segments, FIRST if row < 0 else SECOND, near, far, codes, prefixes, a,
+                sinks, labels, owned, first_row + begin, plan, soft, scratch, counters, size,
+                entries, n_entries,
             )  # fmt: skip
         clear_slots(near, near_slots)
         clear_slots(far, far_slots)
@@ -892,7 +894,7 @@ def search_block(
 
 @kernel
 def filled(counters, keys):
-    """Counters that know the given distinct keys, numbered in their order."""
+    """Counters of the given distinct keys, numbered in their order."""
     counters = reserved(counters, ZERO, len(keys))
     for i in range(len(keys)):
         place = slot_of(counters.slot_key, keys[i])

@@ -1,4 +1,4 @@
-"""Loops that add up shares of paths; `hornbeam.counting.memory.shares` says what for."""
+"""Loops that add up shares of paths; see `hornbeam.counting.memory.shares` for the definition."""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -24,55 +24,55 @@ def place_of(values, low, high, wanted):
 
 
 def run_of(offsets, code, node, wanted):
-    """First and last edge of a code at a node."""
+    """Range [first, last) of the edges of a code at a node."""
     high = offsets[node + 1]
     start = place_of(code, offsets[node], high, wanted)
     return start, place_of(code, start, high, wanted + 1)
 
 
 def run_between(offsets, neighbour, code, node, wanted, end):
-    """First and last edge of a code from a node to another."""
+    """Range [first, last) of the edges of a code from a node to another."""
     low, high = run_of(offsets, code, node, wanted)
     start = place_of(neighbour, low, high, end)
     return start, place_of(neighbour, start, high, end + 1)
 
 
 def edges_on(offsets, neighbour, code, node, wanted, last, end):
-    """Edges that a path may go on with; where its next step is the last, those to its end."""
+    """Range of the edges of a path's next step; those to its end if it is the last step."""
     if last:
         return run_between(offsets, neighbour, code, node, wanted, end)
     return run_of(offsets, code, node, wanted)
 
 
-def seen_weight(u, v, c, a, b, mine, out, into):
-    """Weight of a step u -> v for a target a -> b; `mine` is the step of its own edge, or 0.
+def seen_weight(u, v, c, a, b, own_code, out, into):
+    """Weight of a step u -> v for a target a -> b; `own_code` is that of its own edge, or 0.
 
-    The own edge is in no degree, and no step: its weight is 0.
+    The own edge is not walked (weight 0) and not counted in the degrees `out` and `into`.
     """
-    if (u == a and v == b and c == mine) or (u == b and v == a and c == mine ^ 1):
+    if (u == a and v == b and c == own_code) or (u == b and v == a and c == own_code ^ 1):
         return 0.0
-    out -= (u == a and c == mine) or (u == b and c == mine ^ 1)
-    into -= (v == b and c == mine) or (v == a and c == mine ^ 1)
+    out -= (u == a and c == own_code) or (u == b and c == own_code ^ 1)
+    into -= (v == b and c == own_code) or (v == a and c == own_code ^ 1)
     return 1.0 / np.sqrt(np.float64(out) * np.float64(into))
 
 
 @kernel
 def propagate(
-    offsets, neighbour, code, here, there, weight, back_offsets, back_neighbour, back_code,
-    back_here, back_there, back_weight, codes, source, sink, own, alone, rank, level, touched,
+    offsets, neighbour, code, out, into, weight, back_offsets, back_neighbour, back_code,
+    back_out, back_into, back_weight, codes, source, sink, own, alone, rank, level, touched,
 ):  # fmt: skip
     """Sums over paths for rows (source, sink, sequence), sorted by source, `alone`, sequence.
 
-    Rows share their passes where `alone` is the same; where it is a target's own, `own` is the
-    code of its edge, else 0. `level[k]` has the sums of k steps from the present source,
-    `touched[k]` the nodes that have one.
+    Rows share their passes where `alone` is the same; a target that is a fact has its own value,
+    and the code of its edge in `own`, which is 0 elsewhere. `level[k]` has the sums of k steps from
+    the present source, `touched[k]` the nodes that have one.
     """
     found = np.zeros(len(rank))
     sizes = np.zeros(level.shape[0], dtype=np.int64)
-    reached = 0  # levels that hold the first steps of the sequence before
+    reached = 0  # levels that are still valid from the previous sequence
     last_rank = -1
     for row in range(len(rank)):
-        r, a, b, mine = rank[row], source[row], sink[row], own[row]
+        r, a, b, own_code = rank[row], source[row], sink[row], own[row]
         if row == 0 or a != source[row - 1] or alone[row] != alone[row - 1]:
             for k in range(level.shape[0]):
                 for i in range(sizes[k]):
@@ -100,14 +100,14 @@ def propagate(
                     level[k + 1, touched[k + 1, i]] = 0.0
                 size = 0
                 c = codes[r, k]
-                mind = mine > 0 and (c == mine or c == mine ^ 1)
+                mind = own_code > 0 and (c == own_code or c == own_code ^ 1)
                 for i in range(sizes[k]):
                     u = touched[k, i]
                     start, stop = run_of(offsets, code, u, c)
                     for edge in range(start, stop):
                         v, step = neighbour[edge], weight[edge]
                         if mind:
-                            step = seen_weight(u, v, c, a, b, mine, here[edge], there[edge])
+                            step = seen_weight(u, v, c, a, b, own_code, out[edge], into[edge])
                             if step == 0.0:
                                 continue
                         if level[k + 1, v] == 0.0:
@@ -118,26 +118,24 @@ def propagate(
             reached = length - 1
             last_rank = r
         c = codes[r, length - 1]
-        mind = mine > 0 and (c == mine or c == mine ^ 1)
+        mind = own_code > 0 and (c == own_code or c == own_code ^ 1)
         start, stop = run_of(back_offsets, back_code, b, c ^ 1)
         total = 0.0
         for edge in range(start, stop):
             u, step = back_neighbour[edge], back_weight[edge]
             if mind:
-                step = seen_weight(u, b, c, a, b, mine, back_there[edge], back_here[edge])
+                step = seen_weight(u, b, c, a, b, own_code, back_into[edge], back_out[edge])
             total += level[length - 1, u] * step
         found[row] = total
     return found
 
 
 @kernel
-def walk(
-    offsets, neighbour, code, value, here, there, codes, source, sink, own, rank, distinct, one
-):
+def walk(offsets, neighbour, code, value, out, into, codes, source, sink, own, rank, distinct, one):
     """Sums over paths for rows (source, sink, sequence), walked one by one.
 
     `own` is the code of the step from source to sink that no path may take and no degree counts,
-    0 where it is no fact; with `distinct` no path meets a node twice.
+    0 where it is not a fact; with `distinct` no path meets a node twice.
     """
     found = np.zeros(len(rank))
     longest = codes.shape[1]
@@ -147,7 +145,7 @@ def walk(
     product = np.ones(longest + 1)
     deficit = np.zeros(longest + 1, dtype=np.int64)
     for row in range(len(rank)):
-        r, a, b, mine = rank[row], source[row], sink[row], own[row]
+        r, a, b, own_code = rank[row], source[row], sink[row], own[row]
         length = 0
         while length < longest and codes[r, length] > 0:
             length += 1
@@ -162,7 +160,7 @@ def walk(
             edge = at[depth]
             at[depth] += 1
             u, v, c = node[depth], neighbour[edge], codes[r, depth]
-            step = seen_weight(u, v, c, a, b, mine, here[edge], there[edge])
+            step = seen_weight(u, v, c, a, b, own_code, out[edge], into[edge])
             if step == 0.0:
                 continue
             if distinct:

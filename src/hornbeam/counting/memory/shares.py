@@ -1,4 +1,4 @@
-"""Shares of paths: what part of two hubs' many paths a pair has.
+"""Shares of paths: the part of two hubs' many paths that a pair has.
 
 The share of a pair is the sum over its paths of the product over their steps u -> v of
 
@@ -6,9 +6,9 @@ The share of a pair is the sum over its paths of the product over their steps u 
 
 Over a graph of 0/1 facts such sums are propagated: from a source along the first steps of a
 sequence, once for all its targets, and gathered at the last step of each target. Sequences are
-gone through in order, so that those with common first steps share the work. A target that is a
-fact has a pass of its own for the sequences of its relation: it does not see its edge, and counts
-it in no degree. With distinct variables or soft facts paths are walked one by one.
+processed in order, so that those with common first steps share the work. A target that is a fact
+has a pass of its own for the sequences of its relation: its own edge is not walked, and counts in
+no degree. With distinct variables or soft facts paths are walked one by one.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WORTH_COMPILING = 200_000
 class ShareCounter:
     """Adds up shares over one graph.
 
-    `whole` is the same graph without a fan-out limit: its degrees count.
+    `whole` is the same graph without the fan-out limit; degrees are taken from it.
     """
 
     graph: Graph
@@ -55,7 +55,7 @@ class ShareCounter:
         """Write the shares of the rows of some bodies of one target predicate into `share`.
 
         `sequences` has the codes of these bodies. Where a body and target have rows of several
-        truths, the share of all its paths stands in the first.
+        truths, the share of all its paths is in the first.
         """
         place = np.full(table.n_targets, -1, dtype=np.int64)
         place[pairs.row] = np.arange(len(pairs))
@@ -83,7 +83,7 @@ class ShareCounter:
 
     @cached_property
     def _degrees(self) -> tuple[Ints, Ids]:
-        """Every (node, code) of the whole graph as a sorted key, and how many edges above 0."""
+        """Sorted keys (node, code) of the whole graph, and their numbers of edges above 0."""
         offsets, _, code, value = self.whole.forward
         node = part_numbers(offsets)
         key = pair_keys(node, code, self.whole.n_codes)
@@ -100,35 +100,35 @@ class ShareCounter:
         return found
 
     def _at_edges(self, adjacency: Adjacency) -> tuple[Ids, Ids]:
-        """Degrees of both ends of every edge, along it."""
+        """Out-degree and in-degree of the step along every edge."""
         offsets, neighbour, code, _ = adjacency
         node = part_numbers(offsets)
         return self._degree(node, code), self._degree(neighbour, inverse_code(code))
 
     @cached_property
     def _forward(self) -> EdgeWeights:
-        """Of the steps that leave a node."""
+        """Weights of the steps that leave a node."""
         return EdgeWeights.of(*self._at_edges(self.graph.forward))
 
     @cached_property
     def _backward(self) -> EdgeWeights:
-        """Of the steps that may be walked to a node, seen from there."""
+        """Weights of the steps that may be walked to a node, by that node."""
         if self.graph.forward is self.graph.backward:
             return self._forward
         return EdgeWeights.of(*self._at_edges(self.graph.backward))
 
     @property
     def step_weights(self) -> Floats:
-        """What every edge of the graph, walked forwards, multiplies a path's share by."""
+        """Factor of a path's share for every edge of the graph, walked forwards."""
         return self._forward.weight
 
     @property
     def steps_back(self) -> Floats:
-        """The same of every edge that may be walked to a node, seen from there."""
+        """Factors of the edges that may be walked to a node, by that node; see `step_weights`."""
         return self._backward.weight
 
     def _work(self, source: Ids) -> int:
-        """Edges of the first steps; what is walked besides is of the same order."""
+        """Edges of the first steps; the rest of the work is of the same order."""
         return int(np.diff(self.graph.forward.offsets)[source].sum()) + len(source)
 
     def _propagated(
@@ -147,25 +147,26 @@ class ShareCounter:
     def _walked(
         self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, distinct: bool
     ) -> Floats:
-        here, there, _ = self._forward
+        out_degree, in_degree, _ = self._forward
         source = pairs.subject[pair]
         run = walk.choose(4 * self._work(source), WORTH_COMPILING)
         own = np.where(pairs.own[pair], pairs.own_code, 0)
         found: Floats = run(
-            *self.graph.forward, here, there, codes, source, pairs.object[pair], own, rank,
-            distinct, ONE,
+            *self.graph.forward, out_degree, in_degree, codes, source, pairs.object[pair], own,
+            rank, distinct, ONE,
         )  # fmt: skip
         return found
 
 
 class EdgeWeights(NamedTuple):
-    """Of every edge: degrees of both ends along it, and the weight of a step."""
+    """Out-degree, in-degree and weight of the step along every edge."""
 
-    here: Ids
-    there: Ids
+    out_degree: Ids
+    in_degree: Ids
     weight: Floats
 
     @classmethod
-    def of(cls, here: Ids, there: Ids) -> EdgeWeights:
+    def of(cls, out_degree: Ids, in_degree: Ids) -> EdgeWeights:
         """Weights by degrees."""
-        return cls(here, there, 1.0 / np.sqrt(here.astype(np.float64) * there))
+        weight = 1.0 / np.sqrt(out_degree.astype(np.float64) * in_degree)
+        return cls(out_degree, in_degree, weight)

@@ -1,16 +1,16 @@
 """Conditions on one argument as SQL; `search_queries` has the paths.
 
-Every target stands twice in `arguments`, once for its subject and once for its object. Their nodes,
+Every target is in `arguments` twice, once for its subject and once for its object. Their nodes,
 each once, are joined with the steps that leave them (`touching`, the one scan of the facts); from
 there the cells (target, condition, value, groundings) follow:
 
-    open       how many steps of each code leave the node, less those that the target may not see
-    anchored   each of these steps by where it leads, and each node by itself (code 0)
+    open       the number of steps of each code from the node, less those hidden from the target
+    anchored   each of these steps with its destination, and the node itself (code 0)
     unary      the unary facts of the node
 
 Open conditions are counted by node, not by target: a hub with many targets is looked at once.
-What a target may not see is its own edge (two where it is a loop); with distinct variables also
-what leads to one of its two nodes, but for constants, which are no variables.
+Hidden from a target is its own edge (two where it is a loop); with distinct variables also the
+steps to one of its two nodes, except for constants, which are not variables.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY
 from hornbeam.rules.codes import step_code_sql
 
-#: The name of a condition.
+#: Columns that identify a condition.
 CONDITION_KEY = ("kind", "argument", "code", "constant")
 CONDITION_KEYS = ", ".join(CONDITION_KEY)
 
-#: Cells of the conditions that `known_conditions` gives numbers to.
+#: Cells of the conditions that are numbered in `known_conditions`.
 _CELLS_OF_KNOWN = (
     "FROM cells AS c JOIN targets AS t ON t.target = c.target JOIN known_conditions AS k "
     "ON k.predicate = t.predicate AND "
@@ -63,7 +63,7 @@ class ConditionSearch:
         return Kind.ANCHORED in self.kinds and self.min_coverage > 1
 
     def arguments(self) -> str:
-        """Both ends of every target: this node and the other, codes of the own edge from it."""
+        """Both arguments of every target: node, other node, codes of the own edge from the node."""
         source, sink = (1, 0) if self.paths.flipped else (0, 1)
         return (
             f"SELECT target, predicate, {source} AS argument, source AS node, sink AS other, "  # noqa: S608
@@ -73,7 +73,7 @@ class ConditionSearch:
         )
 
     def nodes(self) -> str:
-        """Every node once for each predicate and argument, with how many targets it has there."""
+        """Every node once per predicate and argument, with its number of targets there."""
         return (
             "SELECT predicate, argument, node, count(*) AS n_targets FROM arguments "
             "GROUP BY predicate, argument, node"
@@ -92,7 +92,7 @@ class ConditionSearch:
         )
 
     def _known(self, alias: str, same: str) -> str:
-        """Keep what some known condition on that predicate and argument asks for."""
+        """Condition that a known condition on that predicate and argument agrees."""
         if not self.paths.frozen:
             return ""
         return (
@@ -101,11 +101,11 @@ class ConditionSearch:
         )
 
     def _two_arguments(self) -> str:
-        """Where variables are distinct, subject and object of a rule with an atom differ."""
+        """Condition that subject and object differ, where variables are distinct."""
         return " AND a.node <> a.other" if self.paths.distinct else ""
 
     def anchors(self) -> str:
-        """Codes and constants that lie at enough targets: other conditions cannot be kept."""
+        """Codes and constants of enough targets: other conditions cannot be kept."""
         return (
             "SELECT predicate, argument, code, destination AS constant FROM touching "  # noqa: S608
             "GROUP BY predicate, argument, code, destination "
@@ -146,7 +146,7 @@ class ConditionSearch:
         )
 
     def _unseen(self) -> str:
-        """Steps of an open condition that a target may not see, to be taken off."""
+        """Steps of an open condition that are hidden from a target, to be subtracted."""
         which = "s.destination <> s.node" if self.paths.distinct else self._own()
         return (
             "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "  # noqa: S608
@@ -155,7 +155,7 @@ class ConditionSearch:
         )
 
     def _own(self) -> str:
-        """Whether a step to the other node is the target's own edge."""
+        """Condition that a step to the other node is the target's own edge."""
         return "(s.code = a.forth OR (a.node = a.other AND s.code = a.back))"
 
     def _anchored(self) -> str:

@@ -23,7 +23,7 @@ CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
 
 
 def count_conditions(database: Database, search: ConditionSearch, progress: Progress) -> None:
-    """Join the nodes of the targets with their facts, until `cells` are there."""
+    """Join the nodes of the targets with their facts, up to the table `cells`."""
     database.view("arguments", search.arguments())
     database.create("nodes", search.nodes())
     if search.walks:

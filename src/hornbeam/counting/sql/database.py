@@ -1,4 +1,4 @@
-"""What a search needs of a database."""
+"""The protocol of databases that searches run in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ TableColumns = Mapping[str, Array]
 
 
 class Database(Protocol):
-    """Tables from selects and from arrays, and answers."""
+    """Makes tables from selects and from arrays, and fetches results."""
 
     @property
     def distributed(self) -> bool:
-        """Whether many machines share the work, and every select costs a second, however small."""
+        """Whether several machines share the work: then every select takes a second at least."""
 
     def create(self, table: str, select: str) -> None:
         """Make (or replace) a table."""
@@ -30,7 +30,7 @@ class Database(Protocol):
         """Run a select and return its columns."""
 
     def drop(self, *tables: str) -> None:
-        """Forget tables that are there."""
+        """Drop the tables that exist."""
 
     def write_parquet(self, path: str, batches: Iterable[TableColumns]) -> None:
-        """Write batches of columns, one after the other; all of them or nothing."""
+        """Write batches of columns in their order; all of them or nothing."""

@@ -35,7 +35,7 @@ from hornbeam.progress import SILENT, Progress
 
 @dataclass(frozen=True, eq=False)
 class DuckDB:
-    """A private DuckDB as the place of a search."""
+    """A private DuckDB connection in which searches run."""
 
     connection: duckdb.DuckDBPyConnection
 
@@ -56,7 +56,7 @@ class DuckDB:
         self.connection.unregister("uploaded")
 
     def replace(self, table: str, select: str) -> None:
-        """Store a select, which may be from that table, in the place of a stored table."""
+        """Replace a stored table by a select, which may be from that table."""
         self._execute(f"CREATE TABLE replacing AS {select}")
         self._execute(f"DROP TABLE {table}")
         self._execute(f"ALTER TABLE replacing RENAME TO {table}")
@@ -66,7 +66,7 @@ class DuckDB:
         return self._execute(select).fetchnumpy()
 
     def drop(self, *tables: str) -> None:
-        """Forget tables that are there."""
+        """Drop the tables that exist."""
         for table in tables:
             self._execute(f"DROP TABLE IF EXISTS {table}")
 
@@ -80,7 +80,7 @@ class DuckDB:
                 self._execute("INSERT INTO written SELECT * FROM batch")
             rows = "SELECT * FROM written ORDER BY rowid"
             with replaced_file(path) as file:
-                # in place: DuckDB's own temporary file would be no name that a next run knows
+                # in place: a later run could not recognise (and delete) DuckDB's own temporary file
                 options = "FORMAT parquet, USE_TMP_FILE false"
                 self._execute(f"COPY ({rows}) TO {literal(str(file))} ({options})")
         except duckdb.IOException as error:
@@ -94,7 +94,7 @@ class DuckDB:
 
 
 def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
-    """Search facts that are in memory already by SQL; what spills goes away with the engine."""
+    """An engine that searches facts in memory by SQL; its spilled files are deleted with it."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(large_workspace()).connection)
     edges = walked(facts)
@@ -123,13 +123,14 @@ def open_duckdb(
     Parameters
     ----------
     *inputs
-        Whatever `read_facts` takes.
+        Any input of `read_facts`.
     columns, header
         As in `read_facts`.
     memory_limit
-        What DuckDB may hold, "2GB" for example; 80 % of the machine's memory by default.
+        Memory that DuckDB may use, "2GB" for example; 80 % of the machine's by default.
     spill_dir
-        Where tables of ids and all that does not fit go; the system's temporary folder by default.
+        Folder for tables of ids and for what exceeds the memory; the system's temporary folder by
+        default.
     threads
         Worker threads, all cores by default.
 
@@ -161,9 +162,9 @@ def open_duckdb(
 
 
 def project(database: DuckDB, stored: StoredFacts) -> Names:
-    """Put what is walked of wider atoms among the `facts`; the names of all that is there.
+    """Add projections of atoms with three or more arguments to `facts`; returns all predicates.
 
-    What `hornbeam.counting.projections.walked` does with arrays.
+    The same as `hornbeam.counting.projections.walked` for arrays.
     """
     names = walked_predicates(stored.predicates, stored.not_binary)
     if names is stored.predicates:
@@ -207,8 +208,8 @@ def size_in_bytes(text: str) -> int:
 
 
 def _prepare(database: DuckDB, threads: int | None) -> None:
-    """Make the table of degrees, and the settings that a search wants."""
-    # the order of the joins is part of the search: which side is cheaper is known by source only
+    """Create the table of degrees, and apply the settings of searches."""
+    # keep joins as written: which side is cheaper differs per source, unknown to the optimiser
     database.connection.execute("SET disabled_optimizers = 'join_order'")
     if threads is not None:
         database.connection.execute("SET threads = ?", [worker_threads(threads)])

@@ -1,4 +1,4 @@
-"""What searches in a database find, as candidates."""
+"""Results of searches in a database as candidates."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hornbeam.rules.candidates import Candidates, Conditions, Language
 
 @dataclass(frozen=True, eq=False)
 class FoundBodies:
-    """What one search found: candidates, and the columns of their `key` in the database.
+    """Results of one search: candidates, and the columns of their `key` in the database.
 
-    The table `known` is where that search looks for the numbers of those that are kept.
+    `known` is the table from which that search reads the numbers of the kept candidates.
     """
 
     search: Search | ConditionSearch
@@ -53,7 +53,7 @@ def candidates_of(
 
 
 def united(parts: Sequence[Candidates]) -> Candidates:
-    """Paths, conditions, or both in one table."""
+    """Candidates of all parts (paths, conditions) in one table."""
     if len(parts) == 1:
         return parts[0]
     paths, others = parts
@@ -63,11 +63,11 @@ def united(parts: Sequence[Candidates]) -> Candidates:
 
 
 def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) -> None:
-    """Number the rows that are kept, which count on from part to part."""
+    """Upload the kept candidates; `rows` count on from part to part."""
     start = 0
     for part in parts:
-        mine = np.flatnonzero((rows >= start) & (rows < start + len(part.candidates)))
+        kept = np.flatnonzero((rows >= start) & (rows < start + len(part.candidates)))
         names = ("predicate", *part.key)
-        columns = {name: part.columns[name][rows[mine] - start] for name in names}
-        database.upload(part.known, {"path": mine.astype(np.int32), **columns})
+        columns = {name: part.columns[name][rows[kept] - start] for name in names}
+        database.upload(part.known, {"path": kept.astype(np.int32), **columns})
         start += len(part.candidates)

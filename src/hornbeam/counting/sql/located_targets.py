@@ -1,4 +1,4 @@
-"""Targets as a database sees them: ids of their entities, degrees, own edges."""
+"""Targets for a search in a database: ids of their entities, degrees, own edges."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ NAMED = "SELECT e.id, e.name FROM entity_ids AS e JOIN wanted_ids AS w ON w.id =
 
 @dataclass(frozen=True, eq=False)
 class LocatedTargets:
-    """Targets whose entities have facts: rows, predicates, nodes, own codes (0 for no fact).
+    """Targets whose entities have facts: rows, predicates, nodes, own codes (0 if not a fact).
 
-    Where shares are asked for, `subject_gain` and `object_gain` say by which factor a step weighs
-    more at a node that does not count the target's own edge; else they are 1.
+    With shares, `subject_gain` and `object_gain` are the factors by which a step weighs more at a
+    node whose degree does not count the target's own edge; otherwise they are 1.
     """
 
     target: Ids
@@ -60,11 +60,11 @@ class LocatedTargets:
 
     @property
     def owned(self) -> int:
-        """How many targets are facts."""
+        """Number of targets that are facts."""
         return int(np.count_nonzero(self.own_code))
 
     def frontiers(self, flipped: bool) -> tuple[int, int]:
-        """Rows of the first frontiers: steps of each source once, of the sink of each target."""
+        """Rows of the first frontiers: steps of each distinct source, and of each target's sink."""
         source, from_source, from_sink = (
             (self.object, self.object_degree, self.subject_degree)
             if flipped
@@ -131,5 +131,5 @@ def locate_targets(
 
 
 def _gain(degree: Array) -> Floats:
-    """By how much 1 / sqrt(degree) grows with one edge less; where none is left no path is."""
+    """Factor by which 1 / sqrt(degree) grows without one edge; 1 where no edge is left."""
     return np.asarray(np.sqrt(degree / np.maximum(degree - 1.0, 1.0)))

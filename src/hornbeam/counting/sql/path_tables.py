@@ -18,14 +18,14 @@ from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import from_subject, reversed_sequence
 
 #: Tables that the search leaves behind.
-PATH_TABLES = ("known", "heads", "ends", "longer_ends", "wanted", "sides", "counts")
+PATH_TABLES = ("known", "prefixes", "suffixes", "longer_suffixes", "wanted", "sides", "counts")
 
-#: Codes of a sequence by its length: two of the head, two of the tail.
+#: Codes of a sequence by its length: two of the prefix, two of the suffix.
 PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
 
 
 def count_paths(database: Database, search: Search, min_coverage: int, progress: Progress) -> None:
-    """Join level by level, until `counts` is there; rare first and last steps are dropped."""
+    """Join level by level, up to the table `counts`; rare first and last steps are dropped."""
     create = database.create
     database.view("steps", search.steps())
     database.view("sources", search.sources())
@@ -41,10 +41,10 @@ def count_paths(database: Database, search: Search, min_coverage: int, progress:
         done += 1
         progress.advance("Joining facts", done, total)
 
-    level("heads", search.heads(), "head", search.frequent_firsts(min_coverage))
-    level("ends", search.ends(), "tail", search.frequent_lasts(min_coverage))
+    level("prefixes", search.prefixes(), "prefix", search.frequent_firsts(min_coverage))
+    level("suffixes", search.suffixes(), "suffix", search.frequent_lasts(min_coverage))
     if search.max_length > 3:
-        level("longer_ends", search.longer_ends())
+        level("longer_suffixes", search.longer_suffixes())
     if search.max_length > 2:
         create("wanted", search.wanted())
         level("sides", search.sides())
@@ -75,6 +75,6 @@ def known_paths(paths: Mapping[int, Sequence[int]], heads: Ids, search: Search) 
         "predicate": heads[numbers],
         "first": h1,
         "last": np.where(t2 > 0, t2, t1),
-        "head": queries.packed(h1, h2, search.base),
-        "tail": queries.packed(t1, t2, search.base),
+        "prefix": queries.packed(h1, h2, search.base),
+        "suffix": queries.packed(t1, t2, search.base),
     }

@@ -3,32 +3,32 @@
 A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
 `hornbeam.rules.codes`. Paths a -> u -> v -> w -> b are counted where their halves meet:
 
-    heads    a -> u, a -> u -> v
-    ends     b itself, v -> b, v -> w -> b
+    prefixes    a -> u, a -> u -> v
+    suffixes    b itself, v -> b, v -> w -> b
 
-The codes of a half are the digits of one number (`packed`), 0 for an end of no step. A head of one
-step meets ends of up to one, a head of two steps ends of one or two, so that every sequence has one
-split and one name (head, tail). Each level is one join of a frontier of (source, half, node) with
-the steps; paths are merged and counted once, at the end. Two things keep the volume near the number
-of paths that count:
+The codes of a half are the digits of one number (`packed`), 0 for a suffix of no step. A prefix of
+one step meets suffixes of up to one, a prefix of two steps suffixes of one or two, so that every
+sequence has one split and one key (prefix, suffix). Each level is one join of a frontier of
+(source, half, node) with the steps; paths are merged and counted once, at the end. Two things keep
+the volume near the number of paths that count:
 
-* The middle step u -> v is searched from the heads or from the ends of a source, whichever touch
-  fewer edges (`sides`): a hub on one side costs nothing while the other side is small.
-* A head of two steps goes on only where an end of its own source leaves from (`wanted`).
+* The middle step u -> v is searched from the prefixes or from the suffixes of a source, whichever
+  touch fewer edges (`sides`): a hub on one side costs nothing while the other side is small.
+* A prefix of two steps is kept only where a suffix of its own source starts (`wanted`).
 
-Heads of two steps are not stored, and not merged either: on random graphs five in six are distinct,
-and merging them took longer than all the rest. They are the one thing that travels between the
-workers of a cluster: the hints send them to the worker of their source, who has the ends of that
-source too and can count its paths alone. DuckDB reads hints as comments.
+Prefixes of two steps are neither stored nor merged: on random graphs five in six are distinct, and
+merging them took longer than everything else. Only they are sent between the workers of a cluster:
+the hints send them to the worker of their source, which has the suffixes of that source too and
+counts its paths without others. DuckDB reads hints as comments.
 
 Soft facts add two columns: `deficit`, the sum of 1 - x in millionths, cut at one million, where the
 body's truth is 0; and `doubtful`, whether some value rounds to false. Paths with both are dropped.
 
 Shares add a column `weight`, the product over the steps of 1 / sqrt(out-degree x in-degree), which
-is the same in both directions and stands beside every fact (`WEIGHED_FACTS`). A target that is a
-fact sees one edge less at its source and at its sink: each end of a step that has the relation and
-direction of the own edge there gains sqrt(d / (d - 1)) (`_gain`). Ends know their target and have
-their gains in their weight; heads are those of all targets of a source, and gain where they meet.
+is the same in both directions and is stored with every fact (`WEIGHED_FACTS`). A target that is a
+fact sees one edge less at its source and at its sink: a step from or to one of them along the
+relation and direction of the own edge gains sqrt(d / (d - 1)) (`_gain`). Suffixes belong to one
+target and include the gains; prefixes are those of all targets of a source, and gain at the join.
 
 Nothing here comes from the data but integers: names stay in tables.
 """
@@ -45,25 +45,25 @@ from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code_sql
 
-assert MAX_LENGTH == 4, "paths are split into heads and ends of up to two steps each"
+assert MAX_LENGTH == 4, "paths are split into prefixes and suffixes of up to two steps each"
 
-#: The name of a sequence.
-KEY = ("head", "tail")
+#: Columns that identify a sequence.
+KEY = ("prefix", "suffix")
 KEYS = ", ".join(KEY)
-#: Counts of the sequences that `known` gives numbers to.
+#: Counts of the sequences that are numbered in `known`.
 _COUNTS_OF_KNOWN = (
     "FROM counts AS c JOIN targets AS t ON t.target = c.target JOIN known AS k "
-    "ON k.predicate = t.predicate AND k.head = c.head AND k.tail = c.tail"
+    "ON k.predicate = t.predicate AND k.prefix = c.prefix AND k.suffix = c.suffix"
 )
 
 
 def packed(first: Ints, second: Ints, base: int) -> Ints:
-    """Halves of a sequence as numbers: their codes are the digits, 0 for a step that is not."""
+    """Pack the two codes of each half into one number; 0 stands for a missing step."""
     return np.where(second > 0, first * base + second, first)
 
 
 def unpacked(half: Ints, base: int) -> tuple[Ints, Ints]:
-    """First and second code of a half; the second is 0 where there is one step, or none."""
+    """First and second code of every half; 0 stands for a missing step."""
     long = half >= base
     return np.where(long, half // base, half), np.where(long, half % base, 0)
 
@@ -73,9 +73,9 @@ class Search:
     """The selects of one search, in the order in which they run.
 
     Tables they expect: `facts`, `degrees`; `targets` (target, predicate, source, sink, positive,
-    label, forth, back) with the codes of the target's own edge from either end, 0 where it is no
-    fact; `wide` where `limited`; `known` (first, last, head, tail) where `frozen`. For shares
-    `weighed_facts`, and in `targets` source_gain and sink_gain where `owned`.
+    label, forth, back) with the codes of the target's own edge from source and from sink, 0 where
+    it is not a fact; `wide` where `limited`; `known` (first, last, prefix, suffix) where `frozen`.
+    For shares `weighed_facts`, and in `targets` source_gain and sink_gain where `owned`.
     """
 
     base: int  #: a number above every code
@@ -87,19 +87,19 @@ class Search:
     #: Whether sources are the objects of the targets: steps are then walked the other way.
     flipped: bool
     frozen: bool  #: whether only the sequences of `known` are searched for
-    broadcast: bool  #: whether targets, heads and ends are few enough to be sent to every worker
+    broadcast: bool  #: whether frontiers are small enough to be sent to every worker
     shares: bool = False  #: whether the weights of paths are added up too
 
     @property
     def needs_nodes(self) -> bool:
-        """Whether the single nodes of a path must be compared, not only its ends."""
+        """Whether all nodes of a path must be compared, not only its source and sink."""
         return self.owned or self.distinct
 
     def _hint(self, *tables: str) -> str:
         return join_hint(self.broadcast, *tables)
 
     def _of_target(self, alias: str) -> str:
-        """What an end carries of its target."""
+        """Columns of its target that a suffix carries."""
         columns = ["sink", "forth", "back"] if self.needs_nodes else []
         columns += ["source_gain", "sink_gain"] if self.shares and self.owned else []
         return "".join(f", {alias}.{name}" for name in columns)
@@ -122,7 +122,7 @@ class Search:
         ]
 
     def _known(self, **columns: str) -> str:
-        """Keep what some known sequence goes on with, as columns of `known` say."""
+        """Condition that some known sequence agrees with the given columns."""
         if not self.frozen:
             return ""
         same = " AND ".join(f"k.{name} = {column}" for name, column in columns.items())
@@ -140,14 +140,14 @@ class Search:
         )
 
     def sources(self) -> str:
-        """Where heads start."""
+        """Sources, where prefixes start, and the number of their targets."""
         return "SELECT source, count(*) AS n_targets FROM targets GROUP BY source"
 
-    def heads(self) -> str:
-        """Heads of one step."""
+    def prefixes(self) -> str:
+        """Prefixes of one step."""
         apart = "p.destination <> p.origin" if self.distinct else "1 = 1"
         return (
-            f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS head, "  # noqa: S608
+            f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS prefix, "  # noqa: S608
             "p.destination AS node"
             f"{self._step_softness()}{self._weight('p.weight')} "
             "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
@@ -164,7 +164,7 @@ class Search:
         )
 
     def _joined_softness(self, other: str) -> str:
-        """Deficit of a step and of what another table has."""
+        """Deficit of a step added to that of another table."""
         if not self.soft:
             return ""
         return (
@@ -172,15 +172,15 @@ class Search:
             f"CASE WHEN p.value < {HALF} THEN 1 ELSE {other}.doubtful END AS doubtful"
         )
 
-    def ends(self) -> str:
-        """Ends of no step and, for paths of two or more, of one step."""
+    def suffixes(self) -> str:
+        """Suffixes of no step and, for paths of two or more, of one step."""
         more = self._of_target("t")
         none = ", 0 AS deficit, 0 AS doubtful" if self.soft else ""
         none += self._weight("CAST(1 AS DOUBLE)")
         weight = self._weight("p.weight", *self._gain("p.origin", "t.sink", "p.code", "t"))
         apart = "t.source <> t.sink" if self.distinct else "1 = 1"
         at_sink = (
-            "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS tail, "  # noqa: S608
+            "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS suffix, "  # noqa: S608
             f"-1 AS inner_node{more}{none} FROM targets AS t WHERE {apart}"
         )
         if self.max_length < 2:
@@ -195,19 +195,19 @@ class Search:
             conditions.append("p.origin <> t.source AND p.origin <> t.sink")
         return (
             f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "  # noqa: S608
-            f"CAST(p.code AS BIGINT) AS tail, -1 AS inner_node{more}"
+            f"CAST(p.code AS BIGINT) AS suffix, -1 AS inner_node{more}"
             f"{self._step_softness()}{weight} "
             "FROM steps AS p JOIN targets AS t ON p.destination = t.sink "
             f"WHERE {' AND '.join(conditions)}{self._known(last='p.code')}"
         )
 
-    def longer_ends(self) -> str:
-        """Ends of two steps."""
+    def longer_suffixes(self) -> str:
+        """Suffixes of two steps."""
         more = self._of_target("e")
         gain = self._gain("p.origin", "e.node", "p.code", "e")
         weight = self._weight("p.weight", "e.weight", *gain)
-        tail = f"p.code * CAST({self.base} AS BIGINT) + e.tail"
-        conditions = ["e.tail > 0"]
+        suffix = f"p.code * CAST({self.base} AS BIGINT) + e.suffix"
+        conditions = ["e.suffix > 0"]
         if self.owned:
             conditions.append(
                 "NOT (p.origin = e.source AND e.node = e.sink AND p.code = e.forth) AND "
@@ -218,21 +218,21 @@ class Search:
                 "p.origin <> e.source AND p.origin <> e.sink AND p.origin <> p.destination"
             )
         return (
-            f"SELECT e.target, e.source, p.origin AS node, {tail} AS tail, e.node AS inner_node"  # noqa: S608
+            f"SELECT e.target, e.source, p.origin AS node, {suffix} AS suffix, e.node AS inner_node"  # noqa: S608
             f"{more}{self._joined_softness('e')}{weight} "
-            "FROM steps AS p JOIN ends AS e ON p.destination = e.node "
-            f"WHERE {' AND '.join(conditions)}{self._known(tail=tail)}"
+            "FROM steps AS p JOIN suffixes AS e ON p.destination = e.node "
+            f"WHERE {' AND '.join(conditions)}{self._known(suffix=suffix)}"
         )
 
     def wanted(self) -> str:
-        """Nodes of every source that heads of two steps may end in."""
-        nodes = "SELECT source, node FROM ends WHERE tail > 0"
+        """Nodes of every source that prefixes of two steps may end in."""
+        nodes = "SELECT source, node FROM suffixes WHERE suffix > 0"
         if self.max_length > 3:
-            nodes += " UNION ALL SELECT source, node FROM longer_ends"
+            nodes += " UNION ALL SELECT source, node FROM longer_suffixes"
         return f"SELECT DISTINCT source, node FROM ({nodes}) AS e"  # noqa: S608
 
     def sides(self) -> str:
-        """Whether the middle steps of a source are found from its heads (1) or its ends (0)."""
+        """Whether middle steps of a source are found from its prefixes (1) or suffixes (0)."""
 
         def cost(table: str) -> str:
             return (
@@ -242,17 +242,17 @@ class Search:
 
         return (
             "SELECT a.source, CASE WHEN a.cost <= b.cost THEN 1 ELSE 0 END AS near "  # noqa: S608
-            f"FROM ({cost('heads')}) AS a JOIN ({cost('wanted')}) AS b ON a.source = b.source"
+            f"FROM ({cost('prefixes')}) AS a JOIN ({cost('wanted')}) AS b ON a.source = b.source"
         )
 
-    def longer_heads(self) -> str:
-        """Heads of two steps a -> u -> v at wanted nodes, with u as `inner_node`."""
+    def longer_prefixes(self) -> str:
+        """Prefixes of two steps a -> u -> v at wanted nodes, with u as `inner_node`."""
         apart = ""
         if self.distinct:
             apart = " AND p.destination <> h.source AND p.destination <> h.node"
-        head = f"h.head * {self.base} + p.code"
+        prefix = f"h.prefix * {self.base} + p.code"
         columns = (
-            f"h.source, {head} AS head, h.head AS h1, p.code AS h2, p.destination AS node, "
+            f"h.source, {prefix} AS prefix, h.prefix AS h1, p.code AS h2, p.destination AS node, "
             f"h.node AS inner_node{self._joined_softness('h')}"
             f"{self._weight('h.weight', 'p.weight')}"
         )
@@ -263,26 +263,26 @@ class Search:
                 f"WHERE s.near = {near})"
             )
 
-        known = self._known(head=head)
+        known = self._known(prefix=prefix)
         near = (
             f"SELECT {self._hint('h', 'w')}{columns} "  # noqa: S608
-            f"FROM steps AS p JOIN {of_side('heads', 1)} AS h "
+            f"FROM steps AS p JOIN {of_side('prefixes', 1)} AS h "
             f"ON p.origin = h.node JOIN {of_side('wanted', 1)} AS w "
             f"ON w.source = h.source AND w.node = p.destination WHERE 1 = 1{apart}{known}"
         )
         far = (
             f"SELECT {self._hint('w', 'h')}{columns} "  # noqa: S608
             f"FROM steps AS p JOIN {of_side('wanted', 0)} AS w "
-            f"ON p.destination = w.node JOIN {of_side('heads', 0)} AS h "
+            f"ON p.destination = w.node JOIN {of_side('prefixes', 0)} AS h "
             f"ON h.source = w.source AND h.node = p.origin WHERE 1 = 1{apart}{known}"
         )
         return f"{near} UNION ALL {far}"
 
     def counts(self) -> str:
-        """Paths of every (target, sequence): heads and ends that share a source and a node.
+        """Paths of every (target, sequence): prefixes and suffixes that share a source and a node.
 
-        A target has one source: naming it among the groups changes none of them, and tells Spark
-        that what is together by source need not travel again.
+        A target has one source: grouping by it too changes no group, and lets Spark see that
+        rows that are partitioned by source need not be shuffled again.
         """
         softness, useful = "", ""
         if self.soft:
@@ -294,42 +294,47 @@ class Search:
         columns = f"target, {KEYS}{', deficit, doubtful' if self.soft else ''}"
         share = ", sum(weight) AS share" if self.shares else ""
 
-        def meet(heads: str, ends: str, conditions: list[str], gain: list[str]) -> str:
-            known = self._known(head="h.head", tail="e.tail")
+        def meet(prefixes: str, suffixes: str, conditions: list[str], gain: list[str]) -> str:
+            known = self._known(prefix="h.prefix", suffix="e.suffix")
             weight = self._weight("h.weight", "e.weight", *gain)
             return (
                 f"SELECT {columns}, count(*) AS paths{share} FROM (SELECT /*+ SHUFFLE_HASH(e) */ "  # noqa: S608
-                f"e.source, e.target, h.head, e.tail{softness}{weight} "
-                f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {heads} AS x) AS h "
-                f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {ends} AS y) AS e "
+                f"e.source, e.target, h.prefix, e.suffix{softness}{weight} "
+                f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {prefixes} AS x) AS h "
+                f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {suffixes} AS y) AS e "
                 "ON h.source = e.source AND h.node = e.node "
                 f"WHERE {' AND '.join(['1 = 1', *conditions])}{known}) AS p{useful} "
                 f"GROUP BY source, {columns}"
             )
 
-        near_gain = self._gain("h.source", "h.node", "h.head", "e")
-        near = meet("heads", "ends", self._apart_near(), near_gain)
+        near_gain = self._gain("h.source", "h.node", "h.prefix", "e")
+        near = meet("prefixes", "suffixes", self._exclude_own_edge(), near_gain)
         if self.max_length < 3:
             return near
-        ends = "SELECT * FROM ends WHERE tail > 0"
-        ends += " UNION ALL SELECT * FROM longer_ends" if self.max_length > 3 else ""
-        # heads of one and of two steps make different sequences: no group has paths of both
+        suffixes = "SELECT * FROM suffixes WHERE suffix > 0"
+        suffixes += " UNION ALL SELECT * FROM longer_suffixes" if self.max_length > 3 else ""
+        # prefixes of one and of two steps make different sequences: no group has paths of both
         far_gain = self._gain("h.source", "h.inner_node", "h.h1", "e")
         far_gain += self._gain("h.inner_node", "h.node", "h.h2", "e")
-        far = meet(f"({self.longer_heads()})", f"({ends})", self._apart_far(), far_gain)
+        far = meet(
+            f"({self.longer_prefixes()})",
+            f"({suffixes})",
+            self._exclude_own_and_repeats(),
+            far_gain,
+        )
         return f"{near} UNION ALL {far}"
 
-    def _apart_near(self) -> list[str]:
-        """What a head of one step must not do: a -> u is not the target's own edge."""
+    def _exclude_own_edge(self) -> list[str]:
+        """Conditions that exclude paths whose first step is the target's own edge."""
         if not self.owned:
             return []
         return [
-            "NOT (h.node = e.sink AND h.head = e.forth)",
-            "NOT (h.node = e.source AND e.source = e.sink AND h.head = e.back)",
+            "NOT (h.node = e.sink AND h.prefix = e.forth)",
+            "NOT (h.node = e.source AND e.source = e.sink AND h.prefix = e.back)",
         ]
 
-    def _apart_far(self) -> list[str]:
-        """What a head of two steps must not do: take the own edge, or meet a node again."""
+    def _exclude_own_and_repeats(self) -> list[str]:
+        """Conditions that exclude paths of two-step prefixes with the own edge or a node twice."""
         conditions = []
         if self.owned:
             conditions += [
@@ -343,19 +348,20 @@ class Search:
         return conditions
 
     def frequent_firsts(self, min_coverage: int) -> str:
-        """First codes that lie at enough targets: sequences with others cannot be kept."""
+        """First codes of enough targets: sequences that start with others cannot be kept."""
         return (
-            "SELECT h.head "  # noqa: S608
-            f"FROM (SELECT DISTINCT source, head FROM heads{self._true_only()}) AS h "
-            "JOIN sources AS q ON q.source = h.source GROUP BY h.head "
+            "SELECT h.prefix "  # noqa: S608
+            f"FROM (SELECT DISTINCT source, prefix FROM prefixes{self._true_only()}) AS h "
+            "JOIN sources AS q ON q.source = h.source GROUP BY h.prefix "
             f"HAVING sum(q.n_targets) >= {int(min_coverage)}"
         )
 
     def frequent_lasts(self, min_coverage: int) -> str:
-        """Last codes that lie at enough targets, and 0 for sequences that have no end."""
+        """Last codes of enough targets, and 0 for sequences that have no suffix."""
         return (
-            f"SELECT tail FROM (SELECT DISTINCT target, tail FROM ends{self._true_only()}) AS e "  # noqa: S608
-            f"GROUP BY tail HAVING count(*) >= {int(min_coverage)} OR tail = 0"
+            "SELECT suffix "  # noqa: S608
+            f"FROM (SELECT DISTINCT target, suffix FROM suffixes{self._true_only()}) AS e "
+            f"GROUP BY suffix HAVING count(*) >= {int(min_coverage)} OR suffix = 0"
         )
 
     def _true_only(self) -> str:
@@ -368,10 +374,7 @@ class Search:
         return coverage_figures("counts", KEYS, sure, self._hint("t"), min_coverage)
 
     def rows(self) -> str:
-        """Rows (path, target, deficit, paths) of the sequences that `known` gives numbers to.
-
-        Where shares are added up, `share` is one column more.
-        """
+        """Rows (path, target, deficit, paths) of the sequences of `known`; with shares, `share`."""
         if not self.soft:
             share = ", c.share" if self.shares else ""
             return f"SELECT k.path, c.target, 0 AS deficit, c.paths{share} {_COUNTS_OF_KNOWN}"

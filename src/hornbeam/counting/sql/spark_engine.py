@@ -30,21 +30,21 @@ from hornbeam.progress import SILENT, Progress
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: Bytes of one row in a table that every worker holds, and the share of a worker's memory for it.
+#: Bytes of one row in a table that every worker holds, and the fraction of its memory for it.
 BROADCAST_BYTES = 64
 BROADCAST_SHARE = 8
 
-#: What Spark puts into a folder of Parquet.
+#: Names of the files that Spark writes into a folder of Parquet.
 PARQUET_PART = re.compile(r"\.?(part-.+\.parquet|_SUCCESS)(\.crc)?")
 
 
 @dataclass(frozen=True, eq=False)
 class Spark:
-    """A Spark session as the place of a search, with a folder that every worker reaches.
+    """A Spark session in which searches run, with a folder that every worker reaches.
 
     Tables are Parquet files in that folder. Spark's own cache would do as well for one table, but a
-    search makes a dozen from one another, and plans that hold their ancestors' plans grow without
-    end; files also outlive an executor.
+    search makes a dozen from one another, and plans that contain their ancestors' plans grow
+    without bound; files also outlive an executor.
     """
 
     session: SparkSession
@@ -55,7 +55,7 @@ class Spark:
 
     @property
     def broadcast_rows(self) -> int:
-        """Longest table that every worker can hold, and the driver, who makes it, as well."""
+        """Largest table (rows) that the driver can build and every worker can hold."""
         context = self.session.sparkContext
         java: Any = context._jvm
         to_bytes = java.org.apache.spark.network.util.JavaUtils.byteStringAsBytes
@@ -90,7 +90,7 @@ class Spark:
         return {name: found.column(name).to_numpy() for name in found.column_names}
 
     def drop(self, *tables: str) -> None:
-        """Forget tables that are there."""
+        """Drop the tables that exist."""
         for table in tables:
             self.session.catalog.dropTempView(table)
 
@@ -115,7 +115,7 @@ class Spark:
 
 
 def not_parquet(folder: Path) -> str | None:
-    """What a folder holds besides Parquet as Spark writes it, if anything."""
+    """Name of something in a folder that Spark did not write as Parquet, if any."""
     names = sorted(path.name for path in folder.iterdir())
     return next((repr(name) for name in names if not PARQUET_PART.fullmatch(name)), None)
 
@@ -129,18 +129,18 @@ def broadcast_rows(settings: Mapping[str, str], to_bytes: Callable[[str], int]) 
     memory = size("spark.driver.memory")
     if not settings["spark.master"].startswith("local["):
         memory = min(memory, size("spark.executor.memory"))
-    # what may come to the driver at once; 0 is no limit
+    # the most that the driver may receive at once; 0 is no limit
     result = size("spark.driver.maxResultSize") or memory
     return min(memory // BROADCAST_SHARE, result) // BROADCAST_BYTES
 
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Say what a user can do about it where a disk is full."""
+    """Turn the error of a full disk into advice."""
     try:
         yield
     except Exception as error:
-        # of what the Java side throws, PySpark knows only some by a class of its own
+        # PySpark has Python classes for some Java exceptions only
         if "No space left on device" not in str(error):
             raise
         raise DataError(
@@ -164,7 +164,7 @@ def open_spark(
     *inputs
         Parquet files or folders on any store that Spark reads, or names of its tables; "ta=ta.pq"
         is a table of the predicate `ta` with one column per argument. Other files that
-        `hornbeam.read_facts` takes are read on this machine, and Spark has them as Parquet.
+        `hornbeam.read_facts` takes are read on this machine and passed to Spark as Parquet.
     columns
         As in `hornbeam.read_facts`.
     master
@@ -176,7 +176,7 @@ def open_spark(
         system's temporary folder by default.
     """
     if spill_dir is None and not master.startswith("local"):
-        check_ready(master)  # first, before anything is started: is there such a master?
+        check_ready(master)  # before anything is started
         raise InputError(
             "on a cluster give `spill_dir` a folder that every worker can write to, such as "
             "hdfs:///tmp or s3a://bucket/tmp"
@@ -188,7 +188,7 @@ def open_spark(
     with ExitStack() as stack:
         place = stack.enter_context(_own_folder(folder))
         prepared = given.to_parquet(place, layout)
-        # on one machine, what tasks write for one another goes there too
+        # on one machine, shuffle files go there too
         scratch = {"spark.local.dir": place} if master.startswith("local") else {}
         session = stack.enter_context(spark_session(master, scratch | dict(conf or {}), progress))
         progress.message("Storing the facts in Spark ...")
@@ -206,6 +206,6 @@ def _own_folder(parent: str) -> Iterator[str]:
     if "://" in parent:
         yield f"{parent.rstrip('/')}/hornbeam-{secrets.token_hex(8)}"
     else:
-        # workers may run as somebody else
+        # workers may run as another user
         with working_folder(parent, mode=0o755) as folder:
             yield str(folder)

@@ -1,8 +1,8 @@
-"""What Spark reads by itself, and what the other engines' readers turn into Parquet for it.
+"""Inputs of Spark: those that it reads itself, and those that are converted to Parquet first.
 
 Parquet and Spark's own tables stay where they are. TSV, CSV, N-Triples and all other files that
-`read_facts` takes are read here by the same readers, with the same checks, and handed to Spark as
-Parquet of names, so that every engine has the same facts of them.
+`read_facts` takes are read here by the same readers, with the same checks, and passed to Spark as
+Parquet of names, so that every engine reads the same facts from them.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import atom_table, store_facts
 from hornbeam.facts.reading.workspace import workspace
 
-#: How the names of Parquet files end.
+#: Suffixes of the names of Parquet files.
 PARQUET = (".parquet", ".pq")
 
 
 @dataclass(frozen=True)
 class SparkInputs:
-    """Inputs by who reads them."""
+    """Inputs by their reader."""
 
     own: tuple[str, ...]  #: Parquet files, folders and tables, which Spark reads where they are
     others: tuple[str, ...]  #: files on this machine that the readers of all engines read
 
     @classmethod
     def of(cls, inputs: Sequence[str]) -> SparkInputs:
-        """Tell them apart; what nobody could read is refused here, before Spark starts."""
+        """Classify the inputs; unreadable ones are refused here, before Spark starts."""
         others = tuple(item for item in inputs if _is_for_readers(item))
         return cls(tuple(item for item in inputs if item not in others), others)
 
     def check_place(self, place: str) -> None:
-        """Refuse files that could not be handed to Spark where its workers find them."""
+        """Refuse files on this machine if `place` is a store that they cannot be written to."""
         if self.others and "://" in place:
             problem = f"is read on this machine, and {place} is elsewhere"
             raise DataError(self.others[0], f"{problem}; expected Parquet there")
@@ -72,7 +72,7 @@ class SparkInputs:
 
 def place_of(item: str) -> tuple[str | None, str]:
     """Predicate (of `ta=ta.pq`, else None) and file, folder or table of an input."""
-    # what stands before "=" is no predicate where it looks like a folder: s3a://bucket/year=2020
+    # text before "=" is not a predicate where it is part of a folder: s3a://bucket/year=2020
     named = named_table(item) if "/" not in item.partition("=")[0] else None
     return named or (None, item)
 

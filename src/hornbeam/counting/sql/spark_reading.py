@@ -1,8 +1,8 @@
 """Reading facts into Spark: names become ids on the executors, and nothing comes to the driver.
 
-Ids are the ranks of names, as everywhere: names are parted by ranges, ranked in their part, and
-counted on from part to part. So a lost executor's share is computed again to the same ids. Atoms
-of k arguments are `given_k` by their names, and `atoms_k` by ids.
+Ids are the ranks of names, as everywhere: names are partitioned by ranges and ranked within their
+partition, and ids continue from partition to partition. So the work of a lost executor is repeated
+with the same ids. Atoms of k arguments are `given_k` by their names, and `atoms_k` by ids.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
 
     from hornbeam.counting.sql.spark_engine import Spark
 
-NOTHING: Mapping[int, str] = {}
-#: Names that no file of ours could hold, of `names` and `predicates`.
+NONE_PREPARED: Mapping[int, str] = {}
+#: Malformed names (empty, or with TAB, CR, LF or NUL) in `names` and `predicates`.
 BAD_NAMES = (
     "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM predicates) AS n "
     "WHERE name IS NULL OR name = '' OR name RLIKE '[\\\\x00\\\\t\\\\r\\\\n]' LIMIT 1"
 )
-#: Names with their rank among those of the same part; parts are ranges, in their order.
+#: Names with their rank within their partition; partitions are ranges, in their order.
 RANKED = (
     "SELECT name, part, row_number() OVER (PARTITION BY part ORDER BY name) AS place "
     "FROM (SELECT name, spark_partition_id() AS part FROM "
     "(SELECT /*+ REPARTITION_BY_RANGE(name) */ name FROM names) AS r) AS n"
 )
-#: Ids count on from part to part.
+#: Ids continue from partition to partition.
 ENTITY_IDS = (
     "SELECT r.name, CAST(b.before + r.place - 1 AS INT) AS id FROM ranked AS r JOIN "
     "(SELECT part, sum(size) OVER (ORDER BY part) - size AS before FROM "
@@ -55,16 +55,16 @@ ENTITY_IDS = (
 def read_facts(
     database: Spark,
     inputs: Sequence[str],
-    prepared: Mapping[int, str] = NOTHING,
+    prepared: Mapping[int, str] = NONE_PREPARED,
     layout: TableLayout = BY_ITSELF,
 ) -> SqlEngine:
-    """Read facts from Parquet, tables and what `SparkInputs.to_parquet` wrote.
+    """An engine over facts from Parquet, tables and the output of `SparkInputs.to_parquet`.
 
-    See `SqlEngine` for the tables that are there then.
+    See `SqlEngine` for the tables that it creates.
     """
     if not (inputs or prepared):
         raise InputError("no facts given; expected at least one file or table")
-    arities = _give(database, inputs, prepared, layout)
+    arities = _create_given_views(database, inputs, prepared, layout)
     listed = ", ".join(inputs)
     database.create("names", _names(arities))
     database.create("predicates", _predicates(arities))
@@ -95,22 +95,22 @@ def read_facts(
     )
 
 
-def _give(
+def _create_given_views(
     database: Spark, inputs: Sequence[str], prepared: Mapping[int, str], layout: TableLayout
 ) -> list[int]:
-    """Make the views `given_k` of what the inputs have; returns the arities."""
+    """Create the views `given_k` of the atoms in the inputs; returns the arities."""
     read = database.session.read
     frames: dict[int, DataFrame] = {k: read.parquet(path) for k, path in prepared.items()}
     for item in inputs:
-        frame, arity = _given(database.session, item, layout)
+        frame, arity = _input_frame(database.session, item, layout)
         frames[arity] = frames[arity].unionByName(frame) if arity in frames else frame
     for arity, frame in frames.items():
         frame.createOrReplaceTempView(f"given_{arity}")
     return sorted(frames)
 
 
-def _given(session: SparkSession, item: str, layout: TableLayout) -> tuple[DataFrame, int]:
-    """Predicate and arguments as text, value in millionths, -1 where it is none; the arity."""
+def _input_frame(session: SparkSession, item: str, layout: TableLayout) -> tuple[DataFrame, int]:
+    """The atoms of an input (names as text, value in millionths, -1 if invalid), and the arity."""
     from pyspark.sql import functions as f
 
     predicate, place = place_of(item)
@@ -120,25 +120,25 @@ def _given(session: SparkSession, item: str, layout: TableLayout) -> tuple[DataF
         else:
             table = session.table(place)
     except Exception as error:
-        # missing files have a class in Python, broken ones come as they are from Java
+        # missing files raise a Python class, broken ones a Java exception
         raise DataError(item, f"cannot be read: {_reason(error)}") from None
     if predicate is None:
         columns = columns_by_name(item, table.columns, Role.FACTS, layout)
     else:
         columns = argument_columns(item, len(table.columns))
     _check_types(item, columns, [kind for _, kind in table.dtypes])
-    # columns are renamed by place: nothing of the file's header gets into SQL
+    # columns are renamed by position: nothing of the file's header gets into SQL
     facts = table.toDF(*columns)
     value: Any = f.lit(ONE)
     if "value" in columns:
         number = f.col("value").cast("double")
         millionths = f.round(number * ONE).cast("int")
         value = f.when((number >= 0) & (number <= 1), millionths).otherwise(-1)
-    told = f.col("predicate") if predicate is None else f.lit(predicate)
+    name = f.col("predicate") if predicate is None else f.lit(predicate)
     arity = arity_of(columns)
     arguments = [f.col(f"a{k}").cast("string").alias(f"a{k}") for k in range(1, arity + 1)]
     selected = facts.select(
-        told.cast("string").alias("predicate"), *arguments, value.cast("int").alias("value")
+        name.cast("string").alias("predicate"), *arguments, value.cast("int").alias("value")
     )
     return selected, arity
 
@@ -173,7 +173,7 @@ def _predicates(arities: Sequence[int]) -> str:
 
 
 def _one_arity(database: Spark, listed: str) -> Mapping[str, int]:
-    """The number of arguments of every predicate, which is one."""
+    """The arity of every predicate; several are refused."""
     found = database.fetch("SELECT predicate, arity FROM predicates ORDER BY predicate, arity")
     known: dict[str, int] = {}
     for name, arity in zip(found["predicate"].tolist(), found["arity"].tolist(), strict=True):
@@ -201,7 +201,7 @@ def _by_ids(arity: int) -> str:
 
 
 def _checked_values(database: Spark, arity: int, listed: str) -> bool:
-    """Refuse wrong and contradicting values; whether some value above 0 is below 1."""
+    """Refuse wrong and contradicting values; returns whether some value is between 0 and 1."""
     found = database.fetch(
         "SELECT count_if(value < 0 OR other > 1000000) AS wrong, "  # noqa: S608
         "count_if(value <> other) AS clashes, count_if(value > 0 AND value < 1000000) AS soft "
@@ -216,7 +216,7 @@ def _checked_values(database: Spark, arity: int, listed: str) -> bool:
 
 
 def _edges(arities: Sequence[int], predicates: Names, not_binary: Mapping[str, int]) -> str:
-    """What is walked: binary facts, and wider ones between any two of their places."""
+    """Select of all edges: binary facts, and projections of wider ones."""
     parts = []
     if 2 in arities:
         parts.append(

@@ -1,4 +1,4 @@
-"""Starting Spark: what must be there is checked first, and waiting for a cluster has an end."""
+"""Starting Spark: requirements are checked first, and waiting for a cluster has a time limit."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ CONNECT_SECONDS = 10.0
 #: Seconds that a cluster has to run a first, empty job.
 FIRST_JOB_SECONDS = 180.0
 
-#: Tasks per core of this machine: enough that none is waited for long.
+#: Tasks per core of this machine: enough that the last one does not take long.
 LOCAL_TASKS_PER_CORE = 8
 
-#: What we need of Spark, before the user's own settings.
+#: Settings of Spark, which the user's own settings override.
 SETTINGS = {
     "spark.app.name": "hornbeam",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "true",
-    # a few megabytes of frontier meet in hundreds of millions of paths: their size is no reason to
-    # give them to one task
+    # a few megabytes of frontier lead to hundreds of millions of paths: do not merge small
+    # partitions into one task
     "spark.sql.adaptive.coalescePartitions.enabled": "false",
-    # rows that one worker has by source it also has by source and node: they need not travel again
+    # rows partitioned by source need not be shuffled for joins by source and node
     "spark.sql.requireAllClusterKeysForCoPartition": "false",
-    # frontiers are small beside the steps that they are joined to: hash them, and sort nothing
+    # frontiers are small compared with the steps that they are joined to: hash joins, no sorts
     "spark.sql.join.preferSortMergeJoin": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
@@ -80,7 +80,7 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    # what PySpark thinks of the versions of its own libraries is no news for our users
+    # hide PySpark's warnings about versions of its dependencies
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     quiet = Path(__file__).with_name("log4j2.properties").as_uri()
     own = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
@@ -98,12 +98,12 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
     except PySparkException as error:
         raise InputError(f"Spark does not start: {_first_line(error)}") from None
     except Exception as error:
-        # what the Java side throws has no common class on this side
+        # Java exceptions have no common Python class
         raise InputError(
             f"Spark does not start on {master}: {_first_line(error)}; check `master` and `conf`"
         ) from None
     except KeyboardInterrupt:
-        # left alone, a Java that has not told PySpark its port yet would wait for it for ever
+        # a JVM that has not yet reported its port to PySpark would otherwise wait forever
         for process in _children() - before:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
@@ -111,9 +111,9 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
 
 
 def _children() -> set[int]:
-    """Processes that this thread has started, where the system tells."""
-    told = Path(f"/proc/self/task/{threading.get_native_id()}/children")
-    return set(map(int, told.read_text().split())) if told.exists() else set()
+    """Processes that this thread has started; none where the system has no /proc."""
+    listed = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    return set(map(int, listed.read_text().split())) if listed.exists() else set()
 
 
 def check_java() -> None:
@@ -125,8 +125,8 @@ def check_java() -> None:
         where = f"JAVA_HOME={home} has no bin/java" if home else "no Java was found"
         raise InputError(f"Spark needs Java {JAVA}, and {where}: {advice}")
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
-        text = (said.stderr + said.stdout).decode(errors="replace")
+        answer = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
+        text = (answer.stderr + answer.stdout).decode(errors="replace")
     except (OSError, subprocess.SubprocessError) as error:
         raise InputError(f"{java} does not run ({error}): {advice}") from None
     found = re.search(r'version "(?:1\.)?(\d+)', text)
@@ -139,7 +139,7 @@ def check_java() -> None:
 
 
 def check_master(master: str) -> None:
-    """Refuse a master that nobody could reach, within seconds."""
+    """Refuse a master that cannot be reached within seconds."""
     if re.fullmatch(r"local(-cluster)?(\[[\d*,\s]+\])?|yarn", master):
         return
     match = re.fullmatch(r"(?:spark|k8s)://(?:https?://)?(.+)", master)
@@ -160,7 +160,7 @@ def check_master(master: str) -> None:
 
 
 def _check_answers(session: SparkSession, master: str) -> None:
-    """Run an empty job: a cluster without free workers would let us wait for ever."""
+    """Run an empty job with a time limit: a cluster without free workers never answers."""
     failure: list[Exception] = []
 
     def job() -> None:

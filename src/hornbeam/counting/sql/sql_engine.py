@@ -1,6 +1,6 @@
-"""The engine that searches by SQL: whatever database runs it, Python sees only what is left.
+"""The engine that searches by SQL.
 
-The facts stay in the database. Targets go in, tables of candidates and counts come out.
+The facts stay in the database; only targets, candidates and counts pass through Python.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class SqlEngine:
     predicates: Names  #: names of the relations in `facts`; their ids are the ranks
     soft: bool  #: whether some value is below 1
     entities: Names | None = None  #: names of the entities where they are in memory
-    #: Arity of the predicates that are no relations between two entities.
+    #: Arity of the predicates that are not binary.
     not_binary: Mapping[str, int] = field(default_factory=dict)
-    #: Longest table of counts that comes to Python; of a longer one only histograms do.
+    #: Largest table of counts (rows) that is fetched; of a larger one only histograms are.
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
-    broadcast_rows: int = 0  #: longest table that every worker of a cluster can hold
+    broadcast_rows: int = 0  #: largest table (rows) that every worker of a cluster can hold
     facts: Facts | None = None  #: the facts where they are in memory, too
-    #: Opens such an engine over facts in memory; None where the database has its facts by itself.
+    #: Opens such an engine over facts in memory; None where the facts were read by the database.
     opener: Callable[[Facts], SqlEngine] | None = None
 
     def over(self, facts: Facts) -> SqlEngine:
@@ -77,8 +77,8 @@ class SqlEngine:
         return LastLookup()
 
     @cached_property
-    def _weighed(self) -> bool:
-        """Whether facts have weights: they are made when first asked for, and stay."""
+    def _has_weights(self) -> bool:
+        """True; the tables of step weights are created on first access."""
         self.database.create("code_degrees", CODE_DEGREES)
         self.database.create("weighed_facts", WEIGHED_FACTS)
         return True
@@ -189,7 +189,7 @@ class SqlEngine:
         return ids
 
     def named(self, ids: Ids) -> tuple[Names, Ids]:
-        """Names of some entities, and for every id its place among them; -1 stays -1."""
+        """Names of some entities, and for every id its index among them; -1 stays -1."""
         if self.entities is not None:
             return self.entities, ids
         wanted = np.unique(ids[ids >= 0])
@@ -197,12 +197,12 @@ class SqlEngine:
         found = self.database.fetch(NAMED)
         self.database.drop("wanted_ids")
         names = Names.of(found["name"].tolist())
-        place = np.full(len(wanted) + 1, -1, dtype=np.int32)  # the last is that of -1
+        place = np.full(len(wanted) + 1, -1, dtype=np.int32)  # index -1: no name
         place[np.searchsorted(wanted, found["id"])] = names.find(found["name"].tolist())
         return names, place[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
 
     def _empty_discovery(self, targets: Targets, language: Language, statistics: bool) -> Discovery:
-        """What is found where no target has an entity of the facts."""
+        """The empty result where no target has an entity of the facts."""
         none = np.empty(0, dtype=np.int64)
         steps = np.empty((0, language.max_length), dtype=np.uint32)
         figures = dict.fromkeys(("predicate", "coverage", "coverage_true", "paths"), none)
@@ -213,13 +213,13 @@ class SqlEngine:
     def _located(self, targets: Targets, shares: bool) -> LocatedTargets:
         """The targets whose entities have facts, and which of them are facts themselves."""
         node = self.locate(targets.entities)
-        shares = shares and self._weighed
+        shares = shares and self._has_weights
         return locate_targets(self.database, self.predicates, targets, node, shares)
 
     def _search(
         self, located: LocatedTargets, language: Language, max_length: int, shares: bool
     ) -> Search:
-        """Upload the targets from the end that is cheaper to start at."""
+        """Upload the targets, to be searched from the cheaper side."""
         flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))
         self.database.upload("targets", located.columns(flipped))
         if language.max_fanout is not None:
@@ -245,7 +245,7 @@ class SqlEngine:
         n_targets: int,
         shares: bool,
     ) -> Statistics:
-        """Fetch the counts of what is known."""
+        """Fetch the counts of the known bodies."""
         parts = [self.database.fetch(search.rows()) for search in searches]
 
         def column(name: str, kind: type) -> Array:
@@ -266,7 +266,7 @@ class SqlEngine:
     def _histograms(
         self, bodies: Sequence[Body], searches: Sequence[Search | ConditionSearch]
     ) -> Histograms:
-        """Fetch how many targets have each count and label, of what is known."""
+        """Fetch the numbers of targets per count and label of the known bodies."""
         if self.soft:
             raise InputError(
                 "the table of counts is too long to hold, and facts with truth values between 0 "
@@ -280,7 +280,7 @@ class SqlEngine:
 
 
 def fact_columns(facts: Facts) -> dict[str, Array]:
-    """Facts (as they are walked) that are in memory as the columns of the table `facts`."""
+    """Columns of the table `facts` for facts in memory, projections included."""
     atoms = facts.binary
     return {
         "subject": atoms.arguments[0],
@@ -291,7 +291,7 @@ def fact_columns(facts: Facts) -> dict[str, Array]:
 
 
 def unary_columns(facts: Facts) -> dict[str, Array]:
-    """Unary facts that are in memory as the columns of the table `unary_facts`."""
+    """Columns of the table `unary_facts` for facts in memory."""
     none = np.empty(0, dtype=np.int32)
     atoms = facts.atoms.get(1) or Atoms(none, (none,))
     return {

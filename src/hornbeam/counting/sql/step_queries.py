@@ -1,8 +1,8 @@
-"""Steps as SQL: facts walked forwards or backwards, how many leave a node, what they weigh.
+"""Steps as SQL: facts in both directions, degrees of nodes, and weights of steps.
 
 A step (origin, code, destination) is a fact walked forwards or backwards; codes are those of
 `hornbeam.rules.codes`. The weight of a step, 1 / sqrt(out-degree x in-degree) of its relation, is
-the same both ways, and stands beside every fact.
+the same both ways, and is stored with every fact.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from hornbeam.rules.codes import step_code_sql
 
 #: Code of a fact's predicate, walked forwards and backwards.
 FORWARDS, BACKWARDS = (step_code_sql("predicate", inverse) for inverse in (False, True))
-#: How many steps leave (or, which is the same, reach) every node.
+#: Number of steps that leave (or, which is the same, reach) every node.
 DEGREES = (
     "SELECT node, count(*) AS degree FROM "
     "(SELECT subject AS node FROM facts UNION ALL SELECT object AS node FROM facts) AS both_ends "
     "GROUP BY node"
 )
-#: How many steps of each code leave every node.
+#: Number of steps of each code that leave every node.
 CODE_DEGREES = (
     "SELECT node, code, count(*) AS degree FROM "  # noqa: S608
     f"(SELECT subject AS node, {FORWARDS} AS code FROM facts "
@@ -46,7 +46,7 @@ def all_steps(weighed: bool = False) -> str:
 
 
 def allowed_steps(limited: bool, weighed: bool = False) -> str:
-    """Every step that may be walked: of nodes that are in `wide` only where not `limited`."""
+    """Every step that may be walked; if `limited`, without those of `wide`."""
     if not limited:
         return all_steps(weighed)
     return (
@@ -63,9 +63,9 @@ def join_hint(broadcast: bool, *tables: str) -> str:
 
 
 def coverage_figures(table: str, keys: str, sure: str | None, hint: str, min_coverage: int) -> str:
-    """Give every body of enough coverage, by its `keys`: targets, true targets, groundings.
+    """Select every body of enough coverage, by its `keys`: targets, true targets, groundings.
 
-    Where values are soft, the condition `sure` says which rows of the table round to true.
+    For soft values, `sure` is the condition that a row of the table rounds to true.
     """
     rows = table
     if sure is not None:
@@ -82,7 +82,7 @@ def coverage_figures(table: str, keys: str, sure: str | None, hint: str, min_cov
 
 
 def wide_nodes(max_fanout: int) -> str:
-    """Give (origin, code) of the steps that a fan-out limit forbids."""
+    """Select (origin, code) of the steps that a fan-out limit forbids."""
     return (
         f"SELECT origin, code FROM ({all_steps()}) AS s GROUP BY origin, code "  # noqa: S608
         f"HAVING count(*) > {int(max_fanout)}"
