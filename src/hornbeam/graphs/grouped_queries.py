@@ -1,4 +1,4 @@
-"""Links of a graph as queries: the known entity of each is asked for the other."""
+"""Links of a graph as queries: one entity of a link is given, the other is the answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class GroupedQueries(NamedTuple):
         return np.repeat(self.sources, np.diff(self.offsets))
 
     def parts(self, most: int) -> Iterator[GroupedQueries]:
-        """The queries of at most so many sources at a time."""
+        """Split the queries into parts of at most `most` sources."""
         for low in range(0, len(self.sources), most):
             sources = self.sources[low : low + most]
             offsets = self.offsets[low : low + len(sources) + 1]
@@ -45,7 +45,7 @@ def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
 def sampled_links(
     graph: LinkedGraph, predicate: int, most: int | None, draw: LinkHash
 ) -> tuple[Ids, Ids]:
-    """Subjects and objects of a relation's links, at most so many drawn from them."""
+    """Subjects and objects of a relation's links, or of a sample of at most `most`."""
     rows = graph.rows_of(predicate)
     subject, object_ = graph.subject[rows], graph.object[rows]
     if most is not None:
@@ -55,7 +55,7 @@ def sampled_links(
 
 
 def no_queries(sources: Ids) -> GroupedQueries:
-    """Sources of queries whose answers are not known."""
+    """Sources to find candidates for, without queries whose answers are known."""
     return GroupedQueries(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 

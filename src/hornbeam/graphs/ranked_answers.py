@@ -19,11 +19,11 @@ from hornbeam.result_table import ResultTable
 
 
 class FactRanker(Ranker, Protocol):
-    """A ranker that says over which facts it ranks."""
+    """A ranker with the facts over which it ranks."""
 
     @property
     def facts(self) -> Facts:
-        """The facts whose ids queries and answers have."""
+        """The facts whose ids queries and answers use."""
 
 
 def ranked_answers(
@@ -73,7 +73,7 @@ def ranked_answers(
 
 
 def _filled(answer: list[str], given: list[str], rows: Positions, asked: Array) -> list[str]:
-    """One argument of every row: the answer where it is asked for, else what was given."""
+    """One argument of every row: the answer where the query asks for it, else the given one."""
     return [
         one if wanted else given[row]
         for one, row, wanted in zip(answer, rows.tolist(), asked.tolist(), strict=True)
@@ -81,7 +81,7 @@ def _filled(answer: list[str], given: list[str], rows: Positions, asked: Array) 
 
 
 def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
-    """Leave out answers that stand among the facts as true."""
+    """Leave out answers that are true facts."""
     triples, n, n_relations = Triples.of(facts), len(facts.entities), len(facts.predicates)
     # facts are sorted, and so are their keys
     stated = atom_keys(triples.subject, triples.relation, triples.object, n, n_relations)
@@ -94,9 +94,9 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
 
 
 def fitting(found: Answers, queries: Queries, types: ArgumentTypes) -> Bools:
-    """Which answers are like the facts of their relation.
+    """Which answers have an argument type that occurs among the relation's facts.
 
-    They are of a type that the asked argument has in some fact, and loops only where some fact is.
+    Loops only if the relation has some among its facts.
     """
     query, fit = found.query, np.ones(len(found.entities), dtype=np.bool_)
     relation, asks_subject = queries.relation[query], queries.asks_subject[query]

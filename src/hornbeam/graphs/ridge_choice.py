@@ -1,4 +1,4 @@
-"""Which penalty the ridge has: the one by which it alone ranks hidden links best."""
+"""The choice of the ridge's penalty: the one by which the ridge alone ranks hidden links best."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.softmax import summed_reciprocal_ranks
 
-#: The penalty that stays where trying others would cost too much, and those to choose from.
+#: The penalty of graphs where trying others would cost too much, and those to choose from.
 USUAL = 40.0
 PENALTIES = (USUAL, 20.0, 60.0)
-#: Entities up to which all are tried: an inverse takes the cube of them.
+#: Maximum number of entities for which all penalties are tried: inversion takes cubic time.
 CHEAP = 5_000
-#: Hidden links per relation that a penalty is judged by.
+#: Number of hidden links per relation that penalties are compared by.
 JUDGED = 50
 
 
 def choose_penalty(graph: LinkedGraph, asked: Mapping[int, GroupedQueries]) -> float:
-    """The penalty with the best MRR over hidden links, asked by step of the graph without them."""
+    """The penalty with the best MRR over hidden links; `graph` is without them."""
     return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), asked))
 
 
 def _sum_of_ranks(ridge: Ridge, asked: Mapping[int, GroupedQueries]) -> float:
-    """Sum of 1 / rank of the answers among all entities that are no known answers."""
+    """Sum of 1 / rank of the answers among all entities that are not known answers."""
     graph, total = ridge.graph, 0.0
     for step, queries in asked.items():
         if not len(queries.sources):

@@ -22,12 +22,12 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MAX_PROPOSED, PathRules, TrieWalk, build_trie
 from hornbeam.rules.codes import key_bits, sequence_keys
 
-#: Sources that are walked from at a time.
+#: Number of sources per work item.
 SOURCES_PER_ITEM = 16
 
 
 class PathUses(NamedTuple):
-    """The rules of path p: those numbered `rule[start[p]]` to `rule[start[p + 1]]`, of `step`."""
+    """The rules of path p: `rule[start[p]]` to `rule[start[p + 1]]`, with the step of each."""
 
     start: Ints
     rule: Ints
@@ -35,9 +35,9 @@ class PathUses(NamedTuple):
 
 
 class SourceQueries(NamedTuple):
-    """Queries by source: of source i the rows `start[i]` to `start[i + 1]`, one per step.
+    """Queries by source: source i has the rows `start[i]` to `start[i + 1]`, one per step.
 
-    Row q asks the step of the place `step[q]` for the answers `low[q]` to `high[q]`.
+    Row q has the queries along step number `step[q]` for `answer[low[q]]` to `answer[high[q]]`.
     """
 
     start: Ints
@@ -53,14 +53,14 @@ def shared_counts(
     asked: Mapping[int, GroupedQueries],
     portion: Portion,
 ) -> dict[int, PathRules] | None:
-    """Hits and predictions of paths by step; None where to walk step by step is less work."""
+    """Hits and predictions of paths by step; None if counting step by step is less work."""
     steps = [step for step in paths if len(paths[step])]
     if not steps or not len(graph.links.run_at):
         return None
     distinct, uses = _uses([paths[step] for step in steps])
     sources, queries = _by_source([asked[step] for step in steps])
-    apart = sum(len(asked[step].sources) * len(paths[step]) for step in steps)
-    if len(sources) * len(distinct) > apart:
+    separately = sum(len(asked[step].sources) * len(paths[step]) for step in steps)
+    if len(sources) * len(distinct) > separately:
         return None
     trie = build_trie(0, distinct, np.zeros(len(distinct)))
     run = count_shared.for_size(len(graph), WORTH_COMPILING)
@@ -91,7 +91,7 @@ def shared_counts(
 
 
 def _uses(tables: list[PathTable]) -> tuple[PathTable, PathUses]:
-    """The distinct paths of some steps, and which rules, numbered step after step, they are."""
+    """The distinct paths of some steps, and the rules, numbered step after step, of each path."""
     rows = np.concatenate(tables)
     keys = sequence_keys(rows, key_bits(rows.shape[1]))
     _, first, path = np.unique(keys, return_index=True, return_inverse=True)

@@ -18,13 +18,13 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Features, Pool
 
-#: Rows of fired rules, and of candidates, that come to Python at a time.
+#: Maximum number of rows of fired rules and candidates that are fetched at a time.
 ROWS = 1_000_000
 _NONE = np.empty(0, dtype=np.int32)
 
 
 class _Gathered(NamedTuple):
-    """Candidates of some queries of one step, and how many each query has."""
+    """Candidates of some queries of one step, and their number per query."""
 
     sizes: Ints
     entity: Ids
@@ -35,7 +35,7 @@ class _Gathered(NamedTuple):
 class FiredPools:
     """Pools of the queries of a batch, whose `firing` and `candidates` are in a database.
 
-    `totals` has the links along every step.
+    `totals` has the number of links along every step.
     """
 
     database: Database
@@ -53,7 +53,7 @@ class FiredPools:
         return [self._pool(step, parts) for step, parts in found.items()]
 
     def _chunks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of queries that come together; a query alone where it has too many rows."""
+        """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
         n_queries = sum(len(some.sources) for some in self.asked.values())
         rows = np.zeros(n_queries, dtype=np.int64)
         for table in ("firing", "candidates"):
@@ -110,7 +110,7 @@ class FiredPools:
         return found
 
     def _prior(self, step: int, answers: Ints) -> Array:
-        """Logarithms of the candidates' frequencies, and of one that never is an answer."""
+        """Log frequencies of the candidates, and of an entity that is never an answer."""
         total = self.totals[step] + 1.0
         return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
 
@@ -120,7 +120,7 @@ class FiredPools:
 
 
 def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:
-    """The row of every source among its own candidates, from the first on; -1 for none."""
+    """The row of every source among its own candidates, counted from the first source's; or -1."""
     found = np.full(len(sources), -1, dtype=np.int64)
     for i, source in enumerate(sources.tolist()):
         own = there["entity"][offsets[i] : offsets[i + 1]]

@@ -1,10 +1,10 @@
-"""What the search for paths sees of a graph, brought to Python from a database.
+"""The part of a graph that the search for paths visits, fetched from a database.
 
 The search between the ends a and c of a link (`hornbeam.graphs.discovery_kernels`) walks up to half
 of a path from either end, so it needs all links of the entities near them and no others. From a it
-looks at a fixed number of links, in the order of steps and ends; entities behind these are left
-out. The ids of a part are the ranks of those of the graph, so that the order of links is the same
-and the search finds the same paths.
+visits a fixed number of links, in the order of steps and ends; entities after these are left out.
+The ids of a part are the ranks of those of the graph, so that the order of links is the same and
+the search finds the same paths.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import asked_columns
 from hornbeam.rules.codes import is_inverse, predicate_of
 
-#: Links that come to Python at a time; a relation alone may have more.
+#: Maximum number of links that are fetched at a time; a single relation may have more.
 ROWS = 2_000_000
 
 
@@ -45,7 +45,7 @@ class Neighbourhood:
 def neighbourhoods(
     tables: LinkTables, asked: Mapping[int, GroupedQueries], length: int, n_predicates: int
 ) -> Iterator[tuple[list[int], Neighbourhood]]:
-    """Steps, and the part of the graph that the search for their paths looks at."""
+    """Steps, and the part of the graph that the search for their paths visits."""
     database = tables.database
     queries, answers = asked_columns(asked)
     place = answers["query"]
@@ -69,10 +69,10 @@ def neighbourhoods(
     database.drop("pairs", "near")
 
 
-def _near(tables: LinkTables, head: int, tail: int) -> str:
-    """Entities whose links the search for the paths of a step looks at."""
+def _near(tables: LinkTables, prefix: int, suffix: int) -> str:
+    """Entities whose links the search for the paths of a step visits."""
     levels = ["SELECT step, a AS entity FROM pairs", "SELECT step, c AS entity FROM pairs"]
-    for end, depth, limited in (("a", head, True), ("c", tail, False)):
+    for end, depth, limited in (("a", prefix, True), ("c", suffix, False)):
         start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"  # noqa: S608
         for level in range(1, depth):
             start = _next(tables, start, level, limited)
@@ -81,7 +81,7 @@ def _near(tables: LinkTables, head: int, tail: int) -> str:
 
 
 def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
-    """Entities one step on, other than a and c; those before which the search ends left out."""
+    """Entities one step further, other than a and c, as far as the search's limit of links."""
     path = "".join(f", x.s{k}, x.e{k}" for k in range(1, level))
     order = "".join(f"s{k}, e{k}, " for k in range(1, level))
     walked = (
@@ -114,7 +114,7 @@ def _fetched(tables: LinkTables, steps: list[int], n_predicates: int) -> Neighbo
 
 
 def _local(entity: Integers, step: Integers, other: Integers, n_predicates: int) -> Neighbourhood:
-    """Links as a graph with ids of its own; those that were found from both ends once."""
+    """Links as a graph with ids of its own; links that were found from both ends occur once."""
     back = is_inverse(step)
     subject, object_ = np.where(back, other, entity), np.where(back, entity, other)
     predicate = predicate_of(step).astype(np.int32)

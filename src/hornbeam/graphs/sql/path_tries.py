@@ -15,7 +15,7 @@ from hornbeam.graphs.path_rules import build_trie
 
 @dataclass(frozen=True, eq=False)
 class PathTries:
-    """Tries of several steps as one: the rules of `steps[i]` begin with the number `first[i]`."""
+    """Tries of several steps as one: the rules of `steps[i]` are numbered from `first[i]` on."""
 
     steps: Sequence[int]
     first: Ints
@@ -48,7 +48,7 @@ class PathTries:
 
 
 def _parents(depth: Ints, step: int, base: int) -> Ints:
-    """The node before every node; the negative of the step before the first."""
+    """The parent of every node; the negative of the step for first nodes."""
     open_nodes = [-step]
     found = np.empty(len(depth), dtype=np.int64)
     for node, level in enumerate(depth.tolist()):

@@ -1,7 +1,7 @@
 """A graph in a database: the same rules and the same counts as in memory, by joins.
 
 Queries of many relations are answered together, as many as `PAIRS` allows: that bounds what the
-database holds at a time, which it may spill, and what comes to Python.
+database holds at a time, which it may spill to disk, and what is fetched.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of
 
-#: Sources times rules whose walks are counted at a time, and sources whose candidates are gathered.
+#: Maximum sources times rules counted at a time, and sources whose candidates are gathered.
 PAIRS, SOURCES = 500_000, 5_000
-#: Links of relations whose rules with constants are counted at a time.
+#: Maximum links of the relations whose rules with constants are counted at a time.
 LINKS = 500_000
-#: Bytes that a database must be allowed to hold for all that; of less, less is done at a time.
+#: Bytes of database memory that these limits need; with less memory they are lowered.
 ROOM = 500_000_000
 
 
@@ -94,7 +94,7 @@ class SqlGraph:
 
     @property
     def counts_given_rules_only(self) -> bool:
-        """Whether rules must be given, and are counted but not ranked by."""
+        """Whether the graph only counts given rules, and neither discovers nor ranks (Spark)."""
         return self.database.distributed
 
     @cached_property
@@ -111,7 +111,7 @@ class SqlGraph:
 
     @cached_property
     def links_by_predicate(self) -> Ints:
-        """Links of every predicate."""
+        """Number of links of every predicate."""
         found = self.database.fetch(
             f"SELECT predicate, count(*) AS n FROM {self.tables.triples} GROUP BY predicate"  # noqa: S608
         )
@@ -119,7 +119,7 @@ class SqlGraph:
 
     @cached_property
     def holders_by_step(self) -> Ints:
-        """Entities that have links along every step."""
+        """Number of entities that have links along a step, for every step."""
         found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
@@ -132,7 +132,7 @@ class SqlGraph:
         return self.engine.locate(names)
 
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
-        """How many pairs are linked by more than one relation."""
+        """Fractions of pairs that are linked by more than one relation."""
         return linked_shares(self.tables, self.size.facts, subject, object_)
 
     def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
@@ -152,7 +152,7 @@ class SqlGraph:
     def drawn(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, at most so many of each relation."""
+        """Links along steps as queries, a sample of at most `most` per relation."""
         predicates = sorted({predicate_of(step) for step in steps})
         sizes = self.links_by_predicate[predicates]
         wanted = int(sizes.max(initial=0)) if most is None else most
@@ -308,7 +308,7 @@ class SqlGraph:
         )
 
     def _at_a_time(self, most: int) -> int:
-        """How much is done at a time in the memory that the database may hold."""
+        """A limit of work at a time, lowered to the memory that the database may use."""
         return int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
 
     def _each(
@@ -318,7 +318,7 @@ class SqlGraph:
         sizes: Mapping[int, int],
         portion: Portion,
     ) -> list[Result]:
-        """Work on batches of steps, one at a time; what there is no time for is left out."""
+        """Results of batches of steps, one at a time; those without time left are missing."""
         weights = [sum(sizes[step] for step in steps) + 10.0 for steps in batches]
         done = portion.each(one, batches, weights, threads=1)
         return [some for some in done if some is not None]
@@ -332,7 +332,7 @@ def _scattered(place: Ints, values: Ints, size: int) -> Ints:
 
 
 def _batches(steps: Sequence[int], sizes: Mapping[int, int], most: int) -> list[list[int]]:
-    """Steps in their order, together as long as their sizes add up to no more than `most`."""
+    """Batches of steps, in order, whose sizes add up to no more than `most` where possible."""
     found: list[list[int]] = []
     held = 0
     for step in steps:
