@@ -111,13 +111,13 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
 
 def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
-    asked = queries_along(graph, step)
+    queries = queries_along(graph, step)
     answers = graph.holders(inverse_code(step))
     number = np.empty(graph.n_entities, dtype=np.int32)
     number[answers] = np.arange(len(answers))
     count = count_open.for_size(len(graph), WORTH_COMPILING)
     found = count(
-        graph.links, step, asked.offsets, number[asked.answers], graph.step_limit, THRESHOLDS,
+        graph.links, step, queries.offsets, number[queries.answers], graph.step_limit, THRESHOLDS,
         *_counters(len(answers)),
     )  # fmt: skip
     found[ANSWER] = answers[found[ANSWER]]

@@ -39,7 +39,7 @@ def is_keyed(size: GraphSize, length: int) -> bool:
 
 
 def discover_paths(
-    graph: LinkedGraph, step: int, length: int, asked: GroupedQueries, kept: int
+    graph: LinkedGraph, step: int, length: int, queries: GroupedQueries, kept: int
 ) -> PathTable:
     """Find the paths that connect the ends of a step's links most often.
 
@@ -49,7 +49,7 @@ def discover_paths(
         The graph, and the step (a relation and a direction) whose links are searched.
     length
         Maximum number of steps of a path.
-    asked
+    queries
         The links that are searched.
     kept
         Maximum number of paths, chosen by the number of links that they connect.
@@ -57,12 +57,12 @@ def discover_paths(
     bits = key_bits(length)
     prefix, suffix = (length + 1) // 2, length // 2
     search = paths_between.for_size(len(graph), WORTH_COMPILING)
-    starts, ends = asked.known, asked.answers
+    starts, ends = queries.known, queries.answers
     keys = search(
         graph.links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, graph.n_entities
     )
     found, counts = np.unique(keys, return_counts=True)
-    min_links = 2 if len(asked.answers) > 20 else 1
+    min_links = 2 if len(queries.answers) > 20 else 1
     found, counts = found[counts >= min_links], counts[counts >= min_links]
     best = np.sort(np.argsort(-counts, kind="stable")[:kept])
     codes = codes_of_keys(found[best].astype(np.uint64), bits, length)

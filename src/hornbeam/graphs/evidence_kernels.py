@@ -114,8 +114,8 @@ def next_rule(links, trie, source, i, walk, most):
 
 
 @kernel
-def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
-    """Hits and predictions of path rules over queries (source i, the answers `asked` of it).
+def count_paths(links, trie, n_rules, sources, offsets, wanted, walk, most):
+    """Hits and predictions of path rules over queries (source i, the answers `wanted` of it).
 
     A query predicts the rule's answers minus the other known ones.
     """
@@ -129,7 +129,7 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
         for k in range(links.run_start[run], links.run_start[run + 1]):
             known[links.end[k]] = 1
         for k in range(offsets[s], offsets[s + 1]):
-            known[asked[k]] = 2
+            known[wanted[k]] = 2
         queries = offsets[s + 1] - offsets[s]
         node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
         while rule >= 0:
@@ -154,7 +154,7 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
     queries of all sources; those in `part` are counted (`hornbeam.graphs.shared_counts`).
     """
     known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
-    asked = np.zeros(len(targets), dtype=np.int64)
+    n_queries = np.zeros(len(targets), dtype=np.int64)
     counts = np.zeros((2, n_rules), dtype=np.int64)
     for s in part:
         for q in range(queries.start[s], queries.start[s + 1]):
@@ -166,12 +166,12 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
                 known[t, links.end[k]] = 1
             for k in range(queries.low[q], queries.high[q]):
                 known[t, queries.answer[k]] = 2
-            asked[t] = queries.high[q] - queries.low[q]
+            n_queries[t] = queries.high[q] - queries.low[q]
         node, path, answers = next_rule(links, trie, sources[s], 0, walk, most)
         while path >= 0:
             for u in range(uses.start[path], uses.start[path + 1]):
                 t = uses.step[u]
-                if asked[t] == 0:
+                if n_queries[t] == 0:
                     continue
                 unknown, hit = 0, 0
                 for k in range(answers):
@@ -179,11 +179,11 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
                     unknown += state == 0
                     hit += state == 2
                 counts[0, uses.rule[u]] += hit
-                counts[1, uses.rule[u]] += asked[t] * unknown + hit
+                counts[1, uses.rule[u]] += n_queries[t] * unknown + hit
             node, path, answers = next_rule(links, trie, sources[s], node, walk, most)
         for q in range(queries.start[s], queries.start[s + 1]):
             known[queries.step[q]] = 0
-            asked[queries.step[q]] = 0
+            n_queries[queries.step[q]] = 0
     return counts
 
 
@@ -488,9 +488,9 @@ def gather(
             c = chosen[k]
             entity[s, k] = c
             times = 0
-            asked = find_run(links, c, trie.target ^ 1)
-            if asked >= 0:
-                times = links.run_start[asked + 1] - links.run_start[asked]
+            inverse_run = find_run(links, c, trie.target ^ 1)
+            if inverse_run >= 0:
+                times = links.run_start[inverse_run + 1] - links.run_start[inverse_run]
             describe(
                 found.evidence, c, a, prior[times], times > 0, degree, scratch.linked, feature[s, k]
             )

@@ -15,7 +15,7 @@ from hornbeam.facts.names import Names
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
@@ -92,7 +92,7 @@ class GraphCounter(Protocol):
     def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
         """Which triples the graph has."""
 
-    def drawn(
+    def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
         """Links along steps as queries, a sample of at most `most` per relation."""
@@ -103,14 +103,14 @@ class GraphCounter(Protocol):
         """The paths that connect the ends of the steps' links most often."""
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
+        self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
 
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         limit: int,
         fold: int,
         portion: Portion,

@@ -128,8 +128,8 @@ class GraphExplanation:
             yield from self._direction(one)
 
     def _direction(self, one: RankedReasons) -> Iterator[tuple[str, str]]:
-        asked = (self.subject, "?") if one.asks is Direction.OBJECT else ("?", self.object)
-        yield "heading", printable(f"{self.relation}({asked[0]}, {asked[1]})")
+        ends = (self.subject, "?") if one.asks is Direction.OBJECT else ("?", self.object)
+        yield "heading", printable(f"{self.relation}({ends[0]}, {ends[1]})")
         if one.rank is None:
             yield "against", f"not among the {one.candidates:,} answers that rules propose"
         else:

@@ -92,10 +92,10 @@ class GraphRanker(ABC):
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.named_queries`."""
-        asked = as_queries(queries)
+        named = as_queries(queries)
         # known answers are never candidates, so none has to be left out
         found = ranked_answers(
-            self, asked, top, known=True, probabilities=self.probabilities, types=self.types(names),
+            self, named, top, known=True, probabilities=self.probabilities, types=self.types(names),
             progress=progress,
         )  # fmt: skip
         return with_names(found, names)

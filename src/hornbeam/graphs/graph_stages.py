@@ -90,8 +90,8 @@ def _found_rules(
     for step in forward:
         paths[step] = found.get(step, path_table([], learning.length))
         paths[inverse_code(step)] = reversed_paths(paths[step])
-    asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
-    judged = graph.count(paths, asked, learning.portion(*times.judging))
+    queries = graph.sampled(learning.steps, extent.judged, learning.seed, JUDGING)
+    judged = graph.count(paths, queries, learning.portion(*times.judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
@@ -131,8 +131,8 @@ def count_rules(
     portion: Portion,
 ) -> dict[int, PathRules]:
     """Count paths on a graph; rules for which no time is left are dropped."""
-    asked = graph.drawn(list(paths), learning.extent.counted, learning.seed, COUNTING)
-    counted = graph.count(paths, asked, portion)
+    queries = graph.sampled(list(paths), learning.extent.counted, learning.seed, COUNTING)
+    counted = graph.count(paths, queries, portion)
     return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
 
 
@@ -144,9 +144,8 @@ def training_pool(
 ) -> tuple[Pool | None, list[GraphCounter]]:
     """Training queries of all hidden folds; for weights of rules the graphs without them, too.
 
-    With `rediscover` the rules for a fold's queries are discovered without the fold. In a small
-    graph, rules discovered on the whole graph depend on the hidden links themselves and would get
-    too high confidences.
+    With `rediscover` the rules for a fold's queries are discovered without it: in a small graph,
+    rules of the whole graph depend on the hidden links and would get too high confidences.
     """
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
@@ -158,18 +157,18 @@ def training_pool(
         rest, hidden = next(folds)
         of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
-        drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
-        asked = {step: some for step, some in drawn.items() if len(some.sources)}
+        sampled = hidden.sampled(learning.steps, most, learning.seed, ASKING)
+        queries = {step: some for step, some in sampled.items() if len(some.sources)}
         if rediscover:
             third = StageTime(learning.shares.recounting / 3, 0.7)
             found = _found_rules(learning, rest, FindingTimes(third, third, third))
-            seen = {step: found[step] for step in asked}
+            seen = {step: found[step] for step in queries}
         else:
-            paths = {step: rules[step].paths for step in asked}
+            paths = {step: rules[step].paths for step in queries}
             portion = learning.portion(learning.shares.recounting, 0.7)
             seen = count_rules(learning, rest, paths, portion)
         portion = learning.portion(learning.shares.gathering, 0.8, learning.shares.ridge)
-        pools += rest.pools(seen, asked, extent.pool, number, portion)
+        pools += rest.pools(seen, queries, extent.pool, number, portion)
         if learning.shares.weighting:
             graphs.append(rest)
     return (Pool.concatenated(pools) if pools else None), graphs
@@ -222,12 +221,12 @@ def held_pool(
     learning: GraphLearning, rules: dict[int, PathRules], subject: Ids, predicate: Ids, object_: Ids
 ) -> Pool | None:
     """Candidates of the held-out facts' queries, answered from all of train."""
-    asked = {}
+    queries = {}
     for step in learning.steps:
         rows = np.flatnonzero(predicate == predicate_of(step))
-        asked[step] = queries_of_links(step, subject[rows], object_[rows])
+        queries[step] = queries_of_links(step, subject[rows], object_[rows])
     portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
-    pools = learning.graph.pools(rules, asked, learning.extent.pool, 0, portion)
+    pools = learning.graph.pools(rules, queries, learning.extent.pool, 0, portion)
     return Pool.concatenated(pools) if pools else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +34,9 @@ class GroupedQueries(NamedTuple):
             yield GroupedQueries(sources, offsets - offsets[0], answers)
 
 
+QueriesByStep = Mapping[int, GroupedQueries]
+
+
 def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
     """All links along a step as queries."""
     links = graph.links
@@ -43,13 +46,13 @@ def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
 
 
 def sampled_links(
-    graph: LinkedGraph, predicate: int, most: int | None, draw: LinkHash
+    graph: LinkedGraph, predicate: int, most: int | None, hashes: LinkHash
 ) -> tuple[Ids, Ids]:
     """Subjects and objects of a relation's links, or of a sample of at most `most`."""
     rows = graph.rows_of(predicate)
     subject, object_ = graph.subject[rows], graph.object[rows]
     if most is not None:
-        chosen = draw.drawn(subject, object_, most)
+        chosen = hashes.sample(subject, object_, most)
         subject, object_ = subject[chosen], object_[chosen]
     return subject, object_
 

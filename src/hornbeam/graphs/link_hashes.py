@@ -46,7 +46,7 @@ class LinkHash:
         u = (u + (self.b * object_.astype(np.int64)) % PRIME + self.c) % PRIME
         return (self.d * (u * u % PRIME) + self.e * u) % PRIME
 
-    def drawn(self, subject: Ids, object_: Ids, most: int) -> Positions:
+    def sample(self, subject: Ids, object_: Ids, most: int) -> Positions:
         """Sample of at most `most` links: the rows with the smallest hashes, ascending."""
         if len(subject) <= most:
             return np.arange(len(subject))

@@ -18,7 +18,12 @@ from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence, RuleClasses
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries, queries_of_links, sampled_links
+from hornbeam.graphs.grouped_queries import (
+    GroupedQueries,
+    QueriesByStep,
+    queries_of_links,
+    sampled_links,
+)
 from hornbeam.graphs.hidden_folds import hidden_folds
 from hornbeam.graphs.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -94,8 +99,8 @@ class MemoryGraph:
             return self
         rest, hidden = next(self.hidden_folds(extent, seed))
         steps = range(2, self.graph.step_limit)
-        asked = hidden.drawn(steps, JUDGED, seed, CHOOSING)
-        return replace(self, penalty=choose_penalty(rest.graph, asked))
+        queries = hidden.sampled(steps, JUDGED, seed, CHOOSING)
+        return replace(self, penalty=choose_penalty(rest.graph, queries))
 
     @cached_property
     def links_by_predicate(self) -> Ints:
@@ -122,14 +127,14 @@ class MemoryGraph:
         known = atom_keys(graph.subject, graph.predicate, graph.object, *size)
         return contained(atom_keys(subject, predicate, object_, *size), np.sort(known))
 
-    def drawn(
+    def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
         """Links along steps as queries, a sample of at most `most` per relation."""
         found: dict[int, GroupedQueries] = {}
         for predicate in sorted({predicate_of(step) for step in steps}):
-            draw = LinkHash.of(seed, purpose, predicate)
-            subject, object_ = sampled_links(self.graph, predicate, most, draw)
+            hashes = LinkHash.of(seed, purpose, predicate)
+            subject, object_ = sampled_links(self.graph, predicate, most, hashes)
             for step in (step_code(predicate), step_code(predicate, inverse=True)):
                 found[step] = queries_of_links(step, subject, object_)
         return {step: found[step] for step in steps}
@@ -138,30 +143,30 @@ class MemoryGraph:
         self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths that connect the ends of the steps' links most often."""
-        drawn = self.drawn(steps, extent.sampled, seed, DISCOVERING)
+        sampled = self.sampled(steps, extent.sampled, seed, DISCOVERING)
 
         def one(step: int) -> PathTable:
-            return discover_paths(self.graph, step, length, drawn[step], extent.found)
+            return discover_paths(self.graph, step, length, sampled[step], extent.found)
 
-        return self._each(one, steps, drawn, portion)
+        return self._each(one, steps, sampled, portion)
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
+        self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
-        together = shared_counts(self.graph, paths, asked, portion)
+        together = shared_counts(self.graph, paths, queries, portion)
         if together is not None:
             return together
 
         def one(step: int) -> PathRules:
-            return counted(self.graph, step, paths[step], asked[step])
+            return counted(self.graph, step, paths[step], queries[step])
 
-        return self._each(one, list(paths), asked, portion)
+        return self._each(one, list(paths), queries, portion)
 
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         limit: int,
         fold: int,
         portion: Portion,
@@ -177,7 +182,7 @@ class MemoryGraph:
             step, some = part
             return pool_of(evidence, rules[step], some, limit, fold)
 
-        parts = [(step, part) for step in rules for part in asked[step].parts(SOURCES_PER_ITEM)]
+        parts = [(step, part) for step in rules for part in queries[step].parts(SOURCES_PER_ITEM)]
         found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
         return [pool for pool in found if pool is not None]
 
@@ -206,11 +211,11 @@ class MemoryGraph:
         self,
         one: Callable[[int], Result],
         steps: Sequence[int],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         portion: Portion,
     ) -> dict[int, Result]:
         """Results by step; those for which the time limit leaves no time are missing."""
         self.graph.prepare()
-        sizes = [len(asked[step].sources) + 10.0 for step in steps]
+        sizes = [len(queries[step].sources) + 10.0 for step in steps]
         found = portion.each(one, steps, sizes)
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}

@@ -130,12 +130,12 @@ class TrieWalk(NamedTuple):
         )
 
 
-def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: GroupedQueries) -> PathRules:
+def counted(graph: LinkedGraph, step: int, paths: PathTable, queries: GroupedQueries) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
     walk = TrieWalk.of(graph.n_entities, paths.shape[1])
-    hits, predicted = count(graph.links, trie, len(paths), *asked, walk, MAX_PROPOSED)
+    hits, predicted = count(graph.links, trie, len(paths), *queries, walk, MAX_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 
 

@@ -69,19 +69,19 @@ class Pool:
     def of(
         cls,
         step: int,
-        asked: GroupedQueries,
+        queries: GroupedQueries,
         sizes: Ints,
         entity: Ids,
         feature: Features,
         fold: int,
     ) -> Pool:
         """Candidates of the sources of queries along a step, `sizes[i]` of source i."""
-        n, offsets, of_row = len(asked.sources), pointers(sizes), part_numbers(pointers(sizes))
-        wanted = pair_keys(part_numbers(asked.offsets), asked.answers)
+        n, offsets, of_row = len(queries.sources), pointers(sizes), part_numbers(pointers(sizes))
+        wanted = pair_keys(part_numbers(queries.offsets), queries.answers)
         truth = np.isin(pair_keys(of_row, entity), wanted)
-        missed = np.diff(asked.offsets) - np.bincount(of_row[truth], minlength=n)
+        missed = np.diff(queries.offsets) - np.bincount(of_row[truth], minlength=n)
         steps, folds = (np.full(n, number, dtype=np.int32) for number in (step, fold))
-        return cls(steps, asked.sources, offsets, entity, feature, truth, missed, folds)
+        return cls(steps, queries.sources, offsets, entity, feature, truth, missed, folds)
 
     @classmethod
     def concatenated(cls, pools: Sequence[Pool]) -> Pool:
@@ -116,11 +116,11 @@ class Pool:
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links than those queried."""
         sources, place = np.unique(pair_keys(self.step, self.source), return_inverse=True)
-        asked = pair_keys(step, source)
-        at = np.minimum(np.searchsorted(sources, asked), len(sources) - 1)
-        there = sources[at] == asked
+        wanted = pair_keys(step, source)
+        at = np.minimum(np.searchsorted(sources, wanted), len(sources) - 1)
+        found = sources[at] == wanted
         of = part_numbers(self.offsets)
-        right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[there], answer[there]))
+        right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[found], answer[found]))
         kept = self.truth | ~right
         return replace(
             self,
@@ -134,19 +134,19 @@ class Pool:
 def pool_of(
     evidence: GraphEvidence,
     rules: PathRules,
-    asked: GroupedQueries,
+    queries: GroupedQueries,
     limit: int,
     fold: int = 0,
     leave_out_linked: bool = False,
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step."""
     graph, step = evidence.graph, rules.step
-    constants, prior = evidence.tables(step, asked.sources)
+    constants, prior = evidence.tables(step, queries.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
     with evidence.scratch() as scratch:
-        for start in range(0, len(asked.sources), BLOCK):
-            sources = asked.sources[start : start + BLOCK]
+        for start in range(0, len(queries.sources), BLOCK):
+            sources = queries.sources[start : start + BLOCK]
             forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
             count, entity, feature = run(
                 graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
@@ -159,7 +159,7 @@ def pool_of(
             entities.append(entity[used])
             features.append(feature[used])
     sizes, entity, feature = map(np.concatenate, (counts, entities, features))
-    return Pool.of(step, asked, sizes, entity, feature, fold)
+    return Pool.of(step, queries, sizes, entity, feature, fold)
 
 
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:

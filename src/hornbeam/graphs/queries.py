@@ -128,7 +128,7 @@ class Ranker(Protocol):
 def answered(ranker: Ranker, queries: Queries, progress: Progress = SILENT) -> Answers:
     """Answers of a ranker; a query with a name that the facts do not have gets none."""
     askable = queries.askable
-    asked = ranker.answers(queries.select(np.flatnonzero(askable)), progress)
+    found = ranker.answers(queries.select(np.flatnonzero(askable)), progress)
     sizes = np.zeros(len(queries), dtype=np.int64)
-    sizes[askable] = asked.sizes
-    return Answers(pointers(sizes), asked.entities, asked.scores)
+    sizes[askable] = found.sizes
+    return Answers(pointers(sizes), found.entities, found.scores)

@@ -1,9 +1,8 @@
 """The model of a whole graph as data: rules and ranking weights per relation and direction.
 
-Path rules have their own hits and predictions, so that they apply to any facts that have their
+Path rules have their own hits and predictions, so that they apply to any facts with their
 relations. Rules with constants, frequent answers and the ridge class are about single entities:
-they are counted again from the facts that a model is used with, and the best of them are listed for
-reading only.
+they are counted again from the facts that a model is used with, and the best are listed to read.
 """
 
 from __future__ import annotations

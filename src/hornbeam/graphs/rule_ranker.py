@@ -77,8 +77,8 @@ class RuleRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.graphs.named_queries`."""
-        asked, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
-        found = ranked_answers(self, asked, top, known, types=types, progress=progress)
+        named, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
+        found = ranked_answers(self, named, top, known, types=types, progress=progress)
         return with_names(found, names)
 
     def evaluate(
@@ -96,9 +96,9 @@ class RuleRanker:
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Answers of every query, best first."""
-        asked = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
+        directions = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
         rows, parts = list[Positions](), list[Answers]()
-        for relation, asks_subject in sorted(asked):
+        for relation, asks_subject in sorted(directions):
             same = (queries.relation == relation) & (queries.asks_subject == asks_subject)
             rows.append(np.flatnonzero(same))
             starts, place = np.unique(queries.known[same], return_inverse=True)
@@ -155,9 +155,9 @@ class ConnectedScores:
         for done, pairs, scores in scored_pairs(
             self.model, self.engine, self._reach, starts, self.score
         ):
-            known, asked = pairs.subject, pairs.object
+            known, answer = pairs.subject, pairs.object
             if self.near:
-                known, asked = asked, known
-            order = np.lexsort((asked, -scores, known))
+                known, answer = answer, known
+            order = np.lexsort((answer, -scores, known))
             row = np.searchsorted(starts, known[order])
-            yield ProposedBlock(done, row, asked[order], scores[order])
+            yield ProposedBlock(done, row, answer[order], scores[order])

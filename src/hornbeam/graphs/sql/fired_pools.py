@@ -13,7 +13,7 @@ from hornbeam.counting.sql.database import Database
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Features, Pool
@@ -39,7 +39,7 @@ class FiredPools:
     """
 
     database: Database
-    asked: Mapping[int, GroupedQueries]
+    queries: QueriesByStep
     totals: Ints
     limit: int
     fold: int
@@ -54,7 +54,7 @@ class FiredPools:
 
     def _chunks(self) -> Iterator[tuple[int, int]]:
         """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
-        n_queries = sum(len(some.sources) for some in self.asked.values())
+        n_queries = sum(len(some.sources) for some in self.queries.values())
         rows = np.zeros(n_queries, dtype=np.int64)
         for table in ("firing", "candidates"):
             sizes = self.database.fetch(
@@ -71,14 +71,14 @@ class FiredPools:
 
     def _gathered(self, start: int, stop: int) -> list[tuple[int, _Gathered]]:
         """Sizes, entities and features of the candidates of some queries, by step."""
-        some = f"WHERE query >= {start} AND query < {stop}"
+        where = f"WHERE query >= {start} AND query < {stop}"
         there = self.database.fetch(
             "SELECT query, entity, answers, degree, along, against, reverse, together "  # noqa: S608
-            f"FROM candidates {some} ORDER BY query, entity"
+            f"FROM candidates {where} ORDER BY query, entity"
         )
         fired = self.database.fetch(
             "SELECT query, entity, kind, hits, predicted FROM firing "  # noqa: S608
-            f"{some} ORDER BY query, entity, kind, order_1, order_2, order_3"
+            f"{where} ORDER BY query, entity, kind, order_1, order_2, order_3"
         )
         firing, listed = (pair_keys(rows["query"], rows["entity"]) for rows in (fired, there))
         rows = np.searchsorted(firing, listed)
@@ -88,10 +88,10 @@ class FiredPools:
         confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
         loss = -np.log1p(-confidence)
         found, first = [], 0
-        for step, asked in self.asked.items():
-            low, high = max(first, start), min(first + len(asked.sources), stop)
+        for step, some in self.queries.items():
+            low, high = max(first, start), min(first + len(some.sources), stop)
             if low < high:
-                sources = asked.sources[low - first : high - first]
+                sources = some.sources[low - first : high - first]
                 offsets = np.searchsorted(there["query"], np.arange(low, high + 1))
                 part = slice(int(offsets[0]), int(offsets[-1]))
                 run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
@@ -106,7 +106,7 @@ class FiredPools:
                     self.limit, all_listed,
                 )  # fmt: skip
                 found.append((step, _Gathered(count, there["entity"][part][chosen], feature)))
-            first += len(asked.sources)
+            first += len(some.sources)
         return found
 
     def _prior(self, step: int, answers: Ints) -> Array:
@@ -116,7 +116,7 @@ class FiredPools:
 
     def _pool(self, step: int, parts: Sequence[_Gathered]) -> Pool:
         sizes, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Pool.of(step, self.asked[step], sizes, entity, feature, self.fold)
+        return Pool.of(step, self.queries[step], sizes, entity, feature, self.fold)
 
 
 def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:

@@ -35,7 +35,7 @@ def numbered(triples: str) -> str:
     )
 
 
-def drawn(triples: str) -> str:
+def sampled_links(triples: str) -> str:
     """The links of the smallest hashes, `most` of every relation, among those `below` a hash.
 
     `most` and `below` are in the table `draws`.

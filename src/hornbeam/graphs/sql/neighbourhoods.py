@@ -9,14 +9,14 @@ the search finds the same paths.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hornbeam.arrays import Ids, Integers, run_starts
 from hornbeam.graphs.discovery import MAX_VISITED_LINKS
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import asked_columns
@@ -33,25 +33,25 @@ class Neighbourhood:
     graph: LinkedGraph
     entities: Ids
 
-    def localised(self, asked: GroupedQueries) -> GroupedQueries:
+    def localised(self, queries: GroupedQueries) -> GroupedQueries:
         """Queries in the ids of this part."""
         sources, answers = (
             np.searchsorted(self.entities, ids).astype(np.int32)
-            for ids in (asked.sources, asked.answers)
+            for ids in (queries.sources, queries.answers)
         )
-        return GroupedQueries(sources, asked.offsets, answers)
+        return GroupedQueries(sources, queries.offsets, answers)
 
 
 def neighbourhoods(
-    tables: LinkTables, asked: Mapping[int, GroupedQueries], length: int, n_predicates: int
+    tables: LinkTables, queries: QueriesByStep, length: int, n_predicates: int
 ) -> Iterator[tuple[list[int], Neighbourhood]]:
     """Steps, and the part of the graph that the search for their paths visits."""
     database = tables.database
-    queries, answers = asked_columns(asked)
+    asked, answers = asked_columns(queries)
     place = answers["query"]
-    step = queries["step"][place]
+    step = asked["step"][place]
     pairs = {"number": np.arange(len(place), dtype=np.int32), "step": step}
-    database.upload("pairs", {**pairs, "a": queries["source"][place], "c": answers["entity"]})
+    database.upload("pairs", {**pairs, "a": asked["source"][place], "c": answers["entity"]})
     database.create("near", _near(tables, (length + 1) // 2, length // 2))
     sizes = database.fetch(
         "SELECT n.step, CAST(sum(d.degree) AS BIGINT) AS size "  # noqa: S608
@@ -59,7 +59,7 @@ def neighbourhoods(
     )
     held = dict(zip(sizes["step"].tolist(), sizes["size"].tolist(), strict=True))
     part, rows = list[int](), 0
-    for one in asked:
+    for one in queries:
         if part and rows + held.get(one, 0) > ROWS:
             yield part, _fetched(tables, part, n_predicates)
             part, rows = [], 0

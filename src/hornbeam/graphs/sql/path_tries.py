@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.arrays import Array, Ids, Ints, pointers
 from hornbeam.graphs.discovery import PathTable
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import build_trie
 
 
@@ -58,17 +58,17 @@ def _parents(depth: Ints, step: int, base: int) -> Ints:
     return found
 
 
-def asked_columns(asked: Mapping[int, GroupedQueries]) -> tuple[dict[str, Array], dict[str, Array]]:
+def asked_columns(queries: QueriesByStep) -> tuple[dict[str, Array], dict[str, Array]]:
     """The tables `asked` and `answers`: queries are numbered by step and source."""
-    sources = _concatenated(some.sources for some in asked.values())
-    sizes = _concatenated(np.diff(some.offsets) for some in asked.values())
+    sources = _concatenated(some.sources for some in queries.values())
+    sizes = _concatenated(np.diff(some.offsets) for some in queries.values())
     query = np.arange(len(sources), dtype=np.int32)
-    step = np.repeat(list(asked), [len(some.sources) for some in asked.values()])
+    step = np.repeat(list(queries), [len(some.sources) for some in queries.values()])
     return (
         {"query": query, "step": step.astype(np.int32), "source": sources, "queries": sizes},
         {
             "query": np.repeat(query, sizes),
-            "entity": _concatenated(some.answers for some in asked.values()),
+            "entity": _concatenated(some.answers for some in queries.values()),
         },
     )
 

@@ -25,7 +25,7 @@ from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries, queries_of_links
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
 from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
@@ -149,7 +149,7 @@ class SqlGraph:
 
     # --- rules ------------------------------------------------------------------------------------
 
-    def drawn(
+    def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
         """Links along steps as queries, a sample of at most `most` per relation."""
@@ -160,7 +160,7 @@ class SqlGraph:
         for everything in (False, True):
             draws = hash_queries.draw_columns(predicates, sizes.tolist(), wanted, everything)
             self.database.upload("draws", draws)
-            found = self.database.fetch(hash_queries.drawn(self.tables.triples))
+            found = self.database.fetch(hash_queries.sampled_links(self.tables.triples))
             if len(found["subject"]) == np.minimum(sizes, wanted).sum():
                 break
         of = {step: np.flatnonzero(found["predicate"] == predicate_of(step)) for step in steps}
@@ -173,15 +173,15 @@ class SqlGraph:
         self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths that connect the ends of the steps' links most often."""
-        drawn, found = self.drawn(steps, extent.sampled, seed, DISCOVERING), {}
-        parts = neighbourhoods(self.tables, drawn, length, len(self.predicates))
+        sampled, found = self.sampled(steps, extent.sampled, seed, DISCOVERING), {}
+        parts = neighbourhoods(self.tables, sampled, length, len(self.predicates))
         for some, near in parts:
             if portion.work.expired(portion.until):
                 break
 
             def one(step: int) -> PathTable:
-                asked = near.localised(drawn[step])  # noqa: B023
-                return discover_paths(near.graph, step, length, asked, extent.found)  # noqa: B023
+                queries = near.localised(sampled[step])  # noqa: B023
+                return discover_paths(near.graph, step, length, queries, extent.found)  # noqa: B023
 
             near.graph.prepare()
             share = portion.share * len(some) / len(steps)
@@ -190,14 +190,14 @@ class SqlGraph:
         return found
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
+        self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
-        sizes = {step: len(some) * len(asked[step].sources) for step, some in paths.items()}
+        sizes = {step: len(some) * len(queries[step].sources) for step, some in paths.items()}
 
         def one(steps: list[int]) -> list[PathRules]:
             tries = PathTries.of({step: paths[step] for step in steps})
-            walk_paths(self.tables, tries, {step: asked[step] for step in steps})
+            walk_paths(self.tables, tries, {step: queries[step] for step in steps})
             counts = self.database.fetch(walk_queries.counts())
             figures = [
                 _scattered(counts["rule"], counts[name], int(tries.first[-1]))
@@ -217,7 +217,7 @@ class SqlGraph:
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         limit: int,
         fold: int,
         portion: Portion,
@@ -228,12 +228,12 @@ class SqlGraph:
         ]
 
         def one(steps: list[int]) -> list[Pool]:
-            some = {step: asked[step] for step in steps}
+            some = {step: queries[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
             return FiredPools(self.database, some, totals, limit, fold).pools()
 
-        steps = [step for step in rules if len(asked[step].sources)]
-        sizes = {step: len(asked[step].sources) for step in steps}
+        steps = [step for step in rules if len(queries[step].sources)]
+        sizes = {step: len(queries[step].sources) for step in steps}
         done = self._each(one, _batches(steps, sizes, self._at_a_time(SOURCES)), sizes, portion)
         return [pool for some in done for pool in some]
 
@@ -247,8 +247,8 @@ class SqlGraph:
         }
         nothing = np.zeros(n + 1, dtype=np.int64)
         with self.lock:
-            asked = {rules.step: GroupedQueries(pool.source, nothing, pool.source[:0])}
-            walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), asked)
+            queries = {rules.step: GroupedQueries(pool.source, nothing, pool.source[:0])}
+            walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), queries)
             self.database.upload("chosen", chosen)
             found = self.database.fetch(
                 "SELECT c.place, f.rule FROM fired AS f JOIN chosen AS c "

@@ -77,8 +77,8 @@ class SqlRanker(GraphRanker):
 
     def pool(self, rules: PathRules, sources: Ids) -> Pool:
         """Candidates of every source along the rules' step, at most as many as the model allows."""
-        asked, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
-        (pool,) = self.graph.pools({rules.step: rules}, asked, self.model.pool, 0, portion)
+        queries, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
+        (pool,) = self.graph.pools({rules.step: rules}, queries, self.model.pool, 0, portion)
         return pool
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
