@@ -89,7 +89,7 @@ def settings_of(name: str, train: Facts) -> GraphSettings:
         return ABLATIONS.get(name, WHOLE)
     size = LinkedGraph.of(train).size
     hidden = min(size.facts, ONE_BY_ONE)
-    one_by_one = replace(Extent.of(size), folds=size.facts, hidden=hidden, anew=False)
+    one_by_one = replace(Extent.of(size), folds=size.facts, hidden=hidden, rediscover=False)
     return replace(WHOLE, extent=one_by_one)
 
 

@@ -25,7 +25,7 @@ def test_files_tuples_and_frames_are_the_same_queries(tmp_path: Path) -> None:
         asked = as_queries(given)
         assert [asked.names_at(i) for i in range(len(asked))] == ROWS
         assert asked.asks_subject.tolist() == [False, True, False]
-    assert repr(asked) == "AskedQueries(3 queries of capital_of, near)"
+    assert repr(asked) == "NamedQueries(3 queries of capital_of, near)"
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def test_a_strong_penalty_keeps_weights_where_they_are_drawn_to() -> None:
 
 def test_a_search_ends_where_time_does() -> None:
     found = minimise(lambda x: (float(x @ x), 2 * x), np.ones(3), expired=lambda: True)
-    assert (found.iterations, found.status) == (1, "the time is used up")
+    assert (found.iterations, found.status) == (1, "the time limit is reached")
 
 
 def test_queries_come_in_parts() -> None:
@@ -195,7 +195,7 @@ def test_log_odds_of_shares() -> None:
 def test_stages_share_the_whole_work() -> None:
     graph = graph_of([(0, 0, 1), (1, 0, 2)])
     for folds, ridge, held, sparse in ((5, True, True, False), (2, False, False, True)):
-        extent = Extent(hidden=folds, anew=ridge)
+        extent = Extent(hidden=folds, rediscover=ridge)
         shares = StageShares.of(graph.size, 2, extent, ridge, held, sparse)
         parts = vars(shares) | {"ridge": (folds + held) * shares.ridge}
         for name in ("recounting", "gathering"):
@@ -245,8 +245,10 @@ def test_sets_of_features_are_compared_by_weights_per_step() -> None:
 
     trial = Trial(drawn(400), drawn(200))
     work = Workload(SILENT, "fitting", None, 1)
-    for freely, least in ((True, 0.9), (False, 0.0)):
-        (ranking,) = fit_ranking([trial], ("path_third", "frequency"), work, freely=freely)
+    for choose_penalty, least in ((True, 0.9), (False, 0.0)):
+        (ranking,) = fit_ranking(
+            [trial], ("path_third", "frequency"), work, choose_penalty=choose_penalty
+        )
         assert ranking.mrr > least
-        assert not freely or "path_third" in ranking.features
-        assert freely or ranking.penalty in (None, USUAL_PENALTY)
+        assert not choose_penalty or "path_third" in ranking.features
+        assert choose_penalty or ranking.penalty in (None, USUAL_PENALTY)

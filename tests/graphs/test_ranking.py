@@ -160,7 +160,7 @@ def test_names_that_train_does_not_have_are_counted_and_said() -> None:
 
 
 def test_test_facts_that_are_in_train_are_said() -> None:
-    with pytest.warns(HornbeamWarning, match="1 test facts? stands? among the facts too"):
+    with pytest.warns(HornbeamWarning, match="1 test fact is among the facts too"):
         found = evaluated([("a", "p", "b")], [], [("a", "p", "b"), ("b", "p", "a")], {})
     assert found.in_facts == 1
 

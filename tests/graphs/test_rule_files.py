@@ -75,7 +75,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     found = read_rules(file, RELATIONS, 2)
-    assert (found.with_constants, found.no_paths, found.unknown, len(found)) == (1, 3, 1, 1)
+    assert (found.with_constants, found.not_paths, found.unknown, len(found)) == (1, 3, 1, 1)
 
 
 @pytest.mark.parametrize(

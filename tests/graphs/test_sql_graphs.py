@@ -86,8 +86,8 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
     paths |= {step ^ 1: reversed_paths(some) for step, some in paths.items()}
     folds = zip(memory.hidden_folds(extent, seed), database.hidden_folds(extent, seed), strict=True)
     for number, ((rest, hidden), (other, other_hidden)) in enumerate(folds):
-        asked = rest.drawn(present, most, seed, COUNTING)
-        drawn = other.drawn(present, most, seed, COUNTING)
+        asked = rest.sampled(present, most, seed, COUNTING)
+        drawn = other.sampled(present, most, seed, COUNTING)
         for step in present:
             for name in ("sources", "offsets", "answers"):
                 one, another = getattr(drawn[step], name), getattr(asked[step], name)
@@ -106,8 +106,8 @@ def same_pools(
     steps: Sequence[int],
     number: int,
 ) -> None:
-    asked = hidden.drawn(steps, None, 0, ASKING)
-    drawn = other_hidden.drawn(steps, None, 0, ASKING)
+    asked = hidden.sampled(steps, None, 0, ASKING)
+    drawn = other_hidden.sampled(steps, None, 0, ASKING)
     expected = memory.pools(rules, asked, 4, number, PORTION)
     pools = database.pools(rules, drawn, 4, number, PORTION)
     assert len(pools) == len(expected)
@@ -134,7 +134,7 @@ def test_entities_with_very_many_links() -> None:
     p, q, t = (int(step_code(k)) for k in range(3))
     rows = [[p, 0, 0], [q, p, 0], [q, p, t], [p, p ^ 1, t], [t ^ 1, q, p], [q, p, p ^ 1]]
     paths = {step: np.array(rows, dtype=np.int32) for step in (t, t ^ 1, q)}
-    asked = memory.drawn(list(paths), None, 0, COUNTING)
+    asked = memory.sampled(list(paths), None, 0, COUNTING)
     same_rules(database.count(paths, asked, PORTION), memory.count(paths, asked, PORTION))
 
 

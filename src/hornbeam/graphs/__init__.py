@@ -2,14 +2,14 @@
 
 In reading order, each group after those that it is made of:
 
-* questions and ranks, of any model: `queries`, `named_queries`, `triples`, `ranked_answers`,
+* queries and ranks, of any model: `queries`, `named_queries`, `triples`, `ranked_answers`,
   `filtered_ranks`, `ranking`; of rule models: `rule_ranker`, `separable_scores`;
 * links as arrays: `linked_graph`, `grouped_queries`, `link_hashes`, `hidden_folds`, `linked_pairs`;
-* rules and what they say: `discovery`, `path_rules`, `shared_counts`, `constants`, `ridge`,
+* rules and their evidence: `discovery`, `path_rules`, `shared_counts`, `constants`, `ridge`,
   `pair_weights`, `graph_evidence`, `evidence_kernels`, `pools`;
-* who counts them: `graph_counter`, `memory_graph`, `sql/`;
+* counting them: `graph_counter`, `memory_graph`, `sql/`;
 * the ranking: `softmax`, `lbfgs`, `ranking_fit`, `rule_weights`, `calibration`;
 * learning: `graph_settings`, `stage_shares`, `workload`, `graph_stages`, `graph_learning`;
-* the model: `ranking_model`, `model_parts`, `graph_text`, `rule_files`, and its face `graph_model`;
+* the model: `ranking_model`, `model_parts`, `graph_text`, `rule_files`, `graph_model`;
 * its use: `graph_ranker`, `memory_ranker`, `new_facts`, `graph_reasons`, `graph_explanation`.
 """

@@ -1,6 +1,6 @@
 """From scores to probabilities: Platt's fit to held-out queries.
 
-The softmax share of a candidate is the model's own belief that it is the answer sought, given that
+The softmax share of a candidate is the model's own probability that it is the answer, given that
 the answer is among the candidates. Its log odds z are mapped to the probability that the answer is
 right, 1 / (1 + exp(-(slope z + intercept))), by maximum likelihood.
 """
@@ -30,7 +30,7 @@ def log_odds(offsets: Ints, score: Floats) -> Floats:
 
 
 def fit_calibration(z: Floats, truth: Bools) -> Calibration:
-    """Slope and intercept by Newton's method, with a slight pull to 1 and 0."""
+    """Slope and intercept by Newton's method, with weak penalties towards 1 and 0."""
     slope, intercept = 1.0, 0.0
     if not len(z) or not truth.any() or truth.all():
         return Calibration()
@@ -51,5 +51,5 @@ def fit_calibration(z: Floats, truth: Bools) -> Calibration:
 
 
 def probabilities(z: Floats, calibration: Calibration) -> Floats:
-    """Probabilities of log odds."""
+    """Calibrated probabilities of log odds."""
     return np.asarray(1.0 / (1.0 + np.exp(-(calibration.slope * z + calibration.intercept))))

@@ -1,8 +1,8 @@
 """Counting rules with constants: properties of entities against the answers along a step.
 
-Per property p the loops add up, over the entities x that have p and answers along the step, and
-over these answers c, 1 and |answers of x| - 1: hits, and what other answers' queries do not
-predict.
+Per property p and answer c the loops add up, over the entities x that have p and the answer c along
+the step, 1 and |answers of x| - 1: hits, and the queries of other answers, where c is known and
+therefore not predicted.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -21,7 +21,7 @@ PROPERTY, ANSWER, HITS, PREDICTED = 0, 1, 2, 3
 
 
 def add_answers(answers, touched, n_touched, hits, others):
-    """One more entity, with these answers, has the property; answers touched so far."""
+    """Count the answers of one more entity with the property; returns how many are touched."""
     for c in answers:
         if hits[c] == 0:
             touched[n_touched] = c
@@ -31,8 +31,8 @@ def add_answers(answers, touched, n_touched, hits, others):
     return n_touched
 
 
-def with_room(rules, filled, more):
-    """The rules, or a larger copy of them."""
+def grown(rules, filled, more):
+    """The rules, or a copy of them with room for more."""
     if filled + more <= rules.shape[1]:
         return rules
     larger = np.empty((4, 2 * (filled + more)), dtype=np.int64)
@@ -43,15 +43,11 @@ def with_room(rules, filled, more):
 
 
 def keep_rules(rules, filled, p, own, queries, touched, hits, others, thresholds):
-    """Add the rules of a property that are above the thresholds, and clear its counts."""
-    least_hits, least_confidence, smoothing = thresholds
+    """Add the rules of a property above the thresholds, clear its counts; the number of rules."""
+    min_hits, min_confidence, smoothing = thresholds
     for c in touched:
         predicted = queries - others[c]
-        if (
-            hits[c] >= least_hits
-            and c != own
-            and hits[c] >= least_confidence * (predicted + smoothing)
-        ):
+        if hits[c] >= min_hits and c != own and hits[c] >= min_confidence * (predicted + smoothing):
             rules[PROPERTY, filled] = p
             rules[ANSWER, filled] = c
             rules[HITS, filled] = hits[c]
@@ -66,7 +62,7 @@ def keep_rules(rules, filled, p, own, queries, touched, hits, others, thresholds
 def common_properties(links, step, times):
     """Properties (s, d) that at least two of the entities with answers along a step have.
 
-    `times` has a zero per property.
+    `times` is zero for every property.
     """
     listed = np.empty(1024, dtype=np.int64)
     filled = 0
@@ -93,8 +89,8 @@ def common_properties(links, step, times):
 def count_constants(links, step, run_of, properties, thresholds, hits, others, touched):
     """Rules t(X, c) <- s(X, d) of some properties: exact, over all queries along `step`.
 
-    `run_of` has the run of every entity along the step, or -1; `hits` and `others` have a zero per
-    entity, and `touched` has room for all.
+    `run_of` has the run of every entity along the step, or -1; `hits` and `others` are zero for
+    every entity, and `touched` has room for all entities.
     """
     rules = np.empty((4, 1024), dtype=np.int64)
     filled = 0
@@ -108,7 +104,7 @@ def count_constants(links, step, run_of, properties, thresholds, hits, others, t
                 queries += len(answers)
                 n_touched = add_answers(answers, touched, n_touched, hits, others)
         own = links.run_entity[p] if links.run_step[p] == step ^ 1 else -1
-        rules = with_room(rules, filled, n_touched)
+        rules = grown(rules, filled, n_touched)
         filled = keep_rules(
             rules, filled, p, own, queries, touched[:n_touched], hits, others, thresholds
         )
@@ -120,8 +116,8 @@ def count_open(links, step, first, answer, n_steps, thresholds, hits, others, to
     """Rules t(X, c) <- s(X, _) of all steps s: exact, over all queries along `step`.
 
     The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`, numbered among
-    the answers of the step so that counts stand close together. These entities are put in the order
-    of the steps that they have first, so that no entity without answers is looked at.
+    the answers of the step so that counts are close together in memory. These entities are first
+    sorted by the steps that they have links along, so that no entity without answers is visited.
     """
     n_runs = len(links.run_step)
     start = np.zeros(n_steps + 2, dtype=np.int64)
@@ -132,12 +128,12 @@ def count_open(links, step, first, answer, n_steps, thresholds, hits, others, to
             start[links.run_step[run] + 2] += 1
     for s in range(2, n_steps + 2):
         start[s] += start[s - 1]
-    having = np.empty(start[n_steps + 1], dtype=np.int32)
+    by_step = np.empty(start[n_steps + 1], dtype=np.int32)
     for k in range(low, high):
         x = links.holder[k]
         for run in range(links.first_run[x], links.first_run[x + 1]):
             s = links.run_step[run]
-            having[start[s + 1]] = k - low
+            by_step[start[s + 1]] = k - low
             start[s + 1] += 1
     rules = np.empty((4, 1024), dtype=np.int64)
     filled = 0
@@ -146,11 +142,11 @@ def count_open(links, step, first, answer, n_steps, thresholds, hits, others, to
             continue
         n_touched = 0
         queries = 0
-        for k in having[start[s] : start[s + 1]]:
+        for k in by_step[start[s] : start[s + 1]]:
             answers = answer[first[k] : first[k + 1]]
             queries += len(answers)
             n_touched = add_answers(answers, touched, n_touched, hits, others)
-        rules = with_room(rules, filled, n_touched)
+        rules = grown(rules, filled, n_touched)
         filled = keep_rules(
             rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others, thresholds
         )

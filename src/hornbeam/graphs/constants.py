@@ -20,15 +20,15 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.rules.codes import inverse_code
 
-#: A rule needs so many hits and this confidence.
+#: Minimum hits and minimum confidence of a rule.
 MIN_HITS, MIN_CONFIDENCE = 2, 0.005
 THRESHOLDS = (MIN_HITS, MIN_CONFIDENCE, SMOOTHING)
-#: So many of a step's most frequent answers are candidates of every query.
+#: Number of a step's most frequent answers that are candidates of every query.
 FREQUENT = 50
 
 
 class ConstantTable(NamedTuple):
-    """Rules by property: those of `property[i]` stand from `start[i]` to `start[i + 1]`."""
+    """Rules by property: those of `property[i]` are `start[i]` to `start[i + 1]`."""
 
     property: Ints
     start: Ints
@@ -69,7 +69,7 @@ class ConstantRules:
 
     @classmethod
     def of(cls, step: int, columns: Ints) -> ConstantRules:
-        """Take the columns that kernels count."""
+        """Rules from the columns that kernels return."""
         property_, answer, hits, predicted = columns
         return cls(step, property_, answer.astype(np.int32), hits, predicted)
 
@@ -89,7 +89,7 @@ class ConstantRules:
 def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) -> ConstantRules:
     """Count rules t(X, c) <- s(X, d) of a step, exactly; keep those above the thresholds.
 
-    All of them, or those that can fire for some `sources`: a query needs few of many.
+    All of them, or those that can fire for given `sources`: a single query needs only a few.
     """
     links = graph.links
     if sources is None:
@@ -111,13 +111,13 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
 
 def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
-    asked = queries_along(graph, step)
+    queries = queries_along(graph, step)
     answers = graph.holders(inverse_code(step))
     number = np.empty(graph.n_entities, dtype=np.int32)
     number[answers] = np.arange(len(answers))
     count = count_open.for_size(len(graph), WORTH_COMPILING)
     found = count(
-        graph.links, step, asked.offsets, number[asked.answers], graph.step_limit, THRESHOLDS,
+        graph.links, step, queries.offsets, number[queries.answers], graph.step_limit, THRESHOLDS,
         *_counters(len(answers)),
     )  # fmt: skip
     found[ANSWER] = answers[found[ANSWER]]
@@ -127,7 +127,7 @@ def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
 def _counters(n: int) -> tuple[Ints, Ints, Ids]:
     """Hits and others of every entity, zero, and room for a list of them.
 
-    Made here and not by the kernels: what NumPy has zeroed costs nothing where nobody looks.
+    Allocated here and not in the kernels: np.zeros costs nothing for pages that are never touched.
     """
     return np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int32)
 
@@ -135,7 +135,7 @@ def _counters(n: int) -> tuple[Ints, Ints, Ids]:
 class Priors(NamedTuple):
     """Frequent answers, and the logarithms of frequencies among a step's answers.
 
-    `log_share[k]` is that of an entity that is the answer k times.
+    `log_share[k]` is that of an entity which is the answer of k links.
     """
 
     frequent: Ids
@@ -143,7 +143,7 @@ class Priors(NamedTuple):
 
 
 def priors(graph: LinkedGraph, step: int) -> Priors:
-    """Count the answers of a step; half a link is added to every entity."""
+    """Frequent answers and log frequencies of a step, smoothed by half a link per entity."""
     links = graph.links
     inverse = inverse_code(step)
     entities, runs = graph.holders(inverse), graph.runs_along(inverse)

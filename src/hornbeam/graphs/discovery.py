@@ -13,17 +13,17 @@ from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.rules.codes import codes_of_keys, from_subject, key_bits
 
-#: A path rule as its steps, padded with 0 behind: one row per rule.
+#: A path rule as its steps, padded with 0 at the end: one row per rule.
 PathTable = Ids
 
-#: Links per entity above which paths of two, three and four steps are the longest that pay.
+#: Mean links per entity above which the longest paths have two, three and four steps.
 DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
-#: Links that are looked at, and paths that are kept, per link that is searched.
+#: Maximum number of links visited, and of paths kept, per searched link.
 MAX_VISITED_LINKS = 200_000
 
 
 def longest_path(size: GraphSize) -> int:
-    """The length of paths that pays at a graph's density: 2 to 5 steps."""
+    """Longest paths that are worth their search at a graph's density: 2 to 5 steps."""
     links = size.mean_links
     if links > DENSE:
         return 2
@@ -34,36 +34,36 @@ def longest_path(size: GraphSize) -> int:
 
 
 def is_keyed(size: GraphSize, length: int) -> bool:
-    """Whether paths of a length are told apart by 64-bit keys: not with too many relations."""
+    """Whether 64-bit keys can hold paths of a length: not with too many relations."""
     return size.step_limit <= 1 << key_bits(length)
 
 
 def discover_paths(
-    graph: LinkedGraph, step: int, length: int, asked: GroupedQueries, kept: int
+    graph: LinkedGraph, step: int, length: int, queries: GroupedQueries, kept: int
 ) -> PathTable:
     """Find the paths that connect the ends of a step's links most often.
 
     Parameters
     ----------
     graph, step
-        Where, and along which step (a relation and a direction).
+        The graph, and the step (a relation and a direction) whose links are searched.
     length
-        The most steps of a path.
-    asked
+        Maximum number of steps of a path.
+    queries
         The links that are searched.
     kept
-        The most paths, by the number of links that they connect.
+        Maximum number of paths, chosen by the number of links that they connect.
     """
     bits = key_bits(length)
-    head, tail = (length + 1) // 2, length // 2
+    prefix, suffix = (length + 1) // 2, length // 2
     search = paths_between.for_size(len(graph), WORTH_COMPILING)
-    starts, ends = asked.known, asked.answers
+    starts, ends = queries.known, queries.answers
     keys = search(
-        graph.links, starts, ends, step, head, tail, bits, MAX_VISITED_LINKS, graph.n_entities
+        graph.links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, graph.n_entities
     )
     found, counts = np.unique(keys, return_counts=True)
-    often = 2 if len(asked.answers) > 20 else 1
-    found, counts = found[counts >= often], counts[counts >= often]
+    min_links = 2 if len(queries.answers) > 20 else 1
+    found, counts = found[counts >= min_links], counts[counts >= min_links]
     best = np.sort(np.argsort(-counts, kind="stable")[:kept])
     codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
     return from_subject(codes, flipped=False).astype(np.int32)

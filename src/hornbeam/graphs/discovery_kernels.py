@@ -1,11 +1,11 @@
-"""The search for paths between the two ends of a link, in the middle.
+"""The search for paths between the two ends a and c of a link, which meets in the middle.
 
-From c all walks of up to `tail` steps are listed by the entity they reach; from a all walks of up
-to `head` steps are run over, and the last of them are joined with the list. A path of `n` steps is
-found once: by its head alone where n <= head, otherwise as `head` steps and n - head of a tail. No
-entity in between is a or c, so that the link itself is never part of its own path.
+From c all walks of up to `suffix` steps are listed by the entity they reach; from a all walks of up
+to `prefix` steps are enumerated, and the longest of them are joined with the list. A path of `n`
+steps is found once: as a prefix alone if n <= prefix, otherwise as a prefix of `prefix` steps and a
+suffix of n - prefix. No entity in between is a or c, so the link is never part of its own path.
 
-A path is one number, `bits` bits per step, its last step in the lowest (`sequence_key`).
+A path is one integer, `bits` bits per step, its last step in the lowest (`sequence_key`).
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -19,21 +19,21 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the discovery of paths")
 
-#: Where a path is looked for in a table of them. The prime is far from powers of 2, which keys are
-#: made of, and the product of both has less than 63 bits.
+#: The hash function of paths. The prime is far from powers of 2, which keys are made of, and the
+#: product of both has less than 63 bits.
 PRIME, FACTOR = 1_500_450_271, 1_103_515_245
 
 
 def open_links(links, entity, path, level):
-    """Begin with the links of an entity that a path leads to: from, to, their run, the path."""
+    """Set a stack level to the links of an entity: first, end, their run, the path to it."""
     level[0] = links.run_start[links.first_run[entity]]
     level[1] = links.run_start[links.first_run[entity + 1]]
     level[2] = links.first_run[entity]
     level[3] = path
 
 
-def list_tails(links, a, c, tail, bits, node, key, size, stack):
-    """List walks from c by their end, as paths from there to c; the number of them."""
+def list_suffixes(links, a, c, suffix, bits, node, key, size, stack):
+    """List walks from c by the entity reached, as paths from there to c; returns their number."""
     found = 0
     depth = 0
     open_links(links, c, 0, stack[0])
@@ -54,24 +54,24 @@ def list_tails(links, a, c, tail, bits, node, key, size, stack):
         path = (step << (bits * depth)) | stack[depth, 3]
         node[found], key[found], size[found] = v, path, depth + 1
         found += 1
-        if depth + 1 < tail:
+        if depth + 1 < suffix:
             depth += 1
             open_links(links, v, path, stack[depth])
     return found
 
 
-def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, most):
-    """Run over walks from a; paths to c into `out`, the number of them."""
+def walk_prefixes(links, a, c, own, prefix, bits, first, last, key, size, stack, out, most):
+    """Enumerate walks from a and write the paths to c to `out`; returns their number."""
     found = 0
-    looked = 0
+    visited = 0
     depth = 0
     open_links(links, a, 0, stack[0])
-    while depth >= 0 and looked < most:
+    while depth >= 0 and visited < most:
         at = stack[depth, 0]
         if at == stack[depth, 1]:
             depth -= 1
             continue
-        looked += 1
+        visited += 1
         stack[depth, 0] = at + 1
         run = stack[depth, 2]
         while links.run_start[run + 1] <= at:
@@ -86,7 +86,7 @@ def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, 
                 out[found] = path
                 found += 1
             continue
-        if depth + 1 < head:
+        if depth + 1 < prefix:
             depth += 1
             open_links(links, v, path, stack[depth])
         else:
@@ -98,9 +98,9 @@ def run_heads(links, a, c, own, head, bits, first, last, key, size, stack, out, 
 
 
 def list_distinct(keys, table, out):
-    """List keys, which are positive, once each; the number of them.
+    """Write every distinct key, all of which are positive, to `out`; returns their number.
 
-    `table` has 2^m places, twice as many as there are keys: faster than to sort them.
+    `table` is a hash table of 2^m slots, at least twice as many as keys: faster than sorting.
     """
     table[:] = 0
     found = 0
@@ -116,8 +116,8 @@ def list_distinct(keys, table, out):
 
 
 @kernel
-def paths_between(links, starts, ends, step, head, tail, bits, most, n_entities):
-    """Find the distinct paths of every link from `starts` to `ends` along `step`, all in one."""
+def paths_between(links, starts, ends, step, prefix, suffix, bits, most, n_entities):
+    """Distinct paths of every link from `starts` to `ends` along `step`, in one array."""
     node = np.empty(most, dtype=np.int64)
     key = np.empty(most, dtype=np.int64)
     size = np.empty(most, dtype=np.int64)
@@ -132,21 +132,21 @@ def paths_between(links, starts, ends, step, head, tail, bits, most, n_entities)
         a, c = starts[i], ends[i]
         if a == c:
             continue
-        tails = 0
-        if tail > 0:
-            tails = list_tails(links, a, c, tail, bits, node, key, size, stack)
-            order = np.argsort(node[:tails], kind="mergesort")
-            by_node, by_key, by_size = node[:tails][order], key[:tails][order], size[:tails][order]
-            for k in range(tails):
+        count = 0
+        if suffix > 0:
+            count = list_suffixes(links, a, c, suffix, bits, node, key, size, stack)
+            order = np.argsort(node[:count], kind="mergesort")
+            by_node, by_key, by_size = node[:count][order], key[:count][order], size[:count][order]
+            for k in range(count):
                 if k == 0 or by_node[k] != by_node[k - 1]:
                     first[by_node[k]] = k
                 last[by_node[k]] = k + 1
         else:
             by_node, by_key, by_size = node[:0], key[:0], size[:0]
-        found = run_heads(
-            links, a, c, step, head, bits, first, last, by_key, by_size, stack, out, most
+        found = walk_prefixes(
+            links, a, c, step, prefix, bits, first, last, by_key, by_size, stack, out, most
         )
-        for k in range(tails):
+        for k in range(count):
             first[by_node[k]] = 0
             last[by_node[k]] = 0
         if filled + found > len(total):

@@ -1,12 +1,12 @@
-"""What rules say about the answers of a query, counted and gathered by loops.
+"""Evidence of rules for the answers of queries: the loops that count and gather it.
 
-All loops work on the steps of `hornbeam.graphs.linked_graph`. A query's source is a, the step asked
-for is t, its known answers are the run of a along t.
+All loops work on the steps of `hornbeam.graphs.linked_graph`. A query's source is a, its step is t,
+and its known answers are the run of a along t.
 
 *Paths.* The rules of a step form a trie, listed in preorder, so that the entities reached by a
-prefix are found once. A path to c never passes a again, and c is not its first entity: whatever
-connects a and c by the link t(a, c) itself is left out so. Each entity reached remembers the first
-entity of the walks that led there, or that there were several (`MANY`).
+prefix are found once. A path to c never returns to a, and c is not its first entity: that leaves
+out whatever connects a and c by the link t(a, c) itself. Each entity reached has the first entity
+of the walks to it, or `SEVERAL`.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -23,15 +23,15 @@ from hornbeam.compiled import kernels
 kernel = kernels("the evidence of rules")
 
 #: Several first entities.
-MANY = -2
-#: Classes of rules, and what is kept of each per candidate: three best confidences, the sum of
-#: -log(1 - confidence), rules.
+SEVERAL = -2
+#: Classes of rules. Columns of each per candidate: the three best confidences, the sum of
+#: -log(1 - confidence), and the number of rules.
 PATH, FORWARD, BACKWARD = 0, 1, 2
 TOTAL, FIRED = 3, 4
-#: Confidences below this are taken for it, in logarithms; ridge scores below a share of the best.
-LEAST = 1e-4
-MIN_SHARE = 1e-3
-#: Weights of links are in such parts of 1.
+#: Lower bounds before logarithms are taken: of confidences, and of ridge scores / the best one.
+CONFIDENCE_FLOOR = 1e-4
+RIDGE_FLOOR = 1e-3
+#: Weights of links are integers in units of 1 / MILLION.
 MILLION = 1_000_000
 
 
@@ -53,7 +53,7 @@ def find_run(links, entity, step):
 
 
 def expand(links, step, source, depth, walk, most):
-    """Walk one step from the entities at `depth` - 1; more than `most` ends count as none."""
+    """Walk one step from the entities at `depth` - 1; the number reached, 0 if above `most`."""
     walk.stamp[0] += 1
     stamp = walk.stamp[0]
     node, first, seen = walk.node[depth], walk.first[depth], walk.seen[depth]
@@ -79,16 +79,16 @@ def expand(links, step, source, depth, walk, most):
                 node[reached] = y
                 reached += 1
             elif first[y] != origin:
-                first[y] = MANY
+                first[y] = SEVERAL
     return reached
 
 
 def next_rule(links, trie, source, i, walk, most):
-    """Walk the trie on from its node i, 0 at first, to a rule that proposes answers.
+    """Walk the trie from its node i, 0 to begin, to the next rule that proposes answers.
 
-    Returns the node behind it, the rule, or -1 where there is none, and the number of its answers,
-    which stand in `walk.answer`. (A generator would be shorter, but a compiled one never lets go of
-    the arrays that it was given.)
+    Returns the node after it, the rule, or -1 if there is none, and the number of its answers,
+    which are in `walk.answer`. (A generator would be shorter, but a compiled one never frees the
+    arrays that it was given.)
     """
     if i == 0:
         walk.node[0, 0] = source
@@ -114,10 +114,10 @@ def next_rule(links, trie, source, i, walk, most):
 
 
 @kernel
-def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
-    """Hits and predictions of path rules over queries (source i, the answers `asked` of it).
+def count_paths(links, trie, n_rules, sources, offsets, wanted, walk, most):
+    """Hits and predictions of path rules over queries (source i, the answers `wanted` of it).
 
-    A query predicts the rule's answers less the other known ones.
+    A query predicts the rule's answers minus the other known ones.
     """
     known = np.zeros(walk.node.shape[1], dtype=np.int8)
     hits = np.zeros(n_rules, dtype=np.int64)
@@ -129,7 +129,7 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
         for k in range(links.run_start[run], links.run_start[run + 1]):
             known[links.end[k]] = 1
         for k in range(offsets[s], offsets[s + 1]):
-            known[asked[k]] = 2
+            known[wanted[k]] = 2
         queries = offsets[s + 1] - offsets[s]
         node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
         while rule >= 0:
@@ -150,11 +150,11 @@ def count_paths(links, trie, n_rules, sources, offsets, asked, walk, most):
 def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, walk, most):
     """Hits and predictions as of `count_paths`, of the rules of several steps, in two rows.
 
-    `trie` has the paths of all of them, `uses` says which rules of which steps each is, and the
-    sources numbered in `part` are asked what `queries` says (`hornbeam.graphs.shared_counts`).
+    `trie` has the paths of all of them, `uses` the rules and steps of each path, and `queries` the
+    queries of all sources; those in `part` are counted (`hornbeam.graphs.shared_counts`).
     """
     known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
-    asked = np.zeros(len(targets), dtype=np.int64)
+    n_queries = np.zeros(len(targets), dtype=np.int64)
     counts = np.zeros((2, n_rules), dtype=np.int64)
     for s in part:
         for q in range(queries.start[s], queries.start[s + 1]):
@@ -166,12 +166,12 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
                 known[t, links.end[k]] = 1
             for k in range(queries.low[q], queries.high[q]):
                 known[t, queries.answer[k]] = 2
-            asked[t] = queries.high[q] - queries.low[q]
+            n_queries[t] = queries.high[q] - queries.low[q]
         node, path, answers = next_rule(links, trie, sources[s], 0, walk, most)
         while path >= 0:
             for u in range(uses.start[path], uses.start[path + 1]):
                 t = uses.step[u]
-                if asked[t] == 0:
+                if n_queries[t] == 0:
                     continue
                 unknown, hit = 0, 0
                 for k in range(answers):
@@ -179,11 +179,11 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
                     unknown += state == 0
                     hit += state == 2
                 counts[0, uses.rule[u]] += hit
-                counts[1, uses.rule[u]] += asked[t] * unknown + hit
+                counts[1, uses.rule[u]] += n_queries[t] * unknown + hit
             node, path, answers = next_rule(links, trie, sources[s], node, walk, most)
         for q in range(queries.start[s], queries.start[s + 1]):
             known[queries.step[q]] = 0
-            asked[queries.step[q]] = 0
+            n_queries[queries.step[q]] = 0
     return counts
 
 
@@ -191,7 +191,7 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
 def fired_paths(links, trie, sources, offsets, entity, walk, most):
     """Which path rules fire for which candidates: pairs of row and rule, in the order of sources.
 
-    The candidates of source i stand in the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
+    The candidates of source i are the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
     """
     row_of = np.full(walk.node.shape[1], -1, dtype=np.int64)
     row = np.empty(1024, dtype=np.int64)
@@ -225,7 +225,7 @@ def fired_paths(links, trie, sources, offsets, entity, walk, most):
 
 
 def propose(found, c):
-    """Make c a candidate, if it is none yet."""
+    """Make c a candidate, unless it is one already."""
     if not found.is_listed[c]:
         found.is_listed[c] = True
         found.listed[found.size[0]] = c
@@ -233,7 +233,7 @@ def propose(found, c):
 
 
 def fire(found, c, group, confidence, loss):
-    """A rule of a class fires for c."""
+    """Add the evidence of a rule that fires for c to that of the rule's class."""
     propose(found, c)
     row = found.evidence[c, group]
     if confidence > row[2]:
@@ -251,7 +251,7 @@ def fire(found, c, group, confidence, loss):
 
 
 def fire_forward(constants, p, found):
-    """Rules of one property of the source."""
+    """Fire the rules of one property of the source."""
     low, high = 0, len(constants.property)
     while low < high:
         middle = (low + high) // 2
@@ -265,15 +265,15 @@ def fire_forward(constants, p, found):
 
 
 def share_property(properties, p):
-    """One more known answer has the property."""
+    """Count one more known answer that has the property."""
     if properties.shared[p] == 0:
         properties.listed[properties.size[0]] = p
         properties.size[0] += 1
     properties.shared[p] += 1
 
 
-def fire_backward(links, a, step, run, properties, is_known, smoothing, least, found):
-    """Rules t(a, Y) <- property of Y, for what at least two known answers of a share."""
+def fire_backward(links, a, step, run, properties, is_known, smoothing, minimum, found):
+    """Fire rules t(a, Y) <- property of Y, if at least two known answers of a share it."""
     n_runs = len(links.run_step)
     properties.size[0] = 0
     for k in range(links.run_start[run], links.run_start[run + 1]):
@@ -298,7 +298,7 @@ def fire_backward(links, a, step, run, properties, is_known, smoothing, least, f
             start, stop = links.first_holder[p - n_runs], links.first_holder[p - n_runs + 1]
             holders = links.holder
         confidence = hits / (stop - start + smoothing)
-        if confidence < least or stop - start == hits:
+        if confidence < minimum or stop - start == hits:
             continue
         loss = -math.log1p(-confidence)
         for k in range(start, stop):
@@ -306,8 +306,8 @@ def fire_backward(links, a, step, run, properties, is_known, smoothing, least, f
                 fire(found, holders[k], BACKWARD, confidence, loss)
 
 
-def fire_all(links, trie, constants, a, run, backward_rules, smoothing, least, most, scratch):
-    """Rules of all classes about one source, whose run along the step asked for is `run`."""
+def fire_all(links, trie, constants, a, run, backward_rules, smoothing, minimum, most, scratch):
+    """Fire the rules of all classes for one source, whose run along the query's step is `run`."""
     found = scratch.found
     node, rule, answers = next_rule(links, trie, a, 0, scratch.walk, most)
     while rule >= 0:
@@ -322,19 +322,19 @@ def fire_all(links, trie, constants, a, run, backward_rules, smoothing, least, m
                 fire_forward(constants, links.property[k], found)
     if backward_rules and run >= 0:
         fire_backward(
-            links, a, trie.target, run, scratch.properties, scratch.is_known, smoothing, least,
+            links, a, trie.target, run, scratch.properties, scratch.is_known, smoothing, minimum,
             found,
         )  # fmt: skip
 
 
 def mark(ends, start, stop, is_known, value):
-    """Say of entities whether they are known."""
+    """Set whether entities are known."""
     for k in range(start, stop):
         is_known[ends[k]] = value
 
 
 def drop_known(found, is_known):
-    """Take the known ones off the candidates; those left are still listed, and marked no more."""
+    """Remove the known ones from the listed candidates, and clear the marks of all."""
     free = 0
     for k in range(found.size[0]):
         c = found.listed[k]
@@ -348,7 +348,7 @@ def drop_known(found, is_known):
 
 
 def chosen_candidates(evidence, listed, limit, strength, has_ridge):
-    """At most `limit` candidates: the best by confidence and the best by ridge in turns."""
+    """At most `limit` candidates: alternately the best by confidence and the best by ridge."""
     n = len(listed)
     if n <= limit:
         return listed
@@ -382,10 +382,10 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
 
 
 def count_linked(links, a, step, weights, linked, more):
-    """Count, with `more` 1, what other links lead from a to its neighbours, or clear it with 0.
+    """Count the other links from a to its neighbours (`more` = 1), or clear the counts (0).
 
-    Columns of `linked`: other relations in the direction asked for, those against it, the relation
-    itself against it, and the sum of what all these weigh for it (`hornbeam.graphs.pair_weights`).
+    Columns of `linked`: other relations in the query's direction, those against it, the relation
+    itself against it, and the sum of their weights for it (`hornbeam.graphs.pair_weights`).
     """
     for r in range(links.first_run[a], links.first_run[a + 1]):
         other = links.run_step[r]
@@ -406,14 +406,14 @@ def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
     for g in range(3):
         row = evidence[c, g]
         for k in range(3):
-            feature[6 * g + k] = math.log(max(row[k], LEAST))
-        feature[6 * g + 3] = math.log(max(-math.expm1(-row[TOTAL]), LEAST))
+            feature[6 * g + k] = math.log(max(row[k], CONFIDENCE_FLOOR))
+        feature[6 * g + 3] = math.log(max(-math.expm1(-row[TOTAL]), CONFIDENCE_FLOOR))
         feature[6 * g + 4] = math.log1p(row[FIRED])
         feature[6 * g + 5] = math.log1p(row[TOTAL])
         best = max(best, row[0])
         total += row[TOTAL]
-    feature[18] = math.log(max(best, LEAST))
-    feature[19] = math.log(max(-math.expm1(-total), LEAST))
+    feature[18] = math.log(max(best, CONFIDENCE_FLOOR))
+    feature[19] = math.log(max(-math.expm1(-total), CONFIDENCE_FLOOR))
     feature[20] = prior
     feature[21] = 1.0 if is_seen else 0.0
     feature[22] = math.log1p(degree[c])
@@ -434,22 +434,21 @@ def describe_ridge(listed, chosen, forward, backward, feature):
     for k in range(len(chosen)):
         c = chosen[k]
         ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
-        feature[k, 28] = math.log(max(ahead / best_forward, MIN_SHARE))
-        feature[k, 29] = math.log(max(back / best_backward, MIN_SHARE))
-        feature[k, 30] = math.log(max((ahead + back) / best_sum, MIN_SHARE))
+        feature[k, 28] = math.log(max(ahead / best_forward, RIDGE_FLOOR))
+        feature[k, 29] = math.log(max(back / best_backward, RIDGE_FLOOR))
+        feature[k, 30] = math.log(max((ahead + back) / best_sum, RIDGE_FLOOR))
 
 
 @kernel
 def gather(
     links, trie, constants, sources, frequent, prior, degree, weights, forward, backward, proposed,
-    smoothing, least, most, limit, backward_rules, leave_out_linked, scratch,
+    smoothing, minimum, most, limit, backward_rules, leave_out_linked, scratch,
 ):  # fmt: skip
     """Candidates of every source and their features.
 
-    `prior[k]` is the prior of what is an answer k times, `weights` are those of `count_linked`.
-    `forward` and `backward` are rows of ridge
-    scores (or have none), `proposed` the ridge's candidates. `scratch` is left as it was found, but
-    for stamps.
+    `prior[k]` is the prior of an entity which is the answer of k links, `weights` are those of
+    `count_linked`. `forward` and `backward` are rows of ridge scores (none without a ridge),
+    `proposed` the ridge's candidates. `scratch` is restored on return, except for its stamps.
     """
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
@@ -464,7 +463,7 @@ def gather(
         if run >= 0:
             known, known_stop = links.run_start[run], links.run_start[run + 1]
         mark(links.end, known, known_stop, is_known, True)
-        fire_all(links, trie, constants, a, run, backward_rules, smoothing, least, most, scratch)
+        fire_all(links, trie, constants, a, run, backward_rules, smoothing, minimum, most, scratch)
         for c in frequent:
             propose(found, c)
         if has_ridge:
@@ -476,7 +475,7 @@ def gather(
             mark(links.end, known, known_stop, is_known, True)
         drop_known(found, is_known)
         mark(links.end, known, known_stop, is_known, False)
-        # by id, so that ties do not depend on the order in which rules were looked at
+        # by id, so that ties do not depend on the order in which rules fired
         listed = np.sort(found.listed[: found.size[0]])
         if has_ridge:
             for c in listed:
@@ -489,9 +488,9 @@ def gather(
             c = chosen[k]
             entity[s, k] = c
             times = 0
-            asked = find_run(links, c, trie.target ^ 1)
-            if asked >= 0:
-                times = links.run_start[asked + 1] - links.run_start[asked]
+            inverse_run = find_run(links, c, trie.target ^ 1)
+            if inverse_run >= 0:
+                times = links.run_start[inverse_run + 1] - links.run_start[inverse_run]
             describe(
                 found.evidence, c, a, prior[times], times > 0, degree, scratch.linked, feature[s, k]
             )
@@ -507,16 +506,16 @@ def gather(
 def gather_fired(
     group, confidence, loss, rows, offsets, itself, prior, degree, linked, limit, found
 ):
-    """Candidates of every source and their features, of rules that were looked up elsewhere.
+    """Candidates of every source and their features, from rules that fired in a database.
 
-    The rules of candidate i stand from `rows[i]` to `rows[i + 1]`, in the order in which `gather`
-    would fire them; those of source s are the candidates `offsets[s]` to `offsets[s + 1]`, by id,
-    and it is `itself[s]` among them, or -1. `prior` has one further element, `linked` is that of
-    `count_linked`, and `found` has all candidates listed.
+    The rules of candidate i are `rows[i]` to `rows[i + 1]`, in the order in which `gather` would
+    fire them. The candidates of source s are `offsets[s]` to `offsets[s + 1]`, by id; `itself[s]`
+    is the source among them, or -1. The last element of `prior` is that of an entity which is never
+    an answer, `linked` is that of `count_linked`, and `found` has all candidates listed.
     """
     for c in range(len(rows) - 1):
         for k in range(rows[c], rows[c + 1]):
-            # of backward rules as `fire_backward` has it
+            # of backward rules computed as in `fire_backward`, to the same bits
             one = -math.log1p(-confidence[k]) if group[k] == BACKWARD else loss[k]
             fire(found, c, group[k], confidence[k], one)
     count = np.minimum(offsets[1:] - offsets[:-1], limit)

@@ -1,10 +1,9 @@
 """Filtered ranks of true answers.
 
-A test triple t(a, b) asks two questions, (a, t, ?) and (?, t, b). Candidates are all entities of
-the facts, the filter and the test, but for the other answers of the question that one of these
-knows to be true. Candidates that nobody proposes tie below all that are proposed, and ties are
-averaged: the rank is the mean of the optimistic and the pessimistic one (PyKEEN calls it
-realistic).
+A test triple t(a, b) is two queries, (a, t, ?) and (?, t, b). Candidates are all entities of the
+facts, the filter and the test, except for the query's other answers that are true in one of these.
+Candidates that the ranker does not propose tie below all that it proposes, and ties are averaged:
+the rank is the mean of the optimistic and the pessimistic one (PyKEEN calls it realistic).
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
 from hornbeam.graphs.triples import Triples, UnitedTriples
 from hornbeam.progress import SILENT, PartOfWork, Progress
 
-#: Distinct queries that are asked at once, at most and at least; between them, so many that all
-#: entities may be proposed to each of them.
+#: Maximum and minimum number of distinct queries at a time; between them, as many as have at most
+#: MAX_ANSWERS answers if every entity is proposed.
 MAX_QUERIES, MIN_QUERIES, MAX_ANSWERS = 5000, 200, 10_000_000
 STAGE = "Ranking answers"
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The rank of every query's true answer, those that ask for objects first.
+    """The rank of every query's true answer, queries for objects first.
 
-    The ids of `queries` are those of `united`, so that a name only the test has is above the
-    facts' own.
+    The ids of `queries` are those of `united`: names that only the test has are numbered after
+    those of the facts.
     """
 
     united: UnitedTriples
@@ -59,7 +58,7 @@ def filtered_ranks(
     united
         All tables whose triples are known: facts, filters and the test itself.
     test
-        Triples to rank, all of which stand in one of the tables.
+        Triples to rank, all of which are in one of the tables.
     """
     parts, total = list[Floats](), 2 * len(test)
     for number, asks_subject in enumerate((False, True)):
@@ -78,12 +77,12 @@ def _one_direction(
     ranker: Ranker, united: UnitedTriples, test: Triples, asks_subject: bool, progress: PartOfWork
 ) -> Floats:
     """Ranks of the answers of all test triples in one direction."""
-    known, asked = test.subject, test.object
+    known, answer = test.subject, test.object
     if asks_subject:
-        known, asked = asked, known
+        known, answer = answer, known
     queries = Queries(test.relation, known, np.full(len(test), asks_subject))
     true = KnownAnswers.of(united, asks_subject)
-    # a query that several test triples ask is answered once
+    # a query that several test triples share is answered once
     same = pair_keys(test.relation, known, united.n_entities)
     _, first, group = np.unique(same, return_index=True, return_inverse=True)
     order = np.argsort(group, kind="stable")
@@ -96,7 +95,7 @@ def _one_direction(
         rows = order[starts[low] : starts[high]]
         part = progress.part(low, high, len(first))
         found = answered(ranker, _in_facts(distinct, united), part)
-        rank[rows] = true.ranks(distinct, found, group[rows] - low, asked[rows])
+        rank[rows] = true.ranks(distinct, found, group[rows] - low, answer[rows])
         part.finish()
     return rank
 
@@ -123,19 +122,19 @@ class KnownAnswers:
         return cls(np.unique(np.concatenate(keys)), united.n_entities, united.n_relations)
 
     def ranks(self, distinct: Queries, found: Answers, group: Integers, answer: Integers) -> Floats:
-        """Ranks of true answers; `group` says which of the distinct queries each belongs to."""
+        """Ranks of true answers; `group` has the distinct query of each."""
         _check_order(found)
         proposed = self._located(distinct, found)
         open_ = proposed < 0
         score = np.full(len(self.keys), np.nan)
         score[proposed[~open_]] = found.scores[~open_]
-        mine = score[np.searchsorted(self.keys, self._keys(distinct, group, answer))]
+        own = score[np.searchsorted(self.keys, self._keys(distinct, group, answer))]
         kept = found.scores[open_]
         ends = pointers(np.bincount(found.query[open_], minlength=len(distinct)))
         low, high = ends[group], ends[group + 1]
-        better = _count(kept, low, high, mine, ties=False)
-        as_good = _count(kept, low, high, mine, ties=True)
-        is_proposed = ~np.isnan(mine)
+        better = _count(kept, low, high, own, ties=False)
+        as_good = _count(kept, low, high, own, ties=True)
+        is_proposed = ~np.isnan(own)
         optimistic = np.where(is_proposed, better, high - low) + 1
         pessimistic = np.where(is_proposed, as_good + 1, self._candidates(distinct)[group])
         return np.asarray((optimistic + pessimistic) / 2)
@@ -145,13 +144,13 @@ class KnownAnswers:
         return atom_keys(known, relation, answer, self.n_entities, self.n_relations)
 
     def _located(self, queries: Queries, found: Answers) -> Positions:
-        """Where proposed answers stand among the known ones, -1 for those that are not known."""
+        """Positions of proposed answers among the known ones, -1 for those that are not known."""
         keys = self._keys(queries, found.query, found.entities)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, at, -1)
 
     def _candidates(self, queries: Queries) -> Ints:
-        """How many candidates a query has: one true answer, and all entities not known as such."""
+        """Number of candidates per query: one true answer, and all that are not known answers."""
         rows = np.arange(len(queries))
         first = self._keys(queries, rows, np.zeros(len(queries), dtype=np.int32))
         n_known = np.searchsorted(self.keys, first + self.n_entities) - np.searchsorted(
@@ -163,11 +162,11 @@ class KnownAnswers:
 def _check_order(found: Answers) -> None:
     rising = np.flatnonzero(np.diff(found.scores) > 0.0) + 1
     if not np.isin(rising, found.offsets).all():
-        raise ValueError("a ranker's answers must stand best first")
+        raise ValueError("a ranker's answers must be sorted, best first")
 
 
 def _count(scores: Floats, low: Ints, high: Ints, value: Floats, *, ties: bool) -> Ints:
-    """How many of falling scores in low:high are above a value, or as good: bisection in step."""
+    """Number of falling scores in low:high above a value (or equal), by vectorised bisection."""
     start, low, high = low, low.copy(), high.copy()
     while (low < high).any():
         middle = np.minimum((low + high) // 2, len(scores) - 1)

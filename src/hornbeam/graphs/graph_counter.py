@@ -1,4 +1,4 @@
-"""The narrow waist of whole graphs: who finds and counts their rules, wherever the links are.
+"""The protocol `GraphCounter`: finds and counts the rules of a whole graph, wherever it is stored.
 
 `hornbeam.graphs.memory_graph` holds the links in arrays, `hornbeam.graphs.sql.sql_graph` leaves
 them in a database. Both return the same integers, and features of the same bits.
@@ -15,7 +15,7 @@ from hornbeam.facts.names import Names
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
@@ -25,15 +25,15 @@ from hornbeam.graphs.workload import Item, Result, Workload
 
 @dataclass(frozen=True)
 class Portion:
-    """A share of a workload, and the share of the time limit by which all of it is begun.
+    """A fraction of a workload, and the fraction of the time limit after which no item is started.
 
-    `ahead` is a further share, of what must be done before any single item.
+    `preparation` is a further fraction of the workload, done before the first item.
     """
 
     work: Workload
     share: float
     until: float = 1.0
-    ahead: float = 0.0
+    preparation: float = 0.0
 
     def each(
         self,
@@ -49,7 +49,7 @@ class Portion:
 class GraphCounter(Protocol):
     """Finds and counts the rules of one graph.
 
-    What there is no time for is left out of the answers.
+    Results for which the time limit leaves no time are missing.
     """
 
     @property
@@ -69,33 +69,33 @@ class GraphCounter(Protocol):
         """The ridge's penalty, None where constants are not fitted together."""
 
     def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> GraphCounter:
-        """The same graph; the ridge, if there is time, has the penalty that hidden links choose."""
+        """The same graph with the ridge penalty chosen by hidden links, if time allows."""
 
     @property
     def counts_given_rules_only(self) -> bool:
-        """Whether rules must be given, and are counted but not ranked by."""
+        """Whether the graph only counts given rules, and neither discovers nor ranks (Spark)."""
 
     @property
     def links_by_predicate(self) -> Ints:
-        """Links of every predicate."""
+        """Number of links of every predicate."""
 
     @property
     def holders_by_step(self) -> Ints:
-        """Entities that have links along every step."""
+        """Number of entities that have links along a step, for every step."""
 
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
 
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
-        """How many pairs are linked by more than one relation; see `linked_shares`."""
+        """Fractions of pairs that are linked by more than one relation; see `linked_shares`."""
 
     def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
         """Which triples the graph has."""
 
-    def drawn(
+    def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, at most so many of each relation."""
+        """Links along steps as queries, a sample of at most `most` per relation."""
 
     def discover(
         self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
@@ -103,14 +103,14 @@ class GraphCounter(Protocol):
         """The paths that connect the ends of the steps' links most often."""
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
+        self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
 
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         limit: int,
         fold: int,
         portion: Portion,

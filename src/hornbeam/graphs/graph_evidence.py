@@ -1,4 +1,4 @@
-"""A graph to answer queries from, with what is counted of it once per step and kept."""
+"""A graph to answer queries from, with the statistics that are counted once per step and cached."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from hornbeam.graphs.pair_weights import weights_of
 from hornbeam.graphs.path_rules import MAX_PATH, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 
-#: Sources for which rules with constants are counted as they are needed, not all of a step.
-FEW = 8
+#: Number of sources up to which rules with constants are counted for these alone, not the step.
+FEW_SOURCES = 8
 
 
 @dataclass(frozen=True)
-class Classes:
-    """Which classes of rules take part, beside paths."""
+class RuleClasses:
+    """Which classes of rules are used in addition to paths."""
 
     constants: bool = True
     backward: bool = True
 
 
 class CandidateArrays(NamedTuple):
-    """The `size[0]` candidates `listed` of a source, and what rules of each class say of them."""
+    """The `size[0]` candidates `listed` of a source, and the evidence of each class of rules."""
 
     evidence: Floats
     listed: Ids
@@ -47,7 +47,7 @@ class CandidateArrays(NamedTuple):
 
 
 class PropertyArrays(NamedTuple):
-    """The `size[0]` properties `listed` of known answers, and how many of these share each."""
+    """The `size[0]` properties `listed` of known answers, and how many answers share each."""
 
     shared: Ids
     listed: Ints
@@ -55,10 +55,10 @@ class PropertyArrays(NamedTuple):
 
 
 class GatherScratch(NamedTuple):
-    """Arrays that a kernel fills and clears for every source; one set per thread at work.
+    """Arrays that a kernel fills and clears for every source; one set per working thread.
 
-    They are as long as there are entities or properties, so to make them for a single query would
-    take longer than to answer it.
+    They have an element per entity or property, so allocating them for a single query would take
+    longer than answering it.
     """
 
     walk: TrieWalk
@@ -70,7 +70,7 @@ class GatherScratch(NamedTuple):
 
     @classmethod
     def of(cls, graph: LinkedGraph) -> GatherScratch:
-        """Make the arrays of a graph."""
+        """Allocate the arrays for a graph."""
         n = graph.n_entities
         n_properties = len(graph.links.run_step) + graph.step_limit
         one = np.zeros(1, dtype=np.int64)
@@ -95,7 +95,7 @@ class StepTables(NamedTuple):
 
 
 class StepStatistics(NamedTuple):
-    """What all queries of one step share, whatever their sources."""
+    """What all queries of one step share, independent of their sources."""
 
     open_rules: ConstantRules
     priors: Priors
@@ -105,24 +105,24 @@ class StepStatistics(NamedTuple):
 class GraphEvidence:
     """A graph that queries are answered from.
 
-    Its constants are fitted together where there is a `penalty` for it; `remembered` says of how
-    many steps tables are kept for further queries.
+    Its constants are fitted together if there is a `penalty`; `remembered` is the number of steps
+    whose tables are cached for further queries.
     """
 
     graph: LinkedGraph
     penalty: float | None = None
-    classes: Classes = Classes()
+    classes: RuleClasses = RuleClasses()
     remembered: int = 0
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
     _common: dict[int, StepStatistics] = field(default_factory=dict, repr=False)
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
 
     def prepare(self) -> None:
-        """Make what all queries share, once, before several threads ask for it."""
+        """Compute what all queries share, once, before several threads need it."""
         self.graph.prepare()
         _ = self.ridge, self.pair_weights
         if self.ridge is not None:
-            _ = self.graph.run_keys  # it looks runs up by them
+            _ = self.graph.run_keys  # by which the ridge finds runs
 
     @cached_property
     def ridge(self) -> Ridge | None:
@@ -131,15 +131,15 @@ class GraphEvidence:
 
     @cached_property
     def pair_weights(self) -> Ints:
-        """What the links of a pair weigh for each other."""
+        """Weights of the links of a pair for each other."""
         return weights_of(self.graph)
 
     def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
-        """Rules with constants of a step: all, or those about some sources and s(X, _) of all."""
+        """Rules with constants of a step: all, or all with s(X, _) and those of given sources."""
         return self._rules(step, sources, self.common(step))
 
     def common(self, step: int) -> StepStatistics:
-        """What does not depend on the sources of queries."""
+        """Statistics of a step, which do not depend on the sources of queries."""
 
         def made() -> StepStatistics:
             has_rules = self.classes.constants
@@ -147,19 +147,19 @@ class GraphEvidence:
             return StepStatistics(rules, priors(self.graph, step))
 
         found = self._common.get(step) or made()
-        if self.remembered:  # there is little of it, however many steps are asked
+        if self.remembered:  # small, however many steps are queried
             self._common[step] = found
         return found
 
     def tables(self, step: int, sources: Ids) -> StepTables:
-        """What queries of a step share; no more than they need unless further ones may come."""
+        """Tables for queries of a step; for `sources` alone unless further queries may come."""
 
         def made(some: Ids | None = None) -> StepTables:
             common = self.common(step)
             return StepTables(self._rules(step, some, common).table, common.priors)
 
         found = self._tables.get(step)
-        if found is None and (len(sources) <= FEW or not self.remembered):
+        if found is None and (len(sources) <= FEW_SOURCES or not self.remembered):
             return made(sources)
         if found is None:
             found = made()
@@ -175,7 +175,7 @@ class GraphEvidence:
 
     @contextmanager
     def scratch(self) -> Iterator[GatherScratch]:
-        """Arrays that nobody else uses meanwhile."""
+        """Borrow scratch arrays exclusively for the block."""
         try:
             lent = self._free.pop()
         except IndexError:

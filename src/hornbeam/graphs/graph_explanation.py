@@ -1,4 +1,4 @@
-"""Why an answer stands where it stands: its rank, its rules, and what is above it."""
+"""Explains the rank of an answer: its rules, and the answers ranked above it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from hornbeam.suggestions import did_you_mean
 
 #: Answers above the explained one that are shown, each with its best rules.
 ABOVE, RULES_ABOVE = 3, 1
-#: A constant in the text of a rule; what stands before a bracket is a relation.
+#: A constant in the text of a rule: a quoted name, unless a bracket follows, as after a relation.
 CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"(?!\()')
 
 
@@ -46,20 +46,20 @@ class HigherAnswer:
 
 @dataclass(frozen=True)
 class RankedReasons:
-    """An answer of one query: its place, and why.
+    """An answer of one query: its rank, and the reasons for it.
 
     Attributes
     ----------
     asks
         Which argument the query asks for.
     rank, candidates
-        Its place among all entities that are no known answers, and how many were proposed; an
-        answer that no rule proposes has no rank.
+        Its rank among all entities that are not known answers, None if no rule proposes it; and
+        the number of proposed answers.
     probability
-        That it is right.
+        The probability that it is right.
     parts
-        How far each class of rules lifts its score (a logarithm of odds) above that of the mean
-        candidate of the query.
+        How far each class of rules lifts its score (log odds) above that of the mean candidate of
+        the query.
     reasons
         The rules that fire for it.
     above
@@ -77,9 +77,9 @@ class RankedReasons:
 
 @dataclass(frozen=True)
 class GraphExplanation:
-    """Why a triple is believed, asked from both ends.
+    """Why a triple is believed, as the answer of two queries.
 
-    `is_fact` says that it stands among the facts; it was taken out of them for the explanation.
+    `is_fact`: whether it is among the facts; it was removed from them for the explanation.
     """
 
     subject: str
@@ -89,7 +89,7 @@ class GraphExplanation:
     directions: tuple[RankedReasons, ...]
 
     def to_table(self) -> ResultTable:
-        """The reasons of both directions: what is asked, kind, rule, confidence, hits and weight.
+        """The reasons of both directions: argument, kind, rule, confidence, hits and weight.
 
         Figures that a kind of rule does not have are empty.
         """
@@ -128,8 +128,8 @@ class GraphExplanation:
             yield from self._direction(one)
 
     def _direction(self, one: RankedReasons) -> Iterator[tuple[str, str]]:
-        asked = (self.subject, "?") if one.asks is Direction.OBJECT else ("?", self.object)
-        yield "heading", printable(f"{self.relation}({asked[0]}, {asked[1]})")
+        ends = (self.subject, "?") if one.asks is Direction.OBJECT else ("?", self.object)
+        yield "heading", printable(f"{self.relation}({ends[0]}, {ends[1]})")
         if one.rank is None:
             yield "against", f"not among the {one.candidates:,} answers that rules propose"
         else:
@@ -164,7 +164,7 @@ class GraphExplanation:
 
 
 def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> GraphExplanation:
-    """The explanation with names in the place of ids, those of constants in rules too."""
+    """The explanation with names in place of ids, also of the constants in rules."""
     if not len(names):
         return found
 
@@ -226,9 +226,9 @@ def explain_triple(
     groundings: int = 3,
     ranker: MemoryRanker | None = None,
 ) -> GraphExplanation:
-    """Explain a triple by the rules of a model over facts, which it is left out of.
+    """Explain a triple by the rules of a model; it is removed from the facts first.
 
-    A `ranker` of the model over the facts is used again where the triple is no fact.
+    A `ranker` of the model over the facts is reused if the triple is not a fact.
 
     Raises
     ------
@@ -239,8 +239,8 @@ def explain_triple(
     s, o = facts.entity(subject), facts.entity(object_)
     p = facts.predicates.index(relation)
     if p < 0 or relation not in {part.relation for part in model.relations}:
-        there = sorted({part.relation for part in model.relations})
-        hint = did_you_mean(relation, there) or f" It has {', '.join(there[:10])}."
+        known = sorted({part.relation for part in model.relations})
+        hint = did_you_mean(relation, known) or f" It has {', '.join(known[:10])}."
         raise InputError(f"the model has no rules for the relation {relation!r}.{hint}")
     facts, is_fact = _without(facts, s, p, o)
     if ranker is None or is_fact:
@@ -265,12 +265,12 @@ def _without(facts: Facts, s: int, p: int, o: int) -> tuple[Facts, bool]:
     if not same.any():
         return facts, False
     kept = ~same
-    left = Atoms(
+    rest = Atoms(
         atoms.predicate[kept],
         tuple(ids[kept] for ids in atoms.arguments),
         None if atoms.millionths is None else atoms.millionths[kept],
     )
-    return replace(facts, atoms={**facts.atoms, 2: left}), True
+    return replace(facts, atoms={**facts.atoms, 2: rest}), True
 
 
 def _ranked_reasons(
@@ -297,21 +297,21 @@ def _ranked_reasons(
     if row < 0:
         return RankedReasons(direction, None, len(score), 0.0, {}, (), above)
     found = reasons_for(ranker, pool, row, groundings)
-    together = [reason for reason in found if reason.kind is RuleClass.RIDGE]
-    alone = [reason for reason in found if reason.kind is not RuleClass.RIDGE]
+    ridge = [reason for reason in found if reason.kind is RuleClass.RIDGE]
+    others = [reason for reason in found if reason.kind is not RuleClass.RIDGE]
     return RankedReasons(
         direction,
         _rank(score, row),
         len(score),
         float(chance[row]),
         _parts(ranker, step, pool, row),
-        (*alone[:reasons], *together[:reasons]),
+        (*others[:reasons], *ridge[:reasons]),
         above,
     )
 
 
 def _rank(score: Floats, row: int) -> float:
-    """Place of a candidate, from 1; equal scores share the mean of theirs."""
+    """Rank of a candidate, from 1; equal scores share the mean of their ranks."""
     better, equal = np.count_nonzero(score > score[row]), np.count_nonzero(score == score[row])
     return float(better + (equal + 1) / 2)
 

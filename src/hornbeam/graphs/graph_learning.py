@@ -35,7 +35,7 @@ from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
     Ranking,
     Trial,
-    crossed,
+    cross_trials,
     fit_ranking,
     refit,
     scores_of,
@@ -49,8 +49,8 @@ from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import step_code
 
-#: Held-out queries from which on they choose: fewer would by chance; and from which on they do
-#: nothing else, of fewer each is needed to fit weights to, too.
+#: Minimum number of held-out queries to choose settings by; and the number from which on they are
+#: used for that only (fewer are also used to fit weights).
 MIN_QUERIES, MANY_QUERIES = 200, 10_000
 
 
@@ -76,23 +76,23 @@ def learn_graph(
         `open_spark`, which keeps it where it is; facts of other than two arguments are left out.
         A database does not fit constants together, and Spark counts given `rules` alone.
     valid
-        Held-out facts, which decide on features and penalties. Where they are few, they are then
-        further queries to fit weights to. They are never evidence: rules are counted from `facts`
-        alone.
+        Held-out facts, which decide on features and penalties. If there are few of them, weights
+        are then fitted to their queries, too. They are never evidence: rules are counted from
+        `facts` alone.
     relations
-        Learn these only; bodies of rules have all.
+        Learn these only; bodies of rules may have all.
     rules
-        A file of AnyBURL or AMIE: its path rules are taken instead of looking for some.
+        A file of AnyBURL or AMIE: its path rules are used instead of discovering some.
     max_length
         The longest path, 1 to 5; "auto" by density.
     time_limit
-        Seconds after which nothing new is begun; the model is made of what there is.
+        Seconds after which nothing new is started; the model is made of what is finished.
     seed
         For all random choices; the same seed gives the same model on any number of threads.
     threads
         Threads to use; one per core by default.
     progress
-        Hears how far it is.
+        Called with the progress made.
     settings
         Parts to leave out, for comparisons.
 
@@ -122,7 +122,7 @@ def learn_graph(
     sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
     shares = StageShares.of(size, length, extent, graph.fits_constants, held is not None, sparse)
     learning = GraphLearning(graph, steps, length, extent, settings, seed, work, shares)
-    work.advance(0.0)  # from here on the time left is told
+    work.advance(0.0)  # starts the estimate of the remaining time
     if settings.ridge and not graph.fits_constants:
         progress.message(
             "Constants are not fitted together: the ridge's matrix is held in memory, for up to "
@@ -133,13 +133,13 @@ def learn_graph(
             found = find_rules(learning)
         else:
             found = count_given(learning, read_rules(rules, set(graph.predicates), length))
-        model = _ranked(learning, found, held, anew=rules is None)
+        model = _ranked(learning, found, held, rediscover=rules is None)
     work.finish()
     return model
 
 
 def check_only_counted(rules: object, valid: object) -> None:
-    """Refuse what Spark does not offer."""
+    """Raise an error for what Spark does not offer."""
     if rules is None:
         raise InputError("Spark counts given rules and looks for none: give `rules`, or use DuckDB")
     if valid is not None:
@@ -165,7 +165,7 @@ def _ranked(
     learning: GraphLearning,
     rules: dict[int, PathRules],
     valid: Facts | None,
-    anew: bool,
+    rediscover: bool,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
     graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed, learning.work)
@@ -175,8 +175,8 @@ def _ranked(
         settings = replace(settings, constants=False, backward=False)
     train, graphs = None, list[GraphCounter]()
     if not graph.counts_given_rules_only:
-        anew = anew and learning.extent.anew
-        train, graphs = training_pool(learning, rules, anew)
+        rediscover = rediscover and learning.extent.rediscover
+        train, graphs = training_pool(learning, rules, rediscover)
     triples = None if valid is None else held_triples(graph, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
     linked = graph.linked_shares(*ends)
@@ -238,15 +238,16 @@ def _fitted(
 ) -> _Fitted:
     settings, work, shares = learning.settings, learning.work, learning.shares
     available = FEATURES[: train.feature.shape[1]]
-    if linked.caution:  # how pairs are linked says how the facts were split
+    if linked.caution:  # how pairs are linked reveals how the facts were split
         available = tuple(name for name in available if name not in LINKED)
     decides = held is not None and _only_chooses(held, learning, linked)
     if held is not None and (decides or held.n_queries >= MIN_QUERIES):
         trials, judged_by = [Trial(train, held)], "valid"
     else:
-        trials, judged_by = crossed(train), "train"
-    freely = judged_by == "valid"
-    rankings = fit_ranking(trials, available, work, settings.per_relation, shares.fitting, freely)
+        trials, judged_by = cross_trials(train), "train"
+    rankings = fit_ranking(
+        trials, available, work, settings.per_relation, shares.fitting, judged_by == "valid"
+    )
     ranking, own = rankings[0], dict[int, Floats]()
     judged = [trial.judged for trial in trials]
     scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]
@@ -257,7 +258,7 @@ def _fitted(
     odds = [log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)]
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
-    del trials, judged  # copies of queries, not to be held beside those that follow
+    del trials, judged  # free these copies of queries before the next ones are made
     if not decides and not work.expired():
         queries = train if held is None else with_held(train, held)
         ranking = refit(queries, ranking, work, shares.refitting)
@@ -265,16 +266,16 @@ def _fitted(
 
 
 def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
-    """Whether held-out facts choose in any case, and are no queries to fit to.
+    """Whether held-out facts only choose settings, and weights are not fitted to them.
 
-    So it is where they are many, where rules get weights, which they decide on, and where they were
-    split off by looking at links, which weights would learn to tell.
+    True if they are many, if they decide on rule weights, and if the split depends on links, which
+    fitted weights would exploit.
     """
     many = held.n_queries >= MANY_QUERIES
     return many or learning.shares.weighting > 0 or linked.caution is not None
 
 
 def _unfitted() -> Ranking:
-    """Best confidence first: what is left where the time limit allowed no training queries."""
+    """Best confidence first: the ranking if the time limit allowed no training queries."""
     weights = np.array([1.0])
     return Ranking(("best",), np.ones(1), weights, {}, None, 0.0)

@@ -1,4 +1,4 @@
-"""The face of a model of a whole graph: rank, evaluate, explain, save, load."""
+"""A model of a whole graph as users see it: rank, evaluate, explain, save, load."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GraphModel(RankingModel):
         return f"GraphModel({names:,} relations, {rules:,} path rules)"
 
     def _repr_html_(self) -> str:
-        """The surest path rule of every relation and direction."""
+        """HTML table of the path rule of highest confidence per relation and direction."""
         parts = [part for part in self.relations if part.rules]
         best = [max(part.rules, key=lambda rule: rule.confidence) for part in parts]
         texts = [
@@ -44,7 +44,7 @@ class GraphModel(RankingModel):
         table = ResultTable(
             {
                 "path rules": [len(part.rules) for part in parts],
-                "the surest": texts,
+                "highest confidence": texts,
                 "confidence": [rule.confidence for rule in best],
             }
         )
@@ -60,7 +60,7 @@ class GraphModel(RankingModel):
     ) -> GraphRanker:
         """Prepare to answer many queries from the same facts.
 
-        They may be an engine of `open_duckdb`; one that is to be evaluated needs the `test` first.
+        They may be an engine of `open_duckdb`, which needs the `test` now if it is evaluated later.
         """
         known = None if test is None else as_facts(test)
         return open_ranker(
@@ -124,7 +124,7 @@ class GraphModel(RankingModel):
         groundings: int = 3,
         names: Input | None = None,
     ) -> GraphExplanation:
-        """Say where a triple ranks, which rules fire for it, and what is above it."""
+        """The rank of a triple, the rules that fire for it, and the answers above it."""
         known, called = as_facts(facts), as_names(names)
         ends = (triple[0], triple[2])
         subject, object_ = (called.known_entity(end, known.entities) for end in ends)
@@ -149,7 +149,7 @@ class GraphModel(RankingModel):
         Raises
         ------
         hornbeam.errors.DataError
-            Where the text is none, with the line.
+            Where the text is not a model, with the line.
         """
         return cls(**vars(read_model(text, source)))
 
@@ -164,7 +164,7 @@ class GraphModel(RankingModel):
         Raises
         ------
         hornbeam.errors.DataError
-            Where the file cannot be read, or is no model of a graph.
+            Where the file cannot be read, or is not a model of a graph.
         """
         name = os.fspath(path)
         try:

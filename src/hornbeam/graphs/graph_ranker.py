@@ -31,7 +31,7 @@ from hornbeam.result_table import ResultTable
 from hornbeam.rules.codes import step_code
 from hornbeam.scoring.scored_links import with_names
 
-#: Sources of one relation and direction that are answered at a time.
+#: Number of sources of one relation and direction that are answered at a time.
 PART = 512
 
 
@@ -44,8 +44,8 @@ class GraphRanker(ABC):
     model
         What was learned.
     facts
-        The graph to answer from: train's, or any other with the model's relations. Of a database
-        the names, and the answers that are known of a test's queries.
+        The graph to answer from: train's, or any other with the model's relations. For a database
+        its names, and the known answers of a test's queries.
     threads
         Threads to use; one per core by default.
     """
@@ -56,23 +56,23 @@ class GraphRanker(ABC):
 
     @abstractmethod
     def without_linked(self) -> GraphRanker:
-        """The same that proposes nothing that any relation links to the known argument already.
+        """The same ranker without candidates that any relation links to the known argument.
 
-        That is knowledge of how some data sets were split (`LinkedShares`), and no part of
-        comparable figures.
+        That uses knowledge of how some data sets were split (`LinkedShares`), so figures with it
+        are not comparable.
         """
 
     @abstractmethod
     def types(self, names: Input | None) -> ArgumentTypes | None:
-        """What stands where by the facts; None where these are not all at hand."""
+        """Types of arguments by the facts; None if these are not in memory."""
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make what all queries share, once, before several threads ask for it."""
+        """Compute what all queries share, once, before several threads need it."""
 
     @abstractmethod
     def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """As many candidates of every source along the rules' step as the model takes."""
+        """Candidates of every source along the rules' step, at most as many as the model allows."""
 
     @abstractmethod
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
@@ -92,10 +92,10 @@ class GraphRanker(ABC):
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.graphs.named_queries`."""
-        asked = as_queries(queries)
-        # known answers are no candidates, so that none has to be looked for
+        named = as_queries(queries)
+        # known answers are never candidates, so none has to be left out
         found = ranked_answers(
-            self, asked, top, known=True, probabilities=self.probabilities, types=self.types(names),
+            self, named, top, known=True, probabilities=self.probabilities, types=self.types(names),
             progress=progress,
         )  # fmt: skip
         return with_names(found, names)
@@ -116,7 +116,7 @@ class GraphRanker(ABC):
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query, best first; all others tie below them.
 
-        Known answers, those among the facts, are no candidates. A query whose entity or relation
+        Known answers, those among the facts, are not candidates. A query whose entity or relation
         the facts or the model lack has none.
         """
         step = step_code(queries.relation.astype(np.int64), queries.asks_subject)
@@ -134,7 +134,7 @@ class GraphRanker(ABC):
         return Answers.concatenated([*done, Answers.none(1)]).take(place)
 
     def probabilities(self, answers: Answers) -> Floats:
-        """How likely every answer is right, by the model's calibration."""
+        """Probability that an answer is right, by the model's calibration."""
         z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
 
@@ -164,8 +164,8 @@ class GraphRanker(ABC):
 
 
 def _columns(pool: Pool, columns: Ints) -> Features:
-    """Features of a pool; those of a ridge that the graph is too large for are 0."""
+    """Features of a pool; those of the ridge are 0 if the graph is too large for it."""
     wide = np.zeros((len(pool.entity), len(columns)), dtype=np.float32)
-    there = columns < pool.feature.shape[1]
-    wide[:, there] = pool.feature[:, columns[there]]
+    present = columns < pool.feature.shape[1]
+    wide[:, present] = pool.feature[:, columns[present]]
     return wide

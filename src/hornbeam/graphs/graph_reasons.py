@@ -1,7 +1,7 @@
-"""The reasons for one candidate: the rules of every class, counted for it alone.
+"""The reasons for one candidate: the rules of every class that fired for it.
 
 The loops of `hornbeam.graphs.evidence_kernels` go over thousands of candidates and keep the best
-confidences only. Here one candidate is looked at, and every rule that fired is named.
+confidences only. Here every rule that fired for one candidate is named.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from hornbeam.rules.codes import inverse_code, predicate_of
 
 Triple = tuple[str, str, str]
 
-#: Properties whose weights the ridge class shows, and the least weight that is worth it.
+#: Maximum number of properties shown with their ridge weights, and the minimum weight to show.
 RIDGE_SHOWN, MIN_WEIGHT = 5, 1e-3
 
 
 class RuleClass(StrEnum):
-    """Where a part of a score comes from."""
+    """Classes of evidence that a score is the sum of."""
 
     PATH = "paths"
     FORWARD = "constants forward"
@@ -62,10 +62,10 @@ class RuleClass(StrEnum):
 
 @dataclass(frozen=True)
 class GraphReason:
-    """A reason for an answer: a rule that fired, or, with a weight below 0, against it.
+    """A reason for an answer, or, with a weight below 0, against it: a rule that fired.
 
-    Rules that are judged alone have a confidence; those that are fitted together have a weight.
-    `groundings` are the first ways in which a path connects the two, as triples.
+    Rules that are counted one by one have a confidence; those fitted together have a weight.
+    `groundings` are the first ones of a path between the two entities, as triples.
     """
 
     kind: RuleClass
@@ -82,7 +82,7 @@ def reasons_for(
 ) -> tuple[GraphReason, ...]:
     """All rules that fire for the candidate at a row of a pool of one source, the best first.
 
-    Of the constants that are fitted together the heaviest are named.
+    From the constants that are fitted together, those of the largest weights are taken.
     """
     step, source, candidate = int(pool.step[0]), int(pool.source[0]), int(pool.entity[row])
     found = list(_paths(ranker, pool, row, groundings))
@@ -124,7 +124,7 @@ def _counted(
     rule: CountedRule,
     groundings: tuple[tuple[Triple, ...], ...] = (),
 ) -> GraphReason:
-    """A rule that is judged alone as a reason."""
+    """A rule with a confidence as a reason."""
     text = _text(facts, step, rule)
     return GraphReason(
         kind, text, rule.confidence, rule.hits, rule.predicted, groundings=groundings
@@ -138,8 +138,8 @@ def _text(facts: Facts, step: int, rule: CountedRule) -> str:
 def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
     """Entities along every walk from a to c by some steps, as rules take them.
 
-    A walk never passes a again, and does not go to c at once where it has further steps. The
-    entities that lead to c are found first, from behind, so that no walk is begun in vain.
+    A walk never returns to a, and its first step does not lead to c unless it is the only one.
+    Entities that lead to c are found first, backwards, so that no walk is started in vain.
     """
     leading = [{c}]
     for code in reversed(codes[1:]):
@@ -175,7 +175,7 @@ def _triples(facts: Facts, codes: list[int], walk: list[int]) -> tuple[Triple, .
 
 
 def properties_of(graph: LinkedGraph, entity: int) -> Ints:
-    """Numbers of the properties that an entity has: linked to whom, and linked at all."""
+    """Numbers of the properties that an entity has: (s, d) for every link, (s, _) per step."""
     links = graph.links
     runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
     low, high = (
@@ -198,8 +198,8 @@ def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphR
     """The rules t(X, c) <- property of X, for the properties of a."""
     facts, graph = ranker.facts, ranker.graph
     rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
-    spoken: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
-    for row in np.flatnonzero(spoken).tolist():
+    fired: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
+    for row in np.flatnonzero(fired).tolist():
         yield _counted(RuleClass.FORWARD, facts, step, named_constant(graph, facts, rules, row))
 
 
@@ -220,7 +220,7 @@ def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[Graph
 
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
-    """Number of the property 'linked to an entity by a step', -1 where nobody has it."""
+    """Number of the property 'linked to an entity by a step', -1 if no entity has it."""
     return int(graph.run_of(np.array([entity]), inverse_code(step))[0])
 
 
@@ -230,15 +230,15 @@ def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> str:
     code, entity = property_of(ranker.graph, number)
     relation, known = facts.predicates[predicate_of(step)], entity_text(facts.entities[a])
     head = rule_head(relation, direction_of(step), known=known)
-    there = "_" if entity is None else entity_text(facts.entities[entity])
-    return f"{head} <- {rule_atom(step_of(facts.predicates, code), 'Y', there)}"
+    constant = "_" if entity is None else entity_text(facts.entities[entity])
+    return f"{head} <- {rule_atom(step_of(facts.predicates, code), 'Y', constant)}"
 
 
 # --- links of the pair, fitted together --------------------------------------------------------
 
 
 def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
-    """The heaviest weights of other links between the two."""
+    """Rules of the other links between the two, those of the largest weights."""
     graph, facts, weights = ranker.graph, ranker.facts, ranker.evidence.pair_weights
     found = []
     for code in range(2, len(weights)):
@@ -255,7 +255,7 @@ def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphRe
 
 
 def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
-    """The heaviest weights of the ridge class, about the known argument and about the answer."""
+    """Rules of the ridge about the known argument and the answer, of the largest weights."""
     facts, graph = ranker.facts, ranker.graph
     found = []
     for number, weight in ridge_weights(ranker, a, _property(graph, step, c)):
@@ -274,20 +274,20 @@ def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[
         yield GraphReason(RuleClass.RIDGE, text, weight=weight)
 
 
-def ridge_weights(ranker: MemoryRanker, entity: int, asked: int) -> list[tuple[int, float]]:
-    """Properties of an entity with their weights for the property `asked` (-1: nobody has it).
+def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[int, float]]:
+    """Properties of an entity, with their weights for the property `target` (none if that is -1).
 
     With the matrices of `hornbeam.graphs.ridge` the weight of property i for property j is
     B_ij = x_i^T A x_j / (1 - x_j^T A x_j); over the properties of an entity that lacks j they add
     up to l times its score.
     """
     ridge, graph = ranker.evidence.ridge, ranker.graph
-    if ridge is None or asked < 0:
+    if ridge is None or target < 0:
         return []
-    column = ridge.inverse[:, holders_of(graph, asked)].sum(axis=1, dtype=np.float64)
+    column = ridge.inverse[:, holders_of(graph, target)].sum(axis=1, dtype=np.float64)
     numbers = properties_of(graph, entity)
     return [
-        (number, float(column[holders_of(graph, number)].sum() / ridge.rest[asked]))
+        (number, float(column[holders_of(graph, number)].sum() / ridge.denominators[target]))
         for number in numbers[numbers < len(graph.links.run_step)].tolist()
-        if number != asked
+        if number != target
     ]

@@ -1,4 +1,4 @@
-"""Rules of whole graphs in words, from the text in which they stand everywhere."""
+"""Rules of whole graphs as English sentences, made from their text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import re
 
 from hornbeam.rules.rule_words import Phrase, PhraseRole, Words
 
-#: A name as JSON quotes it, or a word: a plain relation, a variable, or "_" for whatever there is.
+#: A name as JSON quotes it, or a word: a plain relation, a variable, or "_" for any entity.
 TERM = r'"(?:[^"\\]|\\.)*"|[^\s"(),]+'
 ATOM = re.compile(rf"({TERM})\(({TERM}), ({TERM})\)")
 
 
 def graph_rule_words(rule: str) -> Words:
-    r"""A rule as one sentence: X is known, Y is asked for.
+    r"""A rule as one sentence: X is known, Y is the answer.
 
     Examples
     --------

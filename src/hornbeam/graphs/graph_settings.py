@@ -1,4 +1,4 @@
-"""How much is searched and counted for a whole graph, and which parts take part."""
+"""How much is searched and counted for a whole graph, and which parts of the method are used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hornbeam.graphs.graph_size import GraphSize
 
-#: Facts up to which a graph is small, or of middle size.
+#: Maximum number of facts of a small graph, and of one of middle size.
 SMALL, MIDDLE = 20_000, 150_000
 
 
@@ -17,19 +17,19 @@ class Extent:
     Attributes
     ----------
     sampled, found
-        Links of a relation that are searched for paths, and the most paths to judge.
+        Links of a relation that are searched for paths, and the maximum number of paths to judge.
     judged, kept
-        Queries that paths are judged by, and the most of them that become rules.
+        Queries that paths are judged by, and the maximum number of paths that become rules.
     counted
         Queries that confidences are counted over.
     pool
-        The most candidates per query.
+        Maximum number of candidates per query.
     folds, hidden
         Folds of the graph, and how many of them are hidden, one after the other.
     queries
-        The most training queries per fold, shared fairly among relations and directions.
-    anew
-        Whether paths are looked for again without every hidden fold.
+        Maximum number of training queries per fold, shared fairly among relations and directions.
+    rediscover
+        Whether paths are discovered again without each hidden fold.
     """
 
     sampled: int = 300
@@ -41,7 +41,7 @@ class Extent:
     folds: int = 5
     hidden: int = 5
     queries: int = 100_000
-    anew: bool = True
+    rediscover: bool = True
 
     @classmethod
     def of(cls, size: GraphSize) -> Extent:
@@ -49,22 +49,22 @@ class Extent:
         if size.facts <= SMALL:
             return cls(found=700)
         if size.facts <= MIDDLE:
-            return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2, anew=False)
-        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1, anew=False)
+            return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2, rediscover=False)
+        return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1, rediscover=False)
 
 
 @dataclass(frozen=True)
 class GraphSettings:
-    """Which parts of the design take part; all of them unless something is to be compared.
+    """Which parts of the method are used: all of them, except in comparisons.
 
     Attributes
     ----------
     constants, backward, ridge
-        Classes of rules beside paths.
+        Classes of rules in addition to paths.
     per_relation
         A ranking model per relation and direction.
     rule_weights
-        A weight per path rule, in sparse graphs, where held-out queries gain by it.
+        A weight per path rule, in sparse graphs, if the MRR of held-out queries gains by it.
     extent
         How much is searched and counted; by size unless given.
     """

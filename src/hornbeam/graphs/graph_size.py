@@ -1,4 +1,4 @@
-"""How large a graph is: what decides on the length of paths and on how much is counted."""
+"""The size of a graph, which decides on the length of paths and on how much is counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hornbeam.rules.codes import code_limit
 
 @dataclass(frozen=True)
 class GraphSize:
-    """Numbers of facts, entities and predicates; links per entity that has any, both ways."""
+    """Numbers of facts, entities and predicates; mean links of linked entities, both directions."""
 
     facts: int
     entities: int
@@ -18,5 +18,5 @@ class GraphSize:
 
     @property
     def step_limit(self) -> int:
-        """The least number above every step."""
+        """The smallest number above every step."""
         return code_limit(self.predicates)

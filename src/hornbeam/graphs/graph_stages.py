@@ -23,19 +23,19 @@ from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from hornbeam.rules.codes import inverse_code, predicate_of, step_code
 
-#: Share of the time that is left which a stage may take that begins after its time.
-LATE = 0.2
+#: Fraction of the remaining time that a stage gets if it starts after its own deadline.
+LATE_STAGE_SHARE = 0.2
 
 
 class StageTime(NamedTuple):
-    """A stage's share of the work, and the share of the time limit by which it begins."""
+    """A stage's fraction of the work, and the fraction of the time limit when it must start."""
 
     share: float
     until: float
 
 
 class FindingTimes(NamedTuple):
-    """When the rules of a graph are found, judged and counted."""
+    """Times for discovering, judging and counting the rules of a graph."""
 
     discovering: StageTime
     judging: StageTime
@@ -55,13 +55,14 @@ class GraphLearning:
     work: Workload
     shares: StageShares
 
-    def portion(self, share: float, until: float, ahead: float = 0.0) -> Portion:
-        """A share of the work, begun before a share of the time limit has passed.
+    def portion(self, share: float, until: float, preparation: float = 0.0) -> Portion:
+        """A fraction of the work, with the fraction of the time limit when it must start.
 
-        A stage that begins late has still its part of the time that is left.
+        A stage that starts late still gets a fraction of the remaining time.
         """
         passed = self.work.passed
-        return Portion(self.work, share, max(until, passed + LATE * (1.0 - passed)), ahead)
+        late = passed + LATE_STAGE_SHARE * (1.0 - passed)
+        return Portion(self.work, share, max(until, late), preparation)
 
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -89,34 +90,34 @@ def _found_rules(
     for step in forward:
         paths[step] = found.get(step, path_table([], learning.length))
         paths[inverse_code(step)] = reversed_paths(paths[step])
-    asked = graph.drawn(learning.steps, extent.judged, learning.seed, JUDGING)
-    judged = graph.count(paths, asked, learning.portion(*times.judging))
+    queries = graph.sampled(learning.steps, extent.judged, learning.seed, JUDGING)
+    judged = graph.count(paths, queries, learning.portion(*times.judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
         rules = judged.get(step, PathRules.none(step, learning.length))
         base = 1 / max(int(holders[inverse_code(step)]), 1)
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
-        if links[predicate_of(step)] > same:  # otherwise all were asked, and would be again
+        if links[predicate_of(step)] > same:  # otherwise all links were already counted
             left[step] = chosen[step].paths
     return chosen | count_rules(learning, graph, left, learning.portion(*times.counting))
 
 
 def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, PathRules]:
-    """Count paths that were given, and say which rules were none."""
-    told = {
+    """Count given paths, and report how many rules of the file were left out."""
+    reported = {
         "with constants": given.with_constants,
-        "that are no paths of the allowed length": given.no_paths,
+        "that are no paths of the allowed length": given.not_paths,
         "with relations that no fact has": given.unknown,
     }
-    left_out = ", ".join(f"{n:,} {what}" for what, n in told.items() if n)
+    left_out = ", ".join(f"{n:,} {what}" for what, n in reported.items() if n)
     learning.work.progress.message(
         f"{len(given):,} path rules read" + (f"; not: {left_out}" if left_out else "")
     )
     predicates, paths = learning.graph.predicates, {}
     for step in learning.steps[::2]:
-        some = given.paths.get(predicates[predicate_of(step)], ())
-        codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in some]
+        named = given.paths.get(predicates[predicate_of(step)], ())
+        codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in named]
         paths[step] = path_table(codes, learning.length)
         paths[inverse_code(step)] = reversed_paths(paths[step])
     portion = learning.portion(learning.shares.counting, 0.5)
@@ -129,9 +130,9 @@ def count_rules(
     paths: dict[int, PathTable],
     portion: Portion,
 ) -> dict[int, PathRules]:
-    """Confidences of paths on a graph; rules that there is no time to count fall out."""
-    asked = graph.drawn(list(paths), learning.extent.counted, learning.seed, COUNTING)
-    counted = graph.count(paths, asked, portion)
+    """Count paths on a graph; rules for which no time is left are dropped."""
+    queries = graph.sampled(list(paths), learning.extent.counted, learning.seed, COUNTING)
+    counted = graph.count(paths, queries, portion)
     return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
 
 
@@ -139,12 +140,12 @@ def count_rules(
 
 
 def training_pool(
-    learning: GraphLearning, rules: dict[int, PathRules], anew: bool
+    learning: GraphLearning, rules: dict[int, PathRules], rediscover: bool
 ) -> tuple[Pool | None, list[GraphCounter]]:
     """Training queries of all hidden folds; for weights of rules the graphs without them, too.
 
-    With `anew` the rules that a fold's queries see are found without it. In a small graph those of
-    the whole are kept because of the very links that a fold hides, and would be believed too much.
+    With `rediscover` the rules for a fold's queries are discovered without it: in a small graph,
+    rules of the whole graph depend on the hidden links and would get too high confidences.
     """
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
@@ -156,18 +157,18 @@ def training_pool(
         rest, hidden = next(folds)
         of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
-        drawn = hidden.drawn(learning.steps, most, learning.seed, ASKING)
-        asked = {step: some for step, some in drawn.items() if len(some.sources)}
-        if anew:
+        sampled = hidden.sampled(learning.steps, most, learning.seed, ASKING)
+        queries = {step: some for step, some in sampled.items() if len(some.sources)}
+        if rediscover:
             third = StageTime(learning.shares.recounting / 3, 0.7)
             found = _found_rules(learning, rest, FindingTimes(third, third, third))
-            seen = {step: found[step] for step in asked}
+            seen = {step: found[step] for step in queries}
         else:
-            paths = {step: rules[step].paths for step in asked}
+            paths = {step: rules[step].paths for step in queries}
             portion = learning.portion(learning.shares.recounting, 0.7)
             seen = count_rules(learning, rest, paths, portion)
         portion = learning.portion(learning.shares.gathering, 0.8, learning.shares.ridge)
-        pools += rest.pools(seen, asked, extent.pool, number, portion)
+        pools += rest.pools(seen, queries, extent.pool, number, portion)
         if learning.shares.weighting:
             graphs.append(rest)
     return (Pool.concatenated(pools) if pools else None), graphs
@@ -192,10 +193,10 @@ def fair_share(sizes: Ints, total: int) -> int:
 
 
 def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | None:
-    """Subject, predicate and object of held-out facts in the ids of train, or none.
+    """Subject, predicate and object of held-out facts in the ids of train; None if all are in it.
 
-    Left out are those with names that train does not have, and, with a warning, those that stand
-    in train: they are no candidates.
+    Left out are those with names that train does not have, and, with a warning, those in train
+    itself, which are never candidates.
     """
     atoms = valid.binary
     subject, object_ = atoms.arguments
@@ -208,8 +209,8 @@ def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | No
     stated = graph.holds(s, p, o)
     if stated.any():
         warnings.warn(
-            f"{np.count_nonzero(stated):,} of {len(atoms):,} facts of `valid` stand among the "
-            "facts too: they are not held out, and are left out",
+            f"{np.count_nonzero(stated):,} of {len(atoms):,} facts of `valid` are among the facts "
+            "too, so they are not held out; they are left out",
             HornbeamWarning,
             stacklevel=2,
         )
@@ -219,18 +220,18 @@ def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | No
 def held_pool(
     learning: GraphLearning, rules: dict[int, PathRules], subject: Ids, predicate: Ids, object_: Ids
 ) -> Pool | None:
-    """Held-out facts as queries to all of train."""
-    asked = {}
+    """Candidates of the held-out facts' queries, answered from all of train."""
+    queries = {}
     for step in learning.steps:
         rows = np.flatnonzero(predicate == predicate_of(step))
-        asked[step] = queries_of_links(step, subject[rows], object_[rows])
+        queries[step] = queries_of_links(step, subject[rows], object_[rows])
     portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
-    pools = learning.graph.pools(rules, asked, learning.extent.pool, 0, portion)
+    pools = learning.graph.pools(rules, queries, learning.extent.pool, 0, portion)
     return Pool.concatenated(pools) if pools else None
 
 
 def with_held(train: Pool, held: Pool) -> Pool:
-    """All queries together; what is held out is no wrong answer of training queries any more."""
+    """Training and held-out queries as one pool, where held-out answers never count as wrong."""
     of = part_numbers(held.offsets)[held.truth]
     known = train.without(held.step[of], held.source[of], held.entity[held.truth])
     return Pool.concatenated([known, held])

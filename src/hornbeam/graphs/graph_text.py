@@ -10,9 +10,9 @@
     # end
 
 The columns of a path rule are its confidence (for reading: hits and predictions decide), hits,
-predictions, its own weight and the rule; X is known and Y is asked for. Rules with constants have
-no weight of their own. Names that are no plain words are quoted as in JSON. Floats are written with
-all their digits. The last line tells a whole model from one that was cut off.
+predictions, its own weight and the rule; X is known and Y is the answer. Rules with constants have
+no weight of their own. Names other than plain words are quoted as in JSON. Floats are written with
+all their digits. The last line distinguishes a whole model from one that was cut off.
 """
 
 from __future__ import annotations
@@ -95,12 +95,12 @@ def _section(part: RelationRules, features: tuple[str, ...]) -> Iterator[str]:
 
 
 def quoted(name: str) -> str:
-    """A name of a relation as it stands in rules."""
+    """A name of a relation as it is written in rules."""
     return name if PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
 def entity_text(name: str) -> str:
-    """A name of an entity as it stands in rules."""
+    """A name of an entity as it is written in rules."""
     return json.dumps(name, ensure_ascii=False)
 
 
@@ -116,7 +116,7 @@ def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str
 
 
 def rule_text(relation: str, direction: Direction, rule: CountedRule) -> str:
-    """A rule as people read it.
+    """A rule as text.
 
     Examples
     --------
@@ -124,15 +124,15 @@ def rule_text(relation: str, direction: Direction, rule: CountedRule) -> str:
     >>> rule_text("lives_in", Direction.OBJECT, GraphRule(path, 1, 1))
     'lives_in(X, Y) <- "born in"(X, A), part_of(A, Y)'
     """
-    answer, last = rule.ends("Y", entity_text, "_")
+    answer, last = rule.ends("Y", entity_text, wildcard="_")
     terms = ["X", *BETWEEN[: len(rule.steps) - 1], last]
     atoms = [rule_atom(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
     return f"{rule_head(relation, direction, answer)} <- {', '.join(atoms)}"
 
 
-def rule_atom(step: Step, here: str, there: str) -> str:
+def rule_atom(step: Step, start: str, end: str) -> str:
     """An atom of a rule: a step from one term to another."""
-    first, second = (there, here) if step.inverse else (here, there)
+    first, second = (end, start) if step.inverse else (start, end)
     return f"{quoted(step.predicate)}({first}, {second})"
 
 
@@ -175,7 +175,7 @@ def read_model(text: str, source: str) -> RankingModel:
             raise DataError(source, "is cut off within the line", number) from None
         except (ValueError, KeyError, AttributeError) as error:
             raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
-    # models of before 0.7 have no such line
+    # models from before version 0.7 have no such line
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
     return RankingModel(tuple(section.frozen() for section in sections), **model)
@@ -199,8 +199,8 @@ def _of_header(header: dict[str, Any]) -> dict[str, Any]:
 
 def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> None:
     if line.startswith(SECTION):
-        step, here, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
-        direction = Direction.OBJECT if here == "X" else Direction.SUBJECT
+        step, subject, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
+        direction = Direction.OBJECT if subject == "X" else Direction.SUBJECT
         sections.append(_Section(step.predicate, direction, 0, [], []))
     elif line and not line.startswith("#"):
         if not sections:
@@ -224,25 +224,25 @@ def _read_constant(cells: list[str]) -> ConstantRule:
     tokens = TOKEN.findall(cells[3])
     _, first, second, _ = _read_atom(tokens, 0)
     answer = json.loads(first if second == "X" else second)
-    ((step, _, there),) = _read_body(cells[3])
-    constant = None if there == "_" else json.loads(there)
+    ((step, _, last),) = _read_body(cells[3])
+    constant = None if last == "_" else json.loads(last)
     return ConstantRule(step, constant, answer, int(cells[1]), int(cells[2]))
 
 
 def _read_body(text: str) -> list[tuple[Step, str, str]]:
-    """Steps from X on, with the terms they lead from and to."""
+    """Steps from X on, with the terms that they start and end at."""
     tokens = TOKEN.findall(text)
     _, _, _, at = _read_atom(tokens, 0)
     if tokens[at] != "<-":
         raise ValueError("expected <- after the head of a rule")
     at += 1
-    here, steps = "X", []
+    start, steps = "X", []
     while at < len(tokens):
         step, first, second, at = _read_atom(tokens, at)
-        inverse = first != here
-        there = first if inverse else second
-        steps.append((Step(step.predicate, inverse), here, there))
-        here = there
+        inverse = first != start
+        end = first if inverse else second
+        steps.append((Step(step.predicate, inverse), start, end))
+        start = end
         at += 1  # the comma
     return steps
 

@@ -1,8 +1,8 @@
-"""Links of a graph as queries: the known entity of each is asked for the other."""
+"""Links of a graph as queries: one entity of a link is given, the other is the answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -26,12 +26,15 @@ class GroupedQueries(NamedTuple):
         return np.repeat(self.sources, np.diff(self.offsets))
 
     def parts(self, most: int) -> Iterator[GroupedQueries]:
-        """The queries of at most so many sources at a time."""
+        """Split the queries into parts of at most `most` sources."""
         for low in range(0, len(self.sources), most):
             sources = self.sources[low : low + most]
             offsets = self.offsets[low : low + len(sources) + 1]
             answers = self.answers[offsets[0] : offsets[-1]]
             yield GroupedQueries(sources, offsets - offsets[0], answers)
+
+
+QueriesByStep = Mapping[int, GroupedQueries]
 
 
 def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
@@ -43,19 +46,19 @@ def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
 
 
 def sampled_links(
-    graph: LinkedGraph, predicate: int, most: int | None, draw: LinkHash
+    graph: LinkedGraph, predicate: int, most: int | None, hashes: LinkHash
 ) -> tuple[Ids, Ids]:
-    """Subjects and objects of a relation's links, at most so many drawn from them."""
+    """Subjects and objects of a relation's links, or of a sample of at most `most`."""
     rows = graph.rows_of(predicate)
     subject, object_ = graph.subject[rows], graph.object[rows]
     if most is not None:
-        chosen = draw.drawn(subject, object_, most)
+        chosen = hashes.sample(subject, object_, most)
         subject, object_ = subject[chosen], object_[chosen]
     return subject, object_
 
 
 def no_queries(sources: Ids) -> GroupedQueries:
-    """Sources of queries whose answers are not known."""
+    """Sources to find candidates for, without queries whose answers are known."""
     return GroupedQueries(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 

@@ -2,8 +2,8 @@
 
 A random fold of *all* relations' links is hidden, everything that a ranking model sees
 (confidences, constants, ridge, features) is computed without it, and its links are the queries to
-learn from. So training queries look like those of missing links. Leaving out one link at a time
-does not: the answers of its own relation would still be there in a number that tells it.
+learn from. So training queries are like those of missing links. Leaving out one link at a time
+would not do: the number of remaining answers of its relation would reveal it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def folds_of(graph: LinkedGraph, folds: int, seed: int) -> Ints:
 def hidden_folds(
     graph: LinkedGraph, extent: Extent, seed: int
 ) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
-    """Pairs of the graph without a fold and that fold, as many as the extent asks for."""
+    """Pairs of the graph without a fold and that fold, `extent.hidden` of them."""
     fold = folds_of(graph, extent.folds, seed)
     for number in range(extent.hidden):
         yield graph.select(fold != number), graph.select(fold == number)

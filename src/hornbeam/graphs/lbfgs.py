@@ -1,8 +1,7 @@
 """Limited-memory BFGS for smooth convex functions of few variables.
 
-SciPy's would do, but it calls BLAS for vectors of a dozen numbers, whose threads then wait for
-each other longer than the work takes, and whose order of summation varies. Here every sum is
-NumPy's own.
+SciPy has one, but it calls BLAS for vectors of a dozen numbers: its threads wait for each other
+longer than the work takes, and its order of summation varies. Here every sum is NumPy's own.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 
-#: A value must fall by this share of what the slope promises.
+#: Armijo condition: required decrease as a fraction of the predicted one.
 SUFFICIENT = 1e-4
-#: Halvings of a step before it is given up.
+#: Maximum number of times that a step is halved.
 HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Minimum:
-    """Where a function was found to be least, its value there, and why the search ended."""
+    """The smallest value found, its position `x`, and why the search ended."""
 
     x: Floats
     value: float
@@ -34,7 +33,7 @@ def minimise(
     function: Callable[[Floats], tuple[float, Floats]],
     start: Floats,
     iterations: int = 100,
-    least_gain: float = 1e-7,
+    min_gain: float = 1e-7,
     memory: int = 10,
     expired: Callable[[], bool] = lambda: False,
     precondition: Callable[[Floats], Floats] | None = None,
@@ -46,13 +45,13 @@ def minimise(
     function
         Value and gradient at a point.
     start
-        Where to begin.
+        The first point.
     iterations
-        The most iterations.
-    least_gain
-        The search ends where an iteration gains less than this share of the value.
+        Maximum number of iterations.
+    min_gain
+        The search ends when an iteration gains less than this fraction of the value.
     memory
-        Steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
+        Past steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
     expired
         Whether there is no time for a further iteration.
     precondition
@@ -65,7 +64,7 @@ def minimise(
         direction = -_times_inverse(gradient, pairs, precondition)
         slope = _dot(gradient, direction)
         if slope >= 0:
-            return Minimum(x, value, iteration, "the gradient is zero as far as it can be told")
+            return Minimum(x, value, iteration, "the gradient is zero within rounding")
         step = 1.0
         if precondition is None and not pairs:
             step = min(1.0, 1.0 / np.sqrt(_dot(gradient, gradient)))
@@ -83,11 +82,11 @@ def minimise(
             pairs = [*pairs[-(memory - 1) :], (moved, change, curvature)]
         gain = value - new_value
         x, value, gradient = new, new_value, new_gradient
-        if gain <= least_gain * max(abs(value), 1.0):
+        if gain <= min_gain * max(abs(value), 1.0):
             return Minimum(x, value, iteration + 1, "nothing more to gain")
         if expired():
-            return Minimum(x, value, iteration + 1, "the time is used up")
-    return Minimum(x, value, iterations, "the iterations are used up")
+            return Minimum(x, value, iteration + 1, "the time limit is reached")
+    return Minimum(x, value, iterations, "the iteration limit is reached")
 
 
 def _times_inverse(

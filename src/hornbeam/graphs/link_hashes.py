@@ -1,13 +1,13 @@
-"""Random choices among links that depend on their ids alone, not on who makes them.
+"""Random choices among links by hashes of their ids, the same in every engine.
 
-A link (s, o) of a relation has the number
+A link (s, o) of a relation has the hash
 
     h = (d u^2 + e u) mod P,    u = (a s + b o + c) mod P,    P = 2^31 - 1,
 
-with five random coefficients per relation and purpose. The links of the least numbers are drawn,
-and a link's fold is its number modulo the folds. So a database draws what memory draws
-(`hornbeam.graphs.sql.hash_queries` has the same formula), whatever its order of rows, and further
-facts leave the folds of the others what they are. No product here needs more than 63 bits.
+with five random coefficients per relation and purpose. A sample has the links of the smallest
+hashes, and a link's fold is its hash modulo the number of folds. So a database chooses the same
+links as memory (`hornbeam.graphs.sql.hash_queries` has the same formula), in any order of rows, and
+further facts do not change the folds of the others. No product here needs more than 63 bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from hornbeam.arrays import Ids, Ints, Positions
 
 PRIME = 2**31 - 1
-#: Purposes of random choices: each has its own coefficients, whatever else is chosen.
+#: Purposes of random choices: each has its own coefficients, so that choices are independent.
 HIDING, DISCOVERING, JUDGING, COUNTING, ASKING, CHOOSING = range(6)
 
 
@@ -41,13 +41,13 @@ class LinkHash:
         return cls(a, b, c, d, e)
 
     def of_links(self, subject: Ids, object_: Ids) -> Ints:
-        """The numbers of links."""
+        """The hashes of links."""
         u = (self.a * subject.astype(np.int64)) % PRIME
         u = (u + (self.b * object_.astype(np.int64)) % PRIME + self.c) % PRIME
         return (self.d * (u * u % PRIME) + self.e * u) % PRIME
 
-    def drawn(self, subject: Ids, object_: Ids, most: int) -> Positions:
-        """Rows of at most so many links: those of the least numbers, in the order of rows."""
+    def sample(self, subject: Ids, object_: Ids, most: int) -> Positions:
+        """Sample of at most `most` links: the rows with the smallest hashes, ascending."""
         if len(subject) <= most:
             return np.arange(len(subject))
         number = self.of_links(subject, object_)

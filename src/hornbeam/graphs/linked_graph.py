@@ -2,7 +2,7 @@
 
 A *step* is a relation walked forwards or backwards (`hornbeam.rules.codes`); a query (a, t, ?) asks
 for the ends of the step t from a, a query (?, t, b) for those of the inverse step from b. So a step
-stands for a relation and a direction everywhere in this room.
+stands for a relation and a direction everywhere in this package.
 
 Links are sorted by entity, step and end. The links of one entity along one step are a *run*. The
 property (s, d), "linked to d by the step s", is held by the entities in the run of d along the
@@ -26,14 +26,14 @@ from hornbeam.graphs.sorting_kernels import sort_by_key
 from hornbeam.graphs.triples import Triples
 from hornbeam.rules.codes import code_limit, step_code
 
-#: Facts above which the loops over a graph are compiled.
+#: Number of facts above which the loops over a graph are compiled.
 WORTH_COMPILING = 100
-#: Entities times steps up to which there is a table of runs: as much as stays in a cache.
+#: Maximum entities times steps for a table of runs: as much as stays in the processor's cache.
 TABULATED = 1_000_000
 
 
 class Links(NamedTuple):
-    """What kernels see of a graph.
+    """A graph as the arrays that kernels read.
 
     Entity v has the runs `first_run[v]` to `first_run[v + 1]`; run r walks the step `run_step[r]`
     from the entity `run_entity[r]` to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`.
@@ -81,7 +81,7 @@ class LinkedGraph:
 
     @property
     def step_limit(self) -> int:
-        """The least number above every step."""
+        """The smallest number above every step."""
         return code_limit(self.n_predicates)
 
     @cached_property
@@ -140,7 +140,7 @@ class LinkedGraph:
         return stable_order(start, self.n_entities, order)
 
     def _properties(self, order: Ids, runs: Positions) -> Ids:
-        """The run that every link stands in, seen from its other end."""
+        """For every link the run that contains the reversed link."""
         run = np.zeros(len(order), dtype=np.int32)
         run[runs[1:]] = 1
         of_link = np.empty_like(run)
@@ -150,12 +150,12 @@ class LinkedGraph:
 
     @cached_property
     def degree(self) -> Ints:
-        """Links of every entity, both directions."""
+        """Number of links of every entity, both directions."""
         out = np.bincount(self.subject, minlength=self.n_entities)
         return (out + np.bincount(self.object, minlength=self.n_entities)).astype(np.int64)
 
     def prepare(self) -> None:
-        """Make what kernels look at, once, before several threads ask for it."""
+        """Compute the arrays for kernels, once, before several threads need them."""
         _ = self.links, self.degree
 
     @cached_property

@@ -1,4 +1,4 @@
-"""How many pairs are linked by more than one relation, in train and in held-out facts."""
+"""Fractions of pairs that are linked by more than one relation, in train and in held-out facts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hornbeam.graphs.ranking_model import LinkedShares
 def linked_shares(
     graph: LinkedGraph, subject: Ids | None = None, object_: Ids | None = None
 ) -> LinkedShares:
-    """Share of train's pairs with a further link, in either direction, and of held-out pairs."""
+    """Fraction of train's pairs with a further link, in either direction, and of held-out pairs."""
     low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
     keys = pair_keys(low, high, graph.n_entities)
     pairs, counts = np.unique(keys, return_counts=True)

@@ -1,4 +1,4 @@
-"""A graph in memory: rules are found and counted by kernels, one relation and direction a time."""
+"""A graph in memory: kernels find and count rules, one relation and direction at a time."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import constant_rules, open_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
-from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
+from hornbeam.graphs.graph_evidence import GraphEvidence, RuleClasses
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries, queries_of_links, sampled_links
+from hornbeam.graphs.grouped_queries import (
+    GroupedQueries,
+    QueriesByStep,
+    queries_of_links,
+    sampled_links,
+)
 from hornbeam.graphs.hidden_folds import hidden_folds
 from hornbeam.graphs.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -35,9 +40,9 @@ from hornbeam.graphs.stage_shares import inverse_seconds
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of, step_code
 
-#: Sources of a step whose candidates are gathered between two looks at the clock.
+#: Number of sources per work item, between two checks of the time limit.
 SOURCES_PER_ITEM = 2_000
-#: Share of the time limit that the ridge's inverses must be made in.
+#: Fraction of the time limit in which the ridge's inverses must be computed.
 RIDGE_UNTIL = 0.8
 
 
@@ -69,7 +74,7 @@ class MemoryGraph:
 
     @property
     def fits_constants(self) -> bool:
-        """Whether constants are fitted together: their matrix is held for so many entities."""
+        """Whether constants are fitted together: only up to MAX_ENTITIES, whose matrix fits."""
         return self.settings.ridge and self.graph.n_entities <= MAX_ENTITIES
 
     @property
@@ -80,7 +85,7 @@ class MemoryGraph:
     def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> MemoryGraph:
         """The same graph, with the penalty by which the ridge ranks the first hidden fold best.
 
-        Without a ridge, where its inverses would take longer than there is time.
+        Without a ridge if its inverses would take longer than the remaining time.
         """
         if not self.fits_constants:
             return self
@@ -94,17 +99,17 @@ class MemoryGraph:
             return self
         rest, hidden = next(self.hidden_folds(extent, seed))
         steps = range(2, self.graph.step_limit)
-        asked = hidden.drawn(steps, JUDGED, seed, CHOOSING)
-        return replace(self, penalty=choose_penalty(rest.graph, asked))
+        queries = hidden.sampled(steps, JUDGED, seed, CHOOSING)
+        return replace(self, penalty=choose_penalty(rest.graph, queries))
 
     @cached_property
     def links_by_predicate(self) -> Ints:
-        """Links of every predicate."""
+        """Number of links of every predicate."""
         return np.bincount(self.graph.predicate, minlength=self.graph.n_predicates)
 
     @property
     def holders_by_step(self) -> Ints:
-        """Entities that have links along every step."""
+        """Number of entities that have links along a step, for every step."""
         return np.diff(self.graph.links.first_holder)
 
     def located(self, names: Names) -> Ids:
@@ -112,7 +117,7 @@ class MemoryGraph:
         return names.translate(self.facts.entities)
 
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
-        """How many pairs are linked by more than one relation."""
+        """Fractions of pairs that are linked by more than one relation."""
         return linked_shares(self.graph, subject, object_)
 
     def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
@@ -122,14 +127,14 @@ class MemoryGraph:
         known = atom_keys(graph.subject, graph.predicate, graph.object, *size)
         return contained(atom_keys(subject, predicate, object_, *size), np.sort(known))
 
-    def drawn(
+    def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, at most so many of each relation."""
+        """Links along steps as queries, a sample of at most `most` per relation."""
         found: dict[int, GroupedQueries] = {}
         for predicate in sorted({predicate_of(step) for step in steps}):
-            draw = LinkHash.of(seed, purpose, predicate)
-            subject, object_ = sampled_links(self.graph, predicate, most, draw)
+            hashes = LinkHash.of(seed, purpose, predicate)
+            subject, object_ = sampled_links(self.graph, predicate, most, hashes)
             for step in (step_code(predicate), step_code(predicate, inverse=True)):
                 found[step] = queries_of_links(step, subject, object_)
         return {step: found[step] for step in steps}
@@ -138,46 +143,46 @@ class MemoryGraph:
         self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths that connect the ends of the steps' links most often."""
-        drawn = self.drawn(steps, extent.sampled, seed, DISCOVERING)
+        sampled = self.sampled(steps, extent.sampled, seed, DISCOVERING)
 
         def one(step: int) -> PathTable:
-            return discover_paths(self.graph, step, length, drawn[step], extent.found)
+            return discover_paths(self.graph, step, length, sampled[step], extent.found)
 
-        return self._each(one, steps, drawn, portion)
+        return self._each(one, steps, sampled, portion)
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
+        self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
-        together = shared_counts(self.graph, paths, asked, portion)
+        together = shared_counts(self.graph, paths, queries, portion)
         if together is not None:
             return together
 
         def one(step: int) -> PathRules:
-            return counted(self.graph, step, paths[step], asked[step])
+            return counted(self.graph, step, paths[step], queries[step])
 
-        return self._each(one, list(paths), asked, portion)
+        return self._each(one, list(paths), queries, portion)
 
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         limit: int,
         fold: int,
         portion: Portion,
     ) -> list[Pool]:
         """At most `limit` candidates of every source, with their features."""
-        classes = Classes(self.settings.constants, self.settings.backward)
+        classes = RuleClasses(self.settings.constants, self.settings.backward)
         evidence = GraphEvidence(self.graph, self.ridge_penalty, classes)
         evidence.prepare()
         if self.fits_constants:
-            portion.work.advance(portion.ahead)
+            portion.work.advance(portion.preparation)
 
         def one(part: tuple[int, GroupedQueries]) -> Pool:
             step, some = part
             return pool_of(evidence, rules[step], some, limit, fold)
 
-        parts = [(step, part) for step in rules for part in asked[step].parts(SOURCES_PER_ITEM)]
+        parts = [(step, part) for step in rules for part in queries[step].parts(SOURCES_PER_ITEM)]
         found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
         return [pool for pool in found if pool is not None]
 
@@ -206,11 +211,11 @@ class MemoryGraph:
         self,
         one: Callable[[int], Result],
         steps: Sequence[int],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         portion: Portion,
     ) -> dict[int, Result]:
-        """Work on every step; what there is no time for is left out."""
+        """Results by step; those for which the time limit leaves no time are missing."""
         self.graph.prepare()
-        sizes = [len(asked[step].sources) + 10.0 for step in steps]
+        sizes = [len(queries[step].sources) + 10.0 for step in steps]
         found = portion.each(one, steps, sizes)
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}

@@ -1,4 +1,4 @@
-"""A model over facts in memory, which reasons for its answers can be found in, too."""
+"""A model over facts in memory, where the reasons for answers can be found, too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_evidence import Classes, GraphEvidence
+from hornbeam.graphs.graph_evidence import GraphEvidence, RuleClasses
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.grouped_queries import no_queries
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -19,7 +19,7 @@ from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.softmax import Firings
 
-#: Relations and directions whose constants are kept for further queries.
+#: Number of relations and directions whose constants are cached for further queries.
 REMEMBERED = 64
 
 
@@ -27,7 +27,7 @@ REMEMBERED = 64
 class MemoryRanker(GraphRanker):
     """Answers queries from links in arrays; see `GraphRanker`.
 
-    `evidence` has the graph and, where the model has it and the graph is not too large, its ridge.
+    `evidence` has the graph and, if the model has one and the graph is not too large, its ridge.
     """
 
     evidence: GraphEvidence = field(repr=False)
@@ -45,7 +45,7 @@ class MemoryRanker(GraphRanker):
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
         penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
-        classes = Classes(model.constants, model.backward)
+        classes = RuleClasses(model.constants, model.backward)
         evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
         return cls(model, facts, threads, evidence=evidence, leave_out_linked=leave_out_linked)
 
@@ -55,19 +55,19 @@ class MemoryRanker(GraphRanker):
         return self.evidence.graph
 
     def without_linked(self) -> MemoryRanker:
-        """The same with `leave_out_linked`; nothing is counted again."""
+        """The same ranker with `leave_out_linked`; nothing is counted again."""
         return replace(self, leave_out_linked=True)
 
     def types(self, names: Input | None) -> ArgumentTypes:
-        """What stands where by the facts."""
+        """Types of arguments by the facts."""
         return ArgumentTypes(self.facts, as_names(names))
 
     def prepare(self) -> None:
-        """Make what all queries share, once, before several threads ask for it."""
+        """Compute what all queries share, once, before several threads need it."""
         self.evidence.prepare()
 
     def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """As many candidates of every source along the rules' step as the model takes."""
+        """Candidates of every source along the rules' step, at most as many as the model allows."""
         return pool_of(
             self.evidence, rules, no_queries(sources), self.model.pool,
             leave_out_linked=self.leave_out_linked,

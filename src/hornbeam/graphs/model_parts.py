@@ -1,4 +1,4 @@
-"""From numbers to names: rules of all relations as parts of a model."""
+"""From ids to names: rules of all relations as parts of a model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def direction_of(code: int) -> Direction:
 
 
 def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
-    """Step and entity of a property; no entity where any will do."""
+    """Step and entity of a property; None for any entity."""
     links = graph.links
     if number >= len(links.run_step):
         return number - len(links.run_step), None
@@ -50,7 +50,7 @@ def relation_rules(
     own: Mapping[int, Floats],
     queries: Ints,
 ) -> tuple[RelationRules, ...]:
-    """Name all rules, the best first."""
+    """All rules by names, the best first."""
     return tuple(
         RelationRules(
             predicates[predicate_of(step)],
@@ -103,9 +103,9 @@ def best_constants(
 
 
 class StepModel(NamedTuple):
-    """What a model has for one step, in the ids of facts.
+    """Rules and weights of a model for one step, in the ids of facts.
 
-    Path rules and the weight of each of its own, and the weights of the model's features.
+    Path rules with a weight each, and the weights of the model's features.
     """
 
     rules: PathRules
@@ -116,7 +116,7 @@ class StepModel(NamedTuple):
 def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepModel]:
     """The sections of a model by step, ascending, for the relations that facts have.
 
-    Rules with relations that the facts lack fall out: they say nothing there.
+    Rules with relations that the facts lack are dropped.
     """
     numbers = {name: number for number, name in enumerate(predicates)}
     found = {}

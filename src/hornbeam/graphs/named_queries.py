@@ -20,7 +20,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.queries import Queries
 from hornbeam.progress import Progress
 
-#: What stands for the missing argument.
+#: The mark of the missing argument.
 ASKED = "?"
 
 
@@ -28,7 +28,7 @@ ASKED = "?"
 class NamedQueries:
     """Queries by their names, in the order they were given.
 
-    `rows` has them as pairs one argument of which is a question mark; `asks_subject` says which.
+    `rows` has them as pairs one argument of which is a question mark, by `asks_subject`.
     """
 
     rows: Targets
@@ -49,7 +49,7 @@ class NamedQueries:
         return Queries(relation, entity, self.asks_subject)
 
     def __repr__(self) -> str:
-        return f"AskedQueries({len(self):,} queries of {', '.join(self.rows.predicates)})"
+        return f"NamedQueries({len(self):,} queries of {', '.join(self.rows.predicates)})"
 
 
 def read_queries(
@@ -68,7 +68,7 @@ def read_queries(
     Examples
     --------
     >>> read_queries([("paris", "capital_of", "?"), ("?", "capital_of", "peru")])
-    AskedQueries(2 queries of capital_of)
+    NamedQueries(2 queries of capital_of)
     """
     with workspace() as space:
         sources = sources_of(space, inputs, Role.PAIRS, TableLayout.of(columns, header))
@@ -89,9 +89,9 @@ def as_queries(given: Input) -> NamedQueries:
 
 
 def _plain_queries(given: Input) -> NamedQueries | None:
-    """Queries of tuples of texts without a mistake; whatever else it may be is left to a reader.
+    """Fast path: queries given as well-formed tuples of str; None for anything else.
 
-    A reader opens a database first, which takes longer than to answer a few queries.
+    A reader opens a database first, which takes longer than answering a few queries.
     """
     if not isinstance(given, list | tuple) or not given:
         return None
@@ -112,7 +112,7 @@ def _plain_queries(given: Input) -> NamedQueries | None:
 
 
 def report_unknown(queries: Queries, progress: Progress) -> int:
-    """Say how many queries name an entity or a relation that no fact has; returns that number."""
+    """Report and return the number of queries with an entity or a relation that no fact has."""
     unknown = int(np.count_nonzero(~queries.askable))
     if unknown:
         named = "1 query names" if unknown == 1 else f"{unknown:,} queries name"
@@ -122,7 +122,7 @@ def report_unknown(queries: Queries, progress: Progress) -> int:
 
 
 def _first_wrong(sources: Sequence[Source]) -> DataError:
-    """Name the first row that does not have exactly one question mark."""
+    """An error at the first row that does not have exactly one question mark."""
     for source in sources:
         for at, fields in source.rows():
             row = dict(zip(source.columns, map(str, fields), strict=False))

@@ -1,4 +1,4 @@
-"""The best new facts of a graph: what a model believes most that no fact says."""
+"""The most probable new facts of a graph by a model."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def new_facts(
     names: Input | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """The `top` likeliest new facts of every relation, of its subjects or of given ones.
+    """The `top` most probable new facts per relation, for its known subjects or the given ones.
 
     The columns are subject, relation, object, probability and rank: that of the object among the
-    answers of its subject. It is of a type that objects of the relation have, and not its own
-    subject where no fact of the relation is such a loop.
+    answers of its subject. Objects are of a type that objects of the relation have, and loops are
+    left out unless the relation has some among its facts.
     """
     facts, model = ranker.facts, ranker.model
     called, types = as_names(names), ranker.types(names)
@@ -81,7 +81,7 @@ def _best_of(
     types: ArgumentTypes,
     progress: Progress,
 ) -> list[NewFact]:
-    """The likeliest new facts of one relation."""
+    """The most probable new facts of one relation."""
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)

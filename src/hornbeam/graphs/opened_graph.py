@@ -1,4 +1,4 @@
-"""Facts as a graph to learn and to rank by: in memory, or wherever an engine keeps them."""
+"""Facts as a graph to learn from and to rank by: in memory, or in an engine's database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GraphInput = Input | Facts | Engine
 
 
 def open_graph(facts: GraphInput, settings: GraphSettings) -> GraphCounter:
-    """Read a graph into memory; where an engine has it, leave it there."""
+    """Read a graph into memory, or leave it in the database of an engine."""
     from hornbeam.counting.sql.sql_engine import SqlEngine
     from hornbeam.graphs.sql.sql_graph import SqlGraph
 

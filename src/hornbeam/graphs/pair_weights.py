@@ -1,4 +1,4 @@
-"""Links of a pair fitted together: what those that it has say about one that it lacks.
+"""Links of a pair fitted together: weights of those that it has for one that it lacks.
 
 X is the 0/1 matrix of ordered pairs by steps, 1 where a step leads from the first to the second. As
 in `hornbeam.graphs.ridge`, the weights B that predict every step from all others, with penalty
@@ -10,7 +10,7 @@ and the score of t(a, c) is the sum of B_st over the steps s that lead from a to
 t(X, Y) <- r(X, Y) and t(X, Y) <- r(Y, X) with signed weights. There are few steps, so that X^T X,
 which counts the pairs that any two steps link, is small however many facts there are.
 
-Weights are whole millionths, so that their sums do not depend on an order.
+Weights are integer millionths, so that their sums do not depend on an order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hornbeam.rules.codes import code_limit, step_code
 
 #: L2 penalty of the weights.
 PENALTY = 30.0
-#: Steps up to which weights are fitted, of so many relations: the inverse takes their cube.
+#: Maximum number of steps for which weights are fitted: inversion takes cubic time.
 MAX_STEPS = code_limit(500)
 NO_WEIGHTS: Ints = np.empty((0, 0), dtype=np.int64)
 
@@ -38,7 +38,7 @@ def pair_weights(shared: Ints) -> Ints:
     Parameters
     ----------
     shared
-        How many ordered pairs any two steps link; on the diagonal those of one.
+        Number of ordered pairs that any two steps link; on the diagonal that of one step.
     """
     inverse = inverted(shared + PENALTY * np.eye(len(shared)))
     weights: Ints = np.rint(-MILLION * inverse / np.diag(inverse)).astype(np.int64)
@@ -47,17 +47,17 @@ def pair_weights(shared: Ints) -> Ints:
 
 
 def weights_of(graph: LinkedGraph) -> Ints:
-    """The weights of a graph; none where it has too many relations."""
+    """The weights of a graph; an empty array if it has too many relations."""
     return pair_weights(shared_pairs(graph)) if graph.step_limit <= MAX_STEPS else NO_WEIGHTS
 
 
 def shared_pairs(graph: LinkedGraph) -> Ints:
-    """How many ordered pairs any two steps link."""
+    """Number of ordered pairs that any two steps link."""
     low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
     keys = pair_keys(low, high, graph.n_entities)
     ordered = np.sort(keys)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    # most pairs of most graphs have one link and share nothing; a loop leads there and back
+    # most pairs of most graphs have one link and share nothing; a loop is linked both ways
     several = contained(keys, repeated) | (low == high)
     subject, object_ = graph.subject[several], graph.object[several]
     start, end = np.concatenate([subject, object_]), np.concatenate([object_, subject])

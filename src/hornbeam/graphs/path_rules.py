@@ -1,7 +1,7 @@
 """Path rules of one step, their trie, and their confidences.
 
-The confidence of a rule is hits / (predicted + 5) over training queries (a, t, ?): it hits where it
-proposes the answer, and predicts what it proposes less the other known answers.
+The confidence of a rule is hits / (predicted + 5) over training queries (a, t, ?): it hits if it
+proposes the answer, and predicts what it proposes minus the other known answers.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from hornbeam.graphs.evidence_kernels import count_paths
 from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 
-#: Added to predictions: what few cases say is believed less.
+#: Smoothing constant added to predictions, which lowers confidences with little support.
 SMOOTHING = 5.0
-#: The longest paths that can be walked.
+#: Maximum number of steps of a path.
 MAX_PATH = 5
-#: A rule that proposes more answers than this says nothing about the query.
+#: A rule that proposes more answers than this is ignored for the query.
 MAX_PROPOSED = 500
 
 
@@ -79,7 +79,7 @@ def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     order = np.lexsort(paths.T[::-1])
     ordered = paths[order]
     lengths = np.count_nonzero(ordered, axis=1)
-    shared = np.zeros(len(paths), dtype=np.int64)  # steps that a path begins with like the last one
+    shared = np.zeros(len(paths), dtype=np.int64)  # common prefix with the path before
     alike = (ordered[1:] == ordered[:-1]) & (ordered[1:] > 0)
     shared[1:] = np.cumprod(alike, axis=1).sum(axis=1)
     sizes = lengths - shared
@@ -103,10 +103,10 @@ def _behind_subtrees(depth: Ints) -> Ints:
 
 
 class TrieWalk(NamedTuple):
-    """What kernels need to walk a trie from a source.
+    """Scratch arrays of kernels that walk a trie from a source.
 
-    Per depth the entities reached, the first entity of the walks that led to each, when it was
-    seen, and how many were reached; the last stamp; the answers of one rule.
+    Per depth the entities reached, the first entity of the walks to each, the stamp of the step
+    that reached it, and how many were reached; the last stamp; the answers of one rule.
     """
 
     node: Ids
@@ -130,19 +130,19 @@ class TrieWalk(NamedTuple):
         )
 
 
-def counted(graph: LinkedGraph, step: int, paths: PathTable, asked: GroupedQueries) -> PathRules:
+def counted(graph: LinkedGraph, step: int, paths: PathTable, queries: GroupedQueries) -> PathRules:
     """Count hits and predictions of paths over queries."""
     trie = build_trie(step, paths, np.zeros(len(paths)))
     count = count_paths.for_size(len(graph), WORTH_COMPILING)
     walk = TrieWalk.of(graph.n_entities, paths.shape[1])
-    hits, predicted = count(graph.links, trie, len(paths), *asked, walk, MAX_PROPOSED)
+    hits, predicted = count(graph.links, trie, len(paths), *queries, walk, MAX_PROPOSED)
     return PathRules(step, paths, hits, predicted)
 
 
 def best_rules(rules: PathRules, base: float, most: int) -> Ints:
     """Numbers of the rules to keep, half by confidence, the others by hits log(confidence / base).
 
-    `base` is what a rule that knows nothing would reach.
+    `base` is the confidence of a rule that proposes answers at random.
     """
     useful = np.flatnonzero((rules.hits > 0) & (rules.confidence > base))
     if len(useful) <= most:

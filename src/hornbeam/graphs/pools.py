@@ -19,9 +19,9 @@ from hornbeam.graphs.path_rules import MAX_PROPOSED, SMOOTHING, PathRules, TrieW
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 
-#: Other links between the known argument and the answer: in the direction that is asked for,
-#: against it, and of the relation itself against it; and all of them with weights that were fitted
-#: together. They count against an answer where a pair has one link alone, which no rule can say.
+#: Other links between the known argument and the answer: in the query's direction, against it, and
+#: of the relation itself against it; and all of them with weights that were fitted together. They
+#: are evidence against an answer if pairs have one link at most, which no rule can express.
 LINKED = ("linked_along", "linked_against", "linked_reverse", "linked_together")
 #: Names of the features, in their order; the last three are the ridge's.
 FEATURES = (
@@ -33,9 +33,9 @@ FEATURES = (
     "best", "noisy_or", "frequency", "seen", "degree", "itself", *LINKED,
     "ridge_forward", "ridge_backward", "ridge_sum",
 )  # fmt: skip
-#: Share of informative sources from which on the others are not worth a copy of all.
+#: Fraction of informative sources above which the pool is used as it is instead of being copied.
 INFORMATIVE_SHARE = 0.9
-#: Sources whose candidates are gathered at a time.
+#: Number of sources whose candidates are gathered at a time.
 BLOCK = 64
 
 
@@ -45,7 +45,7 @@ Features = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Candidates of sources along steps: those of source i stand from offsets[i] to offsets[i+1].
+    """Candidates of sources along steps: those of source i are offsets[i] to offsets[i + 1].
 
     `missed` counts the true answers of every source that are not among its candidates; `fold` is
     the number of the hidden fold that a source's queries come from.
@@ -62,30 +62,30 @@ class Pool:
 
     @property
     def n_queries(self) -> int:
-        """True answers, pooled or missed."""
+        """Number of true answers, pooled or missed."""
         return int(self.truth.sum() + self.missed.sum())
 
     @classmethod
     def of(
         cls,
         step: int,
-        asked: GroupedQueries,
+        queries: GroupedQueries,
         sizes: Ints,
         entity: Ids,
         feature: Features,
         fold: int,
     ) -> Pool:
-        """Candidates of the sources of queries along a step, so many of each."""
-        n, offsets, of_row = len(asked.sources), pointers(sizes), part_numbers(pointers(sizes))
-        wanted = pair_keys(part_numbers(asked.offsets), asked.answers)
+        """Candidates of the sources of queries along a step, `sizes[i]` of source i."""
+        n, offsets, of_row = len(queries.sources), pointers(sizes), part_numbers(pointers(sizes))
+        wanted = pair_keys(part_numbers(queries.offsets), queries.answers)
         truth = np.isin(pair_keys(of_row, entity), wanted)
-        missed = np.diff(asked.offsets) - np.bincount(of_row[truth], minlength=n)
+        missed = np.diff(queries.offsets) - np.bincount(of_row[truth], minlength=n)
         steps, folds = (np.full(n, number, dtype=np.int32) for number in (step, fold))
-        return cls(steps, asked.sources, offsets, entity, feature, truth, missed, folds)
+        return cls(steps, queries.sources, offsets, entity, feature, truth, missed, folds)
 
     @classmethod
     def concatenated(cls, pools: Sequence[Pool]) -> Pool:
-        """Put pools one after the other."""
+        """Pools one after the other."""
         sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
         names = [one.name for one in fields(cls) if one.name != "offsets"]
         parts = {name: np.concatenate([getattr(pool, name) for pool in pools]) for name in names}
@@ -107,20 +107,20 @@ class Pool:
         )
 
     def informative(self) -> Pool:
-        """The sources with both true and other candidates: no others move weights."""
+        """The sources with both true and false candidates: only these move weights."""
         of = part_numbers(self.offsets)
         true = np.bincount(of[self.truth], minlength=len(self.source))
         chosen = (true > 0) & (true < np.diff(self.offsets))
         return self if chosen.mean() > INFORMATIVE_SHARE else self.select(chosen)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
-        """Leave out candidates that are true answers by other links, which are not asked for."""
+        """Leave out candidates that are true answers by other links than those queried."""
         sources, place = np.unique(pair_keys(self.step, self.source), return_inverse=True)
-        asked = pair_keys(step, source)
-        at = np.minimum(np.searchsorted(sources, asked), len(sources) - 1)
-        there = sources[at] == asked
+        wanted = pair_keys(step, source)
+        at = np.minimum(np.searchsorted(sources, wanted), len(sources) - 1)
+        found = sources[at] == wanted
         of = part_numbers(self.offsets)
-        right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[there], answer[there]))
+        right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[found], answer[found]))
         kept = self.truth | ~right
         return replace(
             self,
@@ -134,19 +134,19 @@ class Pool:
 def pool_of(
     evidence: GraphEvidence,
     rules: PathRules,
-    asked: GroupedQueries,
+    queries: GroupedQueries,
     limit: int,
     fold: int = 0,
     leave_out_linked: bool = False,
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step."""
     graph, step = evidence.graph, rules.step
-    constants, prior = evidence.tables(step, asked.sources)
+    constants, prior = evidence.tables(step, queries.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     counts, entities, features = [], [], []
     with evidence.scratch() as scratch:
-        for start in range(0, len(asked.sources), BLOCK):
-            sources = asked.sources[start : start + BLOCK]
+        for start in range(0, len(queries.sources), BLOCK):
+            sources = queries.sources[start : start + BLOCK]
             forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
             count, entity, feature = run(
                 graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
@@ -159,7 +159,7 @@ def pool_of(
             entities.append(entity[used])
             features.append(feature[used])
     sizes, entity, feature = map(np.concatenate, (counts, entities, features))
-    return Pool.of(step, asked, sizes, entity, feature, fold)
+    return Pool.of(step, queries, sizes, entity, feature, fold)
 
 
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:

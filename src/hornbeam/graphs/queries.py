@@ -1,4 +1,4 @@
-"""Questions with one argument missing, (a, t, ?) or (?, t, b), and their answers, best first."""
+"""Queries with one argument missing, (a, t, ?) or (?, t, b), and their answers, best first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hornbeam.progress import SILENT, Progress
 
 
 class Direction(StrEnum):
-    """Which argument is asked for."""
+    """Which argument a query asks for."""
 
     OBJECT = "object"  #: (a, t, ?)
     SUBJECT = "subject"  #: (?, t, b)
@@ -22,7 +22,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Questions over the ids of one table of facts.
+    """Queries over the ids of one table of facts.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Queries:
 
     @property
     def askable(self) -> Bools:
-        """Which ones name a relation and an entity that the facts have."""
+        """Which queries name a relation and an entity that the facts have."""
         return (self.relation >= 0) & (self.known >= 0)
 
     def select(self, rows: Integers | Bools) -> Queries:
@@ -59,9 +59,9 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Proposed answers of queries; those of query i stand in offsets[i]:offsets[i + 1].
+    """Proposed answers of queries; those of query i are offsets[i]:offsets[i + 1].
 
-    Each entity stands there once, best score first. Entities that are not proposed tie below all
+    Each entity is among them once, best score first. Entities that are not proposed tie below all
     that are.
     """
 
@@ -71,12 +71,12 @@ class Answers:
 
     @classmethod
     def none(cls, queries: int) -> Answers:
-        """No answers of so many queries."""
+        """No answers to any of the `queries` queries."""
         return cls(np.zeros(queries + 1, np.int64), np.empty(0, np.int32), np.empty(0))
 
     @classmethod
     def concatenated(cls, parts: Sequence[Answers]) -> Answers:
-        """Answers of some queries, then of others; of at least one part."""
+        """Answers of some queries, then of others; needs at least one part."""
         return cls(
             pointers(np.concatenate([part.sizes for part in parts])),
             np.concatenate([part.entities for part in parts]),
@@ -88,7 +88,7 @@ class Answers:
 
     @property
     def sizes(self) -> Integers:
-        """How many answers each query has."""
+        """Number of answers of each query."""
         return np.diff(self.offsets)
 
     @property
@@ -97,13 +97,13 @@ class Answers:
         return part_numbers(self.offsets)
 
     def take(self, rows: Integers) -> Answers:
-        """Answers of some of the queries, in that order; a query may come several times."""
+        """Answers of some of the queries, in that order; a query may be repeated."""
         low, high = self.offsets[rows], self.offsets[rows + 1]
         chosen = ranges(low, high)
         return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
 
     def where(self, kept: Bools) -> Answers:
-        """Some of the answers, of all queries."""
+        """Keep some of the answers, of all queries."""
         sizes = np.bincount(self.query[kept], minlength=len(self))
         return Answers(pointers(sizes), self.entities[kept], self.scores[kept])
 
@@ -116,7 +116,7 @@ class Answers:
 
 
 class Ranker(Protocol):
-    """Something that proposes answers, with scores."""
+    """Proposes answers, with scores."""
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Every proposed answer of every query, best first; all other entities tie below.
@@ -126,9 +126,9 @@ class Ranker(Protocol):
 
 
 def answered(ranker: Ranker, queries: Queries, progress: Progress = SILENT) -> Answers:
-    """Ask a ranker; a query of a name that the facts do not have gets no answers."""
+    """Answers of a ranker; a query with a name that the facts do not have gets none."""
     askable = queries.askable
-    asked = ranker.answers(queries.select(np.flatnonzero(askable)), progress)
+    found = ranker.answers(queries.select(np.flatnonzero(askable)), progress)
     sizes = np.zeros(len(queries), dtype=np.int64)
-    sizes[askable] = asked.sizes
-    return Answers(pointers(sizes), asked.entities, asked.scores)
+    sizes[askable] = found.sizes
+    return Answers(pointers(sizes), found.entities, found.scores)

@@ -19,16 +19,16 @@ from hornbeam.result_table import ResultTable
 
 
 class FactRanker(Ranker, Protocol):
-    """A ranker that says over which facts it ranks."""
+    """A ranker with the facts over which it ranks."""
 
     @property
     def facts(self) -> Facts:
-        """The facts whose ids queries and answers have."""
+        """The facts whose ids queries and answers use."""
 
 
 def ranked_answers(
     ranker: FactRanker,
-    asked: NamedQueries,
+    named: NamedQueries,
     top: int = 10,
     known: bool = False,
     probabilities: Callable[[Answers], Floats] | None = None,
@@ -42,7 +42,7 @@ def ranked_answers(
     that are facts already are left out unless `known`, and so are those that do not fit the
     relation; equal scores share the mean of their ranks.
     """
-    queries = asked.located(ranker.facts)
+    queries = named.located(ranker.facts)
     report_unknown(queries, progress)
     found = answered(ranker, queries, progress)
     if not known:
@@ -57,8 +57,8 @@ def ranked_answers(
     first = best.offsets[:-1]
     kept = np.arange(len(rows)) - np.repeat(first - found.offsets[:-1], best.sizes)
     answer = ranker.facts.entities.take(best.entities.tolist())
-    names = [asked.names_at(int(i)) for i in range(len(asked))]
-    asks_subject = asked.asks_subject[rows]
+    names = [named.names_at(int(i)) for i in range(len(named))]
+    asks_subject = named.asks_subject[rows]
     table = ResultTable(
         {
             "subject": _filled(answer, [name[0] for name in names], rows, asks_subject),
@@ -72,16 +72,16 @@ def ranked_answers(
     return table if likely is None else table.with_columns({"probability": likely[kept]})
 
 
-def _filled(answer: list[str], given: list[str], rows: Positions, asked: Array) -> list[str]:
-    """One argument of every row: the answer where it is asked for, else what was given."""
+def _filled(answer: list[str], given: list[str], rows: Positions, is_answer: Array) -> list[str]:
+    """One argument of every row: the answer where the query asks for it, else the given one."""
     return [
         one if wanted else given[row]
-        for one, row, wanted in zip(answer, rows.tolist(), asked.tolist(), strict=True)
+        for one, row, wanted in zip(answer, rows.tolist(), is_answer.tolist(), strict=True)
     ]
 
 
 def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
-    """Leave out answers that stand among the facts as true."""
+    """Leave out answers that are true facts."""
     triples, n, n_relations = Triples.of(facts), len(facts.entities), len(facts.predicates)
     # facts are sorted, and so are their keys
     stated = atom_keys(triples.subject, triples.relation, triples.object, n, n_relations)
@@ -94,22 +94,22 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
 
 
 def fitting(found: Answers, queries: Queries, types: ArgumentTypes) -> Bools:
-    """Which answers are like the facts of their relation.
+    """Which answers have an argument type that occurs among the relation's facts.
 
-    They are of a type that the asked argument has in some fact, and loops only where some fact is.
+    Loops only if the relation has some among its facts.
     """
     query, fit = found.query, np.ones(len(found.entities), dtype=np.bool_)
     relation, asks_subject = queries.relation[query], queries.asks_subject[query]
     loop = found.entities == queries.known[query]
-    for p, near in set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True)):
+    for p, asks in set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True)):
         if p < 0:
             continue
-        mine, name = (relation == p) & (asks_subject == near), types.facts.predicates[p]
-        allowed = types.allowed(name, 0 if near else 1)
+        rows, name = (relation == p) & (asks_subject == asks), types.facts.predicates[p]
+        allowed = types.allowed(name, 0 if asks else 1)
         if allowed is not None:
-            fit[mine] = allowed[found.entities[mine]]
+            fit[rows] = allowed[found.entities[rows]]
         if not types.has_loops(name):
-            fit[mine] &= ~loop[mine]
+            fit[rows] &= ~loop[rows]
     return fit
 
 

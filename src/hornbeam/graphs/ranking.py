@@ -1,4 +1,4 @@
-"""How good ranks are: filtered MRR and Hits@k of a ranker on test triples, and by relation."""
+"""Evaluation of ranks: filtered MRR and Hits@k of a ranker on test triples, and by relation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class GraphEvaluation:
     Attributes
     ----------
     mrr, hits_1, hits_3, hits_10
-        Mean of 1 / rank, and shares of ranks up to 1, 3 and 10, over all queries.
+        Mean of 1 / rank, and fractions of ranks up to 1, 3 and 10, over all queries.
     queries
         Two per test triple.
     relations
@@ -50,11 +50,11 @@ class GraphEvaluation:
     unknown
         Test triples that name an entity or a relation that the facts do not have.
     in_facts
-        Test triples that stand among the facts.
+        Test triples that are among the facts.
     left_out
         Test triples of relations that the model has no rules for; they are not ranked.
     seconds
-        How long ranking took.
+        Duration of the ranking.
     ranks
         The rank of every query.
     """
@@ -73,7 +73,7 @@ class GraphEvaluation:
     ranks: Ranks
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Everything but single ranks as plain values, for JSON."""
         named = ("mrr", "hits_1", "hits_3", "hits_10", "queries")
         counts = ("candidates", "unknown", "in_facts", "left_out", "seconds")
         return {
@@ -113,11 +113,11 @@ def evaluate_ranks(
     ranker
         Proposes answers from the facts.
     test
-        True triples; what is below 0.5 there is left out.
+        True triples; those with values below 0.5 are left out.
     also_known
-        Further triples that are no wrong answers, such as those of a validation set.
+        Further triples that are not wrong answers, such as those of a validation set.
     relations
-        Rank triples of these only: those that the ranker knows rules for.
+        Rank triples of these only: those that the ranker has rules for.
 
     Raises
     ------
@@ -129,12 +129,11 @@ def evaluate_ranks(
     triples = united.tables[1]
     if not len(triples):
         raise InputError("the test has no true fact of two arguments; expected at least one")
-    ours = _of_relations(united, triples, relations)
-    chosen = triples.select(ours)
+    chosen = triples.select(_of_relations(united, triples, relations))
     _warn_of_same_tables(united)
     unknown = int(np.count_nonzero(united.unseen(chosen)))
     in_facts = int(np.count_nonzero(united.among(chosen, united.tables[0])))
-    _tell(unknown, in_facts, len(triples) - len(chosen), progress)
+    _report(unknown, in_facts, len(triples) - len(chosen), progress)
     ranks = filtered_ranks(ranker, united, chosen, progress)
     return GraphEvaluation(
         *RankFigures.of(ranks, np.ones(len(ranks.rank), np.bool_)),
@@ -151,18 +150,19 @@ def evaluate_ranks(
 def _of_relations(
     united: UnitedTriples, triples: Triples, relations: Collection[str] | None
 ) -> Bools:
+    """Which triples are of the given relations, all if these are None."""
     if relations is None:
         return np.ones(len(triples), dtype=np.bool_)
     wanted = [i for i in range(united.n_relations) if united.relation(i) in relations]
-    ours = np.isin(triples.relation, wanted)
-    if not ours.any():
+    chosen = np.isin(triples.relation, wanted)
+    if not chosen.any():
         named = ", ".join(sorted(relations)[:5]) + ", ..." * (len(relations) > 5)
         raise InputError(f"the test has no fact of {named}, which the model has rules for")
-    return ours
+    return chosen
 
 
 def _warn_of_same_tables(united: UnitedTriples) -> None:
-    """Warn where a filter holds just what the test holds."""
+    """Warn if a filter has the same triples as the test."""
     test, *filters = (np.unique(united.keys(table)) for table in united.tables[1:])
     if any(np.array_equal(test, other) for other in filters):
         warnings.warn(
@@ -173,11 +173,11 @@ def _warn_of_same_tables(united: UnitedTriples) -> None:
         )
 
 
-def _tell(unknown: int, in_facts: int, left_out: int, progress: Progress) -> None:
+def _report(unknown: int, in_facts: int, left_out: int, progress: Progress) -> None:
     if in_facts:
         warnings.warn(
-            f"{'1 test fact stands' if in_facts == 1 else f'{in_facts:,} test facts stand'} among "
-            "the facts too: what is known already is no honest test",
+            f"{'1 test fact is' if in_facts == 1 else f'{in_facts:,} test facts are'} among the "
+            "facts too: known facts are not a fair test",
             HornbeamWarning,
             stacklevel=3,
         )
@@ -200,16 +200,16 @@ def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
     """Figures of each relation by name, objects before subjects."""
     found = []
     for relation in np.unique(ranks.queries.relation).tolist():
-        mine = ranks.queries.relation == relation
+        rows = ranks.queries.relation == relation
         for asks_subject in (False, True):
-            figures = RankFigures.of(ranks, mine & (ranks.queries.asks_subject == asks_subject))
+            figures = RankFigures.of(ranks, rows & (ranks.queries.asks_subject == asks_subject))
             direction = Direction.SUBJECT if asks_subject else Direction.OBJECT
             found.append(RelationRanks(ranks.united.relation(relation), direction.value, *figures))
     return tuple(sorted(found, key=lambda one: one.relation))
 
 
 class RankFigures(NamedTuple):
-    """MRR, Hits@1, Hits@3 and Hits@10 of some queries, and how many these are."""
+    """MRR, Hits@1, Hits@3 and Hits@10 of some queries, and the number of queries."""
 
     mrr: float
     hits_1: float

@@ -1,11 +1,11 @@
-"""Fitting the ranking model: which features, which penalties, by queries that were held out.
+"""Fitting the ranking model: features and penalties are chosen by held-out queries.
 
-1. One softmax for the graph per set of features and, drawn to it, one per step; the set with the
-   best MRR on queries that it was not fitted to is taken, so that the ridge's features, or those of
-   constants, stay only where they gain. Sets are compared as they are used: what weights of the
-   graph alone make of many features says little about weights per step.
-2. The penalty that draws steps to the graph (or the graph's model alone) by such queries, too.
-3. Where the graph is sparse, a weight per path rule, if held-out queries gain by it
+1. One softmax for the graph per set of features and, shrunk towards it, one per step; the set with
+   the best MRR on queries that it was not fitted to is taken, so that the ridge's features, or
+   those of constants, stay only if they gain. Sets are compared with weights per step, as they are
+   used: the graph's weights alone do not show what many features gain per step.
+2. The penalty that shrinks steps towards the graph, or the graph's model alone, by such queries.
+3. In a sparse graph a weight per path rule, if held-out queries gain by it
    (`hornbeam.graphs.rule_weights`).
 """
 
@@ -27,25 +27,25 @@ from hornbeam.graphs.softmax import (
 )
 from hornbeam.graphs.workload import Workload
 
-#: Sets of features to choose from; those that a graph does not have fall out.
-FEW = (
+#: Sets of features to choose from; features that a graph lacks are dropped.
+BASIC = (
     "ridge_forward", "ridge_backward", "ridge_sum", "best", "noisy_or", "frequency", "seen",
     "degree", "itself", *LINKED, "path_best", "forward_best", "backward_best",
 )  # fmt: skip
-WITH_SUMS = (*FEW, "path_sum", "forward_sum", "backward_sum")
+WITH_SUMS = (*BASIC, "path_sum", "forward_sum", "backward_sum")
 WITHOUT_RIDGE = FEATURES[:-3]
-#: Constants take part only fitted together.
+#: Constants only through the ridge's features.
 WITHOUT_CONSTANTS = (
     "ridge_forward", "ridge_backward", "ridge_sum", "frequency", "seen", "degree", "itself",
     *LINKED, "path_best", "path_noisy_or", "path_sum",
 )  # fmt: skip
-SETS = (FEW, WITH_SUMS, FEATURES, WITHOUT_RIDGE, WITHOUT_CONSTANTS)
-#: L2 penalties: of the graph's weights, and of the steps' distance to them. The usual one is taken
-#: where no held-out facts can choose; otherwise weaker ones are tried, then stronger ones.
+SETS = (BASIC, WITH_SUMS, FEATURES, WITHOUT_RIDGE, WITHOUT_CONSTANTS)
+#: L2 penalties: of the graph's weights, and of the steps' distance to them. The usual one is used
+#: without held-out facts to choose by; with them weaker ones are try_penalty, then stronger ones.
 GRAPH_PENALTY = 1.0
 USUAL_PENALTY = 30.0
 WEAKER, STRONGER = (10.0, 3.0), (100.0,)
-#: Candidates that sets of features are compared on, altogether and per step, the more of both.
+#: Number of candidates that feature sets are compared on: the larger of a total and one per step.
 COMPARED, COMPARED_PER_STEP = 300_000, 5_000
 
 
@@ -88,18 +88,18 @@ def scores_of(pool: Pool, ranking: Ranking) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Queries that weights are fitted to, and others that they are judged by."""
+    """Queries that weights are fitted to, and others that they are evaluated on."""
 
     fitted: Pool
     judged: Pool
 
 
-def crossed(queries: Pool) -> list[Trial]:
-    """Two halves, each judged by what is fitted to the other.
+def cross_trials(queries: Pool) -> list[Trial]:
+    """Two trials, each fitted to one half of the queries and evaluated on the other.
 
-    Of many queries some are taken: they tell enough, and all of them would be held several times.
-    Missing links are wrong answers in both halves, and what learns them by heart looks good there;
-    so halves choose among sets of features, but not how far relations may differ.
+    Many queries are subsampled to save memory. Missing links count as wrong answers in both halves,
+    so overfitting them is rewarded; halves therefore choose among feature sets only, not the
+    penalty of weights per step.
     """
     queries = _part(queries, COMPARED)
     even = np.arange(len(queries.source)) % 2 == 0
@@ -108,14 +108,14 @@ def crossed(queries: Pool) -> list[Trial]:
 
 
 @dataclass
-class _Choice:
-    """The rankings of all trials, one of each, with the best MRR so far."""
+class _BestRankings:
+    """The rankings with the best MRR so far, one per trial."""
 
     trials: Sequence[Trial]
     best: list[Ranking] = field(default_factory=list)
 
-    def offer(self, rankings: Sequence[Ranking]) -> bool:
-        """Take these rankings where they are better than all before; whether they are."""
+    def keep_if_better(self, rankings: Sequence[Ranking]) -> bool:
+        """Keep these rankings if their MRR is the best so far; returns whether it is."""
         total, queries = 0.0, 0
         for trial, ranking in zip(self.trials, rankings, strict=True):
             judged = trial.judged
@@ -135,36 +135,36 @@ def fit_ranking(
     work: Workload,
     per_step: bool = True,
     share: float = 0.2,
-    freely: bool = True,
+    choose_penalty: bool = True,
 ) -> list[Ranking]:
     """Choose features among those available, and a penalty, or the graph's model alone.
 
-    Unless `freely`, sets of features are compared by the graph's weights, and the penalty is the
-    usual one. Returns the weights of every trial.
+    Unless `choose_penalty`, sets of features are compared by the graph's weights, and the penalty
+    is the usual one. Returns the weights of every trial.
     """
     trials = [replace(trial, fitted=trial.fitted.informative()) for trial in trials]
-    fits = _best_set(trials, available, work, share / 2, per_step and freely)
+    fits = _best_set(trials, available, work, share / 2, per_step and choose_penalty)
     graphs = _graph_models(trials, fits, work)
     if not per_step:
         return graphs
-    choice = _Choice(trials)
-    choice.offer(graphs)
+    choice = _BestRankings(trials)
+    choice.keep_if_better(graphs)
     parts = [_by_step(trial.fitted, graphs[0].features) for trial in trials]
 
-    def tried(penalty: float) -> bool:
-        """Fit with a penalty, from the last fits on; whether that is the best so far."""
+    def try_penalty(penalty: float) -> bool:
+        """Fit with a penalty, warm-started; returns whether it is the best so far."""
         nonlocal fits
         fits = [
             _fit_steps(part, graph, penalty, fit.by_step, work, share / (6 * len(trials)))
             for part, graph, fit in zip(parts, graphs, fits, strict=True)
         ]
-        return choice.offer(fits)
+        return choice.keep_if_better(fits)
 
-    tried(USUAL_PENALTY)
-    for others in (WEAKER, STRONGER) if freely else ():
+    try_penalty(USUAL_PENALTY)
+    for others in (WEAKER, STRONGER) if choose_penalty else ():
         better = False
         for penalty in others:
-            if work.expired(0.9) or not tried(penalty):
+            if work.expired(0.9) or not try_penalty(penalty):
                 break
             better = True
         if better:
@@ -173,7 +173,7 @@ def fit_ranking(
 
 
 def refit(queries: Pool, chosen: Ranking, work: Workload, share: float) -> Ranking:
-    """The same choices fitted to other queries; weights that there is no time for stay."""
+    """The same choices fitted to other queries; weights for which no time is left stay."""
     queries = queries.informative()
     graph = replace(_fit_graph(queries, chosen.features, chosen.weights, work), mrr=chosen.mrr)
     work.advance(share / 2)
@@ -196,16 +196,16 @@ def _fit_steps(
     parts: Mapping[int, CandidateRows],
     graph: Ranking,
     penalty: float,
-    near: Mapping[int, Floats],
+    start: Mapping[int, Floats],
     work: Workload,
     share: float,
 ) -> Ranking:
-    """Weights per step, drawn to the graph's; those of steps that there is no time for lack."""
+    """Weights per step, shrunk towards the graph's; steps without time left are missing."""
     penalties = np.full(len(graph.features), penalty)
 
     def fit(step: int) -> Floats:
         return fit_softmax(
-            parts[step], graph.scale, graph.weights, penalties, near.get(step), work.expired
+            parts[step], graph.scale, graph.weights, penalties, start.get(step), work.expired
         )
 
     sizes = [float(len(rows.feature)) for rows in parts.values()]
@@ -217,15 +217,15 @@ def _fit_steps(
 def _best_set(
     trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
 ) -> list[Ranking]:
-    """The best set of features, as fitted to parts of the trials: for the graph, or per step."""
-    several: list[tuple[str, ...]] = []
+    """The best set of features, fitted to parts of the trials: for the graph, or per step."""
+    distinct: list[tuple[str, ...]] = []
     for one in SETS:
         features = tuple(name for name in one if name in available)
-        if features not in several:
-            several.append(features)
+        if features not in distinct:
+            distinct.append(features)
     parts = [_compared(trial.fitted) for trial in trials]
-    share /= len(several) * len(trials)
-    choice = _Choice(trials)
+    share /= len(distinct) * len(trials)
+    choice = _BestRankings(trials)
 
     def fit(part: Pool, features: tuple[str, ...]) -> Ranking:
         graph = _fit_graph(part, features, None, work)
@@ -234,9 +234,9 @@ def _best_set(
             return graph
         return _fit_steps(_by_step(part, features), graph, USUAL_PENALTY, {}, work, share)
 
-    for features in several:
+    for features in distinct:
         if not choice.best or not work.expired(0.9):
-            choice.offer([fit(part, features) for part in parts])
+            choice.keep_if_better([fit(part, features) for part in parts])
     return choice.best
 
 
@@ -246,8 +246,8 @@ def _graph_models(
     """The graph's weights of the chosen features, fitted to all queries of the trials."""
     if work.expired(0.9):
         return [replace(fit, by_step={}, penalty=None) for fit in fits]
-    choice = _Choice(trials)
-    choice.offer(
+    choice = _BestRankings(trials)
+    choice.keep_if_better(
         [
             _fit_graph(trial.fitted, fit.features, fit.weights, work)
             for trial, fit in zip(trials, fits, strict=True)
@@ -268,11 +268,11 @@ def _fit_graph(
 
 
 def _compared(pool: Pool) -> Pool:
-    """What sets of features are fitted to."""
+    """The part of a pool that sets of features are fitted to."""
     return _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
 
 
 def _part(pool: Pool, rows: int) -> Pool:
-    """Every k-th source of a pool, about so many candidates."""
+    """Every k-th source of a pool, so that about `rows` candidates remain."""
     every = -(-len(pool.entity) // rows)
     return pool if every <= 1 else pool.select(np.arange(0, len(pool.source), every))

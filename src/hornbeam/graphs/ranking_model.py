@@ -1,9 +1,8 @@
 """The model of a whole graph as data: rules and ranking weights per relation and direction.
 
-Path rules carry their own hits and predictions, so that they apply to any facts that have their
+Path rules have their own hits and predictions, so that they apply to any facts with their
 relations. Rules with constants, frequent answers and the ridge class are about single entities:
-they are counted anew from the facts that a model is used with, and the best of them are listed to
-be read.
+they are counted again from the facts that a model is used with, and the best are listed to read.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.queries import Direction
 from hornbeam.rules.body import Step
 
-#: Shares of linked pairs in train and valid that differ by more than this are worth a warning.
+#: Difference between the fractions of linked pairs in train and valid above which to warn.
 LINKED_APART = 0.15
 
 
 class CountedRule(ABC):
-    """A rule about what follows from the known argument, with what it got right in training."""
+    """A rule from the known argument to the answer, with its hits and predictions in training."""
 
     hits: int
     predicted: int
-    #: What such rules are called in tables.
+    #: The name of such rules in tables.
     kind: ClassVar[str]
 
     @property
@@ -40,11 +39,11 @@ class CountedRule(ABC):
         """The body, from the known argument on."""
 
     @abstractmethod
-    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
-        """The answer of the head, and whom the last step leads to, as text.
+    def ends(self, answer: str, quote: Callable[[str], str], wildcard: str) -> tuple[str, str]:
+        """The answer in the head, and the last term of the body, as text.
 
-        `asked` and `anyone` are the texts of the variable that is asked for and of one that stands
-        nowhere else, and entities are `spelt`.
+        `answer` is the variable of the answer, `wildcard` one that occurs nowhere else, and `quote`
+        turns names of entities into text.
         """
 
 
@@ -64,14 +63,14 @@ class GraphRule(CountedRule):
         """The path."""
         return self.path
 
-    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
-        """The variable that is asked for, twice."""
-        return asked, asked
+    def ends(self, answer: str, quote: Callable[[str], str], wildcard: str) -> tuple[str, str]:
+        """The variable of the answer, twice."""
+        return answer, answer
 
 
 @dataclass(frozen=True)
 class ConstantRule(CountedRule):
-    """The answer is `answer` where the known argument is linked by `step`, to `constant` if any."""
+    """The answer is `answer` if `step` links the known argument to `constant`, or to any entity."""
 
     step: Step
     constant: str | None
@@ -86,17 +85,17 @@ class ConstantRule(CountedRule):
         """The one step."""
         return (self.step,)
 
-    def ends(self, asked: str, spelt: Callable[[str], str], anyone: str) -> tuple[str, str]:
-        """Two entities, or the answer and anyone."""
-        return spelt(self.answer), anyone if self.constant is None else spelt(self.constant)
+    def ends(self, answer: str, quote: Callable[[str], str], wildcard: str) -> tuple[str, str]:
+        """Two entities, or one and the wildcard."""
+        return quote(self.answer), wildcard if self.constant is None else quote(self.constant)
 
 
 @dataclass(frozen=True)
 class RelationRules:
     """Rules and ranking weights of one relation in one direction.
 
-    `weights` belong to the model's features; None stands for the weights of the whole graph.
-    `constants` are the best rules with constants, to be read.
+    `weights` belong to the model's features; None means the weights of the whole graph.
+    `constants` are the best rules with constants, for reading only.
     """
 
     relation: str
@@ -125,10 +124,10 @@ class Calibration:
 
 @dataclass(frozen=True)
 class LinkedShares:
-    """Share of pairs that have a further link in train: of train's own pairs, and of valid's.
+    """Fraction of pairs that have a further link in train: of train's own pairs, and of valid's.
 
-    Where they differ, the split was made by looking at links, and leaving out linked candidates
-    would use knowledge of the split, not of the graph.
+    If they differ, the split was made by looking at links, and leaving out linked candidates would
+    use knowledge of the split, not of the graph.
     """
 
     train: float
@@ -136,7 +135,7 @@ class LinkedShares:
 
     @property
     def caution(self) -> str | None:
-        """What to say where they differ."""
+        """A warning if they differ, else None."""
         if self.valid is None or abs(self.train - self.valid) <= LINKED_APART:
             return None
         return (
@@ -157,21 +156,21 @@ class RankingModel:
     features, weights
         The features that were chosen, and their weights for the whole graph.
     ridge
-        The penalty of the ridge class, None where it is left out.
+        The penalty of the ridge class, None if it is not used.
     constants, backward
-        Whether rules with constants and backward rules take part.
+        Whether rules with constants and backward rules are used.
     pool
-        The most candidates per query.
+        Maximum number of candidates per query.
     max_length
-        The longest path that was looked for.
+        Maximum length of the discovered paths.
     calibration
         From scores to probabilities.
     linked
-        How far train's pairs are linked, and valid's.
+        Fractions of linked pairs in train and valid.
     seed
-        What the random choices began with.
+        The seed of the random choices.
     chosen
-        What else learning decided, and the MRR on held-out queries that it decided by.
+        What else learning chose, and the MRR on held-out queries that it chose by.
     """
 
     relations: tuple[RelationRules, ...]

@@ -28,16 +28,16 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
 from hornbeam.rules.codes import inverse_code
 
-#: Entities up to which the matrix is held.
+#: Maximum number of entities whose matrix is held in memory.
 MAX_ENTITIES = 20_000
-#: Candidates that the ridge proposes per query.
+#: Number of candidates that the ridge proposes per query.
 PROPOSED = 50
 
 Single = npt.NDArray[np.float32]
 
 
 def gram_matrix(graph: LinkedGraph) -> Single:
-    """The upper triangle of X X^T: how many properties any two entities share."""
+    """The upper triangle of X X^T: the number of properties that any two entities share."""
     links = graph.links
     gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
     add = add_shared.for_size(len(graph), WORTH_COMPILING)
@@ -46,10 +46,10 @@ def gram_matrix(graph: LinkedGraph) -> Single:
 
 
 def inverted(gram: Single, penalty: float) -> Single:
-    """(G + l I)^-1 by Cholesky's factorisation, in the place of G, whose upper triangle is used."""
+    """(G + l I)^-1 by Cholesky's factorisation, in place; only the upper triangle of G is used."""
     n = len(gram)
     gram[np.arange(n), np.arange(n)] += penalty
-    # the transpose has the order of columns that LAPACK works in place on: upper is lower there
+    # LAPACK works in place on column order, that of the transpose: its lower triangle is G's upper
     factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
     inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
     assert (problem, further) == (0, 0), "a positive definite matrix has a factor"
@@ -64,11 +64,11 @@ def inverted(gram: Single, penalty: float) -> Single:
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """The inverse A of a graph, ready to score; `rest` is 1 - x^T A x of every property."""
+    """The inverse A of a graph, ready to score; the denominators are 1 - x^T A x per property."""
 
     graph: LinkedGraph
     inverse: Single
-    rest: Floats
+    denominators: Floats
 
     @classmethod
     def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
@@ -96,7 +96,7 @@ class Ridge:
         """The columns of properties in X, one per row, divided by -(1 - x^T A x)."""
         links = self.graph.links
         low, high = links.run_start[runs], links.run_start[runs + 1]
-        weight = np.repeat(-1.0 / self.rest[runs], high - low).astype(np.float32)
+        weight = np.repeat(-1.0 / self.denominators[runs], high - low).astype(np.float32)
         shape = (len(runs), self.graph.n_entities)
         return sparse.csr_array(
             (weight, links.end[ranges(low, high)], pointers(high - low)), shape=shape

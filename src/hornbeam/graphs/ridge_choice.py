@@ -1,43 +1,41 @@
-"""Which penalty the ridge has: the one by which it alone ranks hidden links best."""
+"""The choice of the ridge's penalty: the one by which the ridge alone ranks hidden links best."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 
 from hornbeam.arrays import part_numbers
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.softmax import summed_reciprocal_ranks
 
-#: The penalty that stays where trying others would cost too much, and those to choose from.
+#: The penalty of graphs where trying others would cost too much, and those to choose from.
 USUAL = 40.0
 PENALTIES = (USUAL, 20.0, 60.0)
-#: Entities up to which all are tried: an inverse takes the cube of them.
+#: Maximum number of entities for which all penalties are tried: inversion takes cubic time.
 CHEAP = 5_000
-#: Hidden links per relation that a penalty is judged by.
+#: Number of hidden links per relation that penalties are compared by.
 JUDGED = 50
 
 
-def choose_penalty(graph: LinkedGraph, asked: Mapping[int, GroupedQueries]) -> float:
-    """The penalty with the best MRR over hidden links, asked by step of the graph without them."""
-    return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), asked))
+def choose_penalty(graph: LinkedGraph, queries: QueriesByStep) -> float:
+    """The penalty with the best MRR over hidden links; `graph` is without them."""
+    return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), queries))
 
 
-def _sum_of_ranks(ridge: Ridge, asked: Mapping[int, GroupedQueries]) -> float:
-    """Sum of 1 / rank of the answers among all entities that are no known answers."""
+def _sum_of_ranks(ridge: Ridge, queries: QueriesByStep) -> float:
+    """Sum of 1 / rank of the answers among all entities that are not known answers."""
     graph, total = ridge.graph, 0.0
-    for step, queries in asked.items():
-        if not len(queries.sources):
+    for step, some in queries.items():
+        if not len(some.sources):
             continue
-        forward, backward = ridge.scores(step, queries.sources)
+        forward, backward = ridge.scores(step, some.sources)
         score = (np.maximum(forward, 0) + np.maximum(backward, 0)).astype(np.float64)
         truth = np.zeros(score.shape, dtype=np.bool_)
-        of = part_numbers(queries.offsets)
-        truth[of, queries.answers] = True
-        for row, source in enumerate(queries.sources.tolist()):
+        of = part_numbers(some.offsets)
+        truth[of, some.answers] = True
+        for row, source in enumerate(some.sources.tolist()):
             score[row, graph.ends(source, step)] = -np.inf
         offsets = np.arange(len(score) + 1) * graph.n_entities
         sums = summed_reciprocal_ranks(offsets, score.ravel(), truth.ravel())

@@ -23,7 +23,7 @@ def add_shared(run_start, end, gram):
 
 @kernel
 def add_quadratic(run_start, end, inverse, first, last, out):
-    """x^T A x of the properties `first` to `last`, x being their 0/1 columns."""
+    """Set `out` to x^T A x of the properties `first` to `last`, x being their 0/1 columns."""
     for p in range(first, last):
         total = 0.0
         start, stop = run_start[p], run_start[p + 1]

@@ -1,6 +1,6 @@
 """Rules of other tools, read and written.
 
-AnyBURL writes a rule per line, after how often it predicts, how often it is right, and their ratio:
+AnyBURL writes one rule per line, after its predictions, its hits and their ratio:
 
     103	77	0.7475	treats(X,Y) <= contains(X,A), treats(A,Y)
 
@@ -8,9 +8,9 @@ AMIE writes the body first and its figures last:
 
     ?a  <contains>  ?c  ?c  <treats>  ?b   => ?a  <treats>  ?b	0.2	0.7475	0.8	77	103
 
-Of either only the rules are taken: what they get right is counted anew. Bodies that are a path
-between the two variables of the head become path rules. Rules with constants and one atom are what
-learning lists by itself, all there are; any others are counted and left out.
+Only the rules are taken from either: their hits are counted again. Bodies that are a path between
+the two variables of the head become path rules. Rules with constants and one body atom are left
+out, since learning counts all of them itself, and so are any others; the numbers are reported.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ class _Atom(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportedRules:
-    """Paths from subject to object, by relation; and how many lines say something else.
+    """Paths from subject to object, by relation; and the numbers of rules that are left out.
 
     Attributes
     ----------
     paths
-        What is taken.
+        The paths by relation.
     with_constants
         Rules whose atoms have constants.
-    no_paths
-        Rules whose bodies are no path between the variables of the head, or one that is too long.
+    not_paths
+        Rules whose bodies are not a path between the variables of the head, or one too long.
     unknown
         Rules with relations that the facts do not have.
     """
 
     paths: Mapping[str, tuple[AnyPath, ...]]
     with_constants: int = 0
-    no_paths: int = 0
+    not_paths: int = 0
     unknown: int = 0
 
     def __len__(self) -> int:
@@ -78,21 +78,21 @@ class ImportedRules:
 def read_rules(
     path: str | os.PathLike[str], relations: Collection[str], max_length: int
 ) -> ImportedRules:
-    """Read a file of AnyBURL's or AMIE's, told apart line by line.
+    """Read a file of AnyBURL or AMIE; the format is recognised line by line.
 
     Parameters
     ----------
     path
         The file.
     relations
-        Those of the facts. Where they are written without the angle brackets of AMIE, these go.
+        Relations of the facts; AMIE's angle brackets are removed if the facts have none.
     max_length
-        The most atoms of a path that is taken.
+        Maximum number of atoms of a path.
 
     Raises
     ------
     hornbeam.errors.DataError
-        Where the file cannot be read, has a line that is no rule, or no rule at all.
+        Where the file cannot be read, has a line that is not a rule, or no rule at all.
     """
     name = os.fspath(path)
     try:
@@ -100,7 +100,7 @@ def read_rules(
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(name, f"cannot be read: {error}") from None
     found = defaultdict[str, set[AnyPath]](set)
-    left_out = dict.fromkeys(("with_constants", "no_paths", "unknown"), 0)
+    left_out = dict.fromkeys(("with_constants", "not_paths", "unknown"), 0)
     rules = 0
     for number, line in enumerate(text.splitlines(), start=1):
         atoms = _atoms(line, name, number)
@@ -116,7 +116,7 @@ def read_rules(
             continue
         chain = _chain(head, body)
         if chain is None or len(chain) > max_length or chain == (Step(head.relation),):
-            left_out["no_paths"] += 1
+            left_out["not_paths"] += 1
         else:
             found[head.relation].add(chain)
     if not rules:
@@ -128,12 +128,12 @@ def read_rules(
 
 
 def _atoms(line: str, file: str, number: int) -> list[_Atom] | None:
-    """Head and body of a line; nothing where it has constants, None where it is no rule.
+    """Head and body of a line; empty if it has constants, None if it is not a rule.
 
-    Headers, comments and what AMIE says while it works have no arrow; a line with figures must.
+    Headers, comments and AMIE's progress messages have no arrow; a line with figures must have one.
     """
-    said = line.strip()
-    for field in said.split("\t"):
+    line = line.strip()
+    for field in line.split("\t"):
         if "<=" in field:
             head, _, body = field.partition("<=")
             sides = _written_by_anyburl(head), _written_by_anyburl(body)
@@ -146,13 +146,13 @@ def _atoms(line: str, file: str, number: int) -> list[_Atom] | None:
         if heads is None or body_atoms is None or len(heads) > 1:
             raise DataError(file, f"is no rule: {field.strip()[:80]!r}", number)
         return [*heads, *body_atoms] if heads and body_atoms else []
-    if re.match(r"\d+\t\d+\t", said):
-        raise DataError(file, f"has no arrow `<=` or `=>`: {said[:80]!r}", number)
+    if re.match(r"\d+\t\d+\t", line):
+        raise DataError(file, f"has no arrow `<=` or `=>`: {line[:80]!r}", number)
     return None
 
 
 def _written_by_anyburl(side: str) -> list[_Atom] | None:
-    """Atoms between variables; none where there are constants, None where there is no atom."""
+    """Atoms between variables; empty if there are constants, None if there is no atom."""
     atoms, at = list[_Atom](), 0
     side = side.strip()
     if "(" not in side:
@@ -207,7 +207,7 @@ def _chain(head: _Atom, body: Sequence[_Atom]) -> AnyPath | None:
 
 
 def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
-    """Write all rules of a model: `.csv`, `.jsonl`, or `.anyburl` and `.txt` as AnyBURL does.
+    """Write all rules of a model: `.csv`, `.jsonl`, or in AnyBURL's format `.anyburl`, `.txt`.
 
     In AnyBURL's format a rule that answers in both directions is one line, with the predictions and
     hits of both.
@@ -219,12 +219,12 @@ def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
     save_text(path, writers[suffix](model))
 
 
-#: What a record of a rule has.
+#: Keys of a rule's record.
 RECORD_FIELDS = ("relation", "direction", "kind", "rule", "confidence", "hits", "predicted")
 
 
 def rule_records(model: RankingModel) -> Iterator[dict[str, str | float | int]]:
-    """All rules as plain values."""
+    """All rules as dictionaries of plain values."""
     for part in model.relations:
         for rule in part.all_rules:
             yield {
@@ -267,8 +267,8 @@ def _as_anyburl(model: RankingModel) -> str:
 def _anyburl(part: RelationRules, rule: CountedRule) -> str:
     """A rule as AnyBURL writes it: from X to Y, whichever of them is known."""
     asks_subject = part.direction is Direction.SUBJECT
-    known, asked = ("Y", "X") if asks_subject else ("X", "Y")
-    answer, last = rule.ends(asked, str, "A")
+    known, unknown = ("Y", "X") if asks_subject else ("X", "Y")
+    answer, last = rule.ends(unknown, str, wildcard="A")
     between = BETWEEN[: len(rule.steps) - 1]
     terms = [known, *(reversed(between) if asks_subject else between), last]
     atoms = [_bare(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
@@ -276,6 +276,6 @@ def _anyburl(part: RelationRules, rule: CountedRule) -> str:
     return f"{head} <= {', '.join(atoms[::-1] if asks_subject else atoms)}"
 
 
-def _bare(step: Step, here: str, there: str) -> str:
-    first, second = (there, here) if step.inverse else (here, there)
+def _bare(step: Step, start: str, end: str) -> str:
+    first, second = (end, start) if step.inverse else (start, end)
     return f"{step.predicate}({first},{second})"

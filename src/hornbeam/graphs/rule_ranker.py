@@ -34,9 +34,9 @@ from hornbeam.scoring.scored_links import with_names
 
 @dataclass(frozen=True, eq=False)
 class RuleRanker:
-    """Proposes what some positive rule has a grounding for, with the scores that pairs have.
+    """Proposes entities for which a positive rule has a grounding, with the scores of the pairs.
 
-    An entity that no positive rule leads to is not proposed, whatever negative rules say of it.
+    An entity that no positive rule leads to is not proposed, whatever the negative rules.
     See `hornbeam.graphs.queries.Ranker`.
     """
 
@@ -46,7 +46,7 @@ class RuleRanker:
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, *, score: Score = Score.MEAN) -> RuleRanker:
-        """Prepare a model over facts; those of the ranker have all targets among their names."""
+        """A model over facts, to whose predicates missing targets are added."""
         warn_of_missing_names(model, engine)
         if model.semantics.collective:
             raise InputError(
@@ -77,8 +77,8 @@ class RuleRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.graphs.named_queries`."""
-        asked, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
-        found = ranked_answers(self, asked, top, known, types=types, progress=progress)
+        named, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
+        found = ranked_answers(self, named, top, known, types=types, progress=progress)
         return with_names(found, names)
 
     def evaluate(
@@ -96,12 +96,12 @@ class RuleRanker:
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Answers of every query, best first."""
-        asked = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
+        directions = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
         rows, parts = list[Positions](), list[Answers]()
-        for relation, asks_subject in sorted(asked):
-            mine = (queries.relation == relation) & (queries.asks_subject == asks_subject)
-            rows.append(np.flatnonzero(mine))
-            starts, place = np.unique(queries.known[mine], return_inverse=True)
+        for relation, asks_subject in sorted(directions):
+            same = (queries.relation == relation) & (queries.asks_subject == asks_subject)
+            rows.append(np.flatnonzero(same))
+            starts, place = np.unique(queries.known[same], return_inverse=True)
             part = PartOfWork(progress, "Following rules", sum(map(len, rows[:-1])), len(rows[-1]),
                               len(queries))  # fmt: skip
             parts.append(self._from(relation, int(asks_subject), starts, part).take(place))
@@ -123,11 +123,11 @@ class RuleRanker:
         )
 
     def _proposing(self, target: str, near: int) -> ConnectedScores | SeparableScores:
-        """What proposes answers of one target in one direction, made when first asked for."""
+        """The scores that propose answers of one target in one direction, made at first use."""
         if (target, near) not in self._made:
-            mine = self.model.of_target(target)
-            kind = SeparableScores if is_separable(mine, self.facts, near) else ConnectedScores
-            made = kind(mine, self.engine, target, near, self.score)
+            rules = self.model.of_target(target)
+            kind = SeparableScores if is_separable(rules, self.facts, near) else ConnectedScores
+            made = kind(rules, self.engine, target, near, self.score)
             self._made[target, near] = made
         return self._made[target, near]
 
@@ -151,13 +151,13 @@ class ConnectedScores:
         return target_reach(self.model, self.engine, self.target, self.near)
 
     def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
-        """What is proposed to known arguments, a block of them at a time."""
+        """Proposals for known arguments, a block of them at a time."""
         for done, pairs, scores in scored_pairs(
             self.model, self.engine, self._reach, starts, self.score
         ):
-            known, asked = pairs.subject, pairs.object
+            known, answer = pairs.subject, pairs.object
             if self.near:
-                known, asked = asked, known
-            order = np.lexsort((asked, -scores, known))
+                known, answer = answer, known
+            order = np.lexsort((answer, -scores, known))
             row = np.searchsorted(starts, known[order])
-            yield ProposedBlock(done, row, asked[order], scores[order])
+            yield ProposedBlock(done, row, answer[order], scores[order])

@@ -1,8 +1,8 @@
-"""A weight of its own for every path rule, where held-out queries gain by it.
+"""A weight of its own for every path rule, if held-out queries gain by it.
 
-Beside its confidence, which enters features, a rule gets a weight in the score of every candidate
-that it fires for. Weights of features and rules are fitted together per step, the rules' drawn to
-0. It pays in sparse graphs, where few rules fire and each does often; in dense ones it overfits.
+In addition to its confidence, a rule has a weight in the score of every candidate that it fires
+for. Weights of features and rules are fitted together per step, those of rules shrunk towards 0.
+That gains in sparse graphs, where few rules fire and each does often; in dense ones it overfits.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from hornbeam.graphs.softmax import (
 )
 from hornbeam.graphs.workload import Workload
 
-#: L2 penalty of a rule's weight, and of the features' where the graph's model was best alone.
+#: L2 penalty of a rule's weight, and of the features' if the graph's model alone was best.
 RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 
 
 class WeightedRules(NamedTuple):
-    """A ranking, weights of path rules by step beside it, and scores of held-out queries."""
+    """A ranking, the weights of path rules by step, and scores of held-out queries."""
 
     ranking: Ranking
     own: dict[int, Floats]
@@ -58,12 +58,12 @@ def fit_rule_weights(
     work: Workload,
     share: float,
 ) -> WeightedRules:
-    """Weights of features and path rules per step; those of `ranking` where `held` gains nothing.
+    """Weights of features and path rules per step; those of `ranking` if `held` gains nothing.
 
     Parameters
     ----------
     train, held
-        Training queries, and those that decide.
+        Training queries, and held-out queries that decide.
     graphs, full
         The graphs that the folds' queries and the held-out queries are answered from.
     rules
@@ -71,7 +71,7 @@ def fit_rule_weights(
     ranking
         The model to improve on.
     work, share
-        Where work is reported, and which share of the whole this is.
+        Where progress is reported, and which fraction of the whole work this is.
     """
     train, columns = train.informative(), columns_of(ranking.features)
     steps = [step for step in np.unique(train.step).tolist() if len(rules[step])]

@@ -1,10 +1,10 @@
-"""Scores of one argument beside every entity, where conditions lead to many of them.
+"""Scores of all entities as the other argument, for models whose conditions propose many of them.
 
-A condition `p(B, X)` holds of an object whoever the subject is, so a rule with it proposes the same
-entities to every query, most of which have no path to the known argument. Their strengths need not
-be counted pair by pair: what conditions on the subject add, what those on the object add, and what
-paths add are three sums, of which the first two are counted once per entity. Only facts of the
-target itself are counted as they are, since a pair's own edge is never evidence.
+A condition `p(B, X)` depends on the object alone, so a rule with it proposes the same entities to
+every query, most of which have no path to the known argument. Their strengths need not be counted
+pair by pair: they are sums of three terms, from conditions on the subject, from conditions on the
+object, and from paths, of which the first two are counted once per entity. Only pairs that are
+facts of the target are counted one by one, since a pair's own edge is never evidence.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.proposals import grounded_for, is_positive
 from hornbeam.scoring.reach import Reach
 
-#: About the most pairs held at once.
+#: Approximate maximum number of pairs in memory at a time.
 MAX_PAIRS = 4_000_000
 
 
 def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
-    """Whether rules of one target lead to entities by conditions alone, and add up end by end.
+    """Whether rules of one target propose entities by conditions alone, which add up by argument.
 
-    They do not where a rule asks something of both ends without a path, where a condition on one
-    end may not meet the other (distinct variables), and where bodies are soft.
+    Not if a rule has conditions on both arguments without a path, if a condition on one argument
+    must differ from the other (distinct variables), or if bodies are soft.
     """
     ends = [rule for rule in model.rules if not _has_path(rule) and not rule.clause.is_prior]
     wide = any(is_positive(rule) and _arguments(rule) == {1 - near} for rule in ends)
@@ -48,8 +48,8 @@ def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
 class ProposedBlock(NamedTuple):
     """Entities proposed to some known arguments, the best of each argument first.
 
-    `row` is the place of the argument among all that are asked, and `done` the number of those
-    that have had their turn.
+    `row` is the argument's position among all known arguments, and `done` the number of these that
+    are finished.
     """
 
     done: int
@@ -72,7 +72,7 @@ class SeparableScores:
     score: Score = Score.MEAN
 
     def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
-        """What is proposed to known arguments, a block of them at a time."""
+        """Proposals for known arguments, a block of them at a time."""
         size = max(1, MAX_PAIRS // len(self.engine.facts.entities))
         for low in range(0, len(starts), size):
             row, end, scores = self._scored(starts[low : low + size])
@@ -96,25 +96,25 @@ class SeparableScores:
         return row, end.astype(np.int32), scores[row, end]
 
     def _add_paths(self, starts: Ids, up: Floats, down: Floats, reached: Bools) -> None:
-        """Add what rules with paths say of the pairs that they connect."""
+        """Add the strengths of rules with paths to the pairs that they connect."""
         rules = self._path_rules
         for row, end, pairs in self._connected(self._paths, starts):
             counted = self.engine.count(pairs, rules.bodies, self.model.language)
             more_up, more_down = strengths(rules, counted, pairs)
             up[row, end] += more_up
             down[row, end] += more_down
-            spoken = grounded_for(counted, _pulling(rules))
-            reached[row[spoken], end[spoken]] = True
+            grounded = grounded_for(counted, _positive_bodies(rules))
+            reached[row[grounded], end[grounded]] = True
 
     def _correct_facts(self, starts: Ids, up: Floats, down: Floats, reached: Bools) -> None:
-        """Count pairs that are facts of the target as they are, without their own edges."""
-        leading = [*_pulling(self._path_rules), *_pulling(self._far_rules)]
+        """Count pairs that are facts of the target one by one, without their own edges."""
+        leading = [*_positive_bodies(self._path_rules), *_positive_bodies(self._far_rules)]
         for row, end, pairs in self._connected(self._stated, starts):
             counted = self.engine.count(pairs, self.model.bodies, self.model.language)
             up[row, end], down[row, end] = strengths(self.model, counted, pairs)
-            spoken = grounded_for(counted, leading)
+            grounded = grounded_for(counted, leading)
             reached[row, end] = False
-            reached[row[spoken], end[spoken]] = True
+            reached[row[grounded], end[grounded]] = True
 
     def _connected(self, reach: Reach, starts: Ids) -> Iterator[tuple[Positions, Ids, Targets]]:
         """Pairs that bodies connect: rows of the starts, entities, and both as targets."""
@@ -133,18 +133,18 @@ class SeparableScores:
 
     @cached_property
     def _far(self) -> tuple[Floats, Floats, Bools]:
-        """What conditions on the asked argument, and priors, add; where a positive one is met."""
+        """Strengths of priors and conditions on the other argument; where a positive one holds."""
         rules = self._far_rules
         everyone = np.arange(len(self.engine.facts.entities), dtype=np.int32)
         pairs = self._pairs(first_unlinked(self.engine.facts, self.target, 1 - self.near), everyone)
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         up, down = strengths(rules, counted, pairs)
         met = np.zeros(len(everyone), dtype=np.bool_)
-        met[grounded_for(counted, _pulling(rules))] = True
+        met[grounded_for(counted, _positive_bodies(rules))] = True
         return up, down, met
 
     def _near(self, starts: Ids) -> tuple[Floats, Floats]:
-        """What conditions on the known argument add."""
+        """Strengths of conditions on the known argument."""
         rules = self._conditions(self.near)
         pairs = self._pairs(
             starts, first_unlinked(self.engine.facts, self.target, self.near)[starts]
@@ -152,7 +152,7 @@ class SeparableScores:
         return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
 
     def _pairs(self, start: Ids, end: Ids) -> Targets:
-        """Pairs of known and asked entities."""
+        """Pairs of known and proposed entities."""
         subject, object_ = (end, start) if self.near else (start, end)
         predicate = np.zeros(len(start), dtype=np.int32)
         return Targets(
@@ -169,7 +169,7 @@ class SeparableScores:
         return self.model.with_rules([*priors, *self._conditions(1 - self.near).rules])
 
     def _conditions(self, argument: int) -> RuleModel:
-        """Rules that ask something of one argument only."""
+        """Rules with conditions on one argument only."""
         rules = (rule for rule in self.model.rules if not rule.clause.is_prior)
         return self.model.with_rules(
             rule for rule in rules if not _has_path(rule) and _arguments(rule) == {argument}
@@ -185,6 +185,6 @@ def _arguments(rule: Rule) -> set[int]:
     return {part.body.argument for part in rule.clause.body.parts}
 
 
-def _pulling(model: RuleModel) -> list[AnyBody]:
-    """Bodies of the rules that are for their target."""
+def _positive_bodies(model: RuleModel) -> list[AnyBody]:
+    """Bodies of the rules in favour of their target."""
     return [rule.clause.body for rule in model.rules if is_positive(rule)]

@@ -17,17 +17,17 @@ from hornbeam.arrays import Ids, Ints, pointers
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_shared
 from hornbeam.graphs.graph_counter import Portion
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MAX_PROPOSED, PathRules, TrieWalk, build_trie
 from hornbeam.rules.codes import key_bits, sequence_keys
 
-#: Sources that are walked from at a time.
+#: Number of sources per work item.
 SOURCES_PER_ITEM = 16
 
 
 class PathUses(NamedTuple):
-    """The rules of path p: those numbered `rule[start[p]]` to `rule[start[p + 1]]`, of `step`."""
+    """The rules of path p: `rule[start[p]]` to `rule[start[p + 1]]`, with the step of each."""
 
     start: Ints
     rule: Ints
@@ -35,9 +35,9 @@ class PathUses(NamedTuple):
 
 
 class SourceQueries(NamedTuple):
-    """Queries by source: of source i the rows `start[i]` to `start[i + 1]`, one per step.
+    """Queries by source: source i has the rows `start[i]` to `start[i + 1]`, one per step.
 
-    Row q asks the step of the place `step[q]` for the answers `low[q]` to `high[q]`.
+    Row q has the queries along step number `step[q]` for `answer[low[q]]` to `answer[high[q]]`.
     """
 
     start: Ints
@@ -50,17 +50,17 @@ class SourceQueries(NamedTuple):
 def shared_counts(
     graph: LinkedGraph,
     paths: Mapping[int, PathTable],
-    asked: Mapping[int, GroupedQueries],
+    queries: QueriesByStep,
     portion: Portion,
 ) -> dict[int, PathRules] | None:
-    """Hits and predictions of paths by step; None where to walk step by step is less work."""
+    """Hits and predictions of paths by step; None if counting step by step is less work."""
     steps = [step for step in paths if len(paths[step])]
     if not steps or not len(graph.links.run_at):
         return None
     distinct, uses = _uses([paths[step] for step in steps])
-    sources, queries = _by_source([asked[step] for step in steps])
-    apart = sum(len(asked[step].sources) * len(paths[step]) for step in steps)
-    if len(sources) * len(distinct) > apart:
+    sources, by_source = _by_source([queries[step] for step in steps])
+    separately = sum(len(queries[step].sources) * len(paths[step]) for step in steps)
+    if len(sources) * len(distinct) > separately:
         return None
     trie = build_trie(0, distinct, np.zeros(len(distinct)))
     run = count_shared.for_size(len(graph), WORTH_COMPILING)
@@ -69,7 +69,7 @@ def shared_counts(
     def one(part: Ints) -> Ints:
         walk = TrieWalk.of(graph.n_entities, distinct.shape[1])
         counts: Ints = run(
-            graph.links, trie, n_rules, uses, targets, sources, part, queries, walk, MAX_PROPOSED
+            graph.links, trie, n_rules, uses, targets, sources, part, by_source, walk, MAX_PROPOSED
         )
         return counts
 
@@ -91,7 +91,7 @@ def shared_counts(
 
 
 def _uses(tables: list[PathTable]) -> tuple[PathTable, PathUses]:
-    """The distinct paths of some steps, and which rules, numbered step after step, they are."""
+    """The distinct paths of some steps, and the rules, numbered step after step, of each path."""
     rows = np.concatenate(tables)
     keys = sequence_keys(rows, key_bits(rows.shape[1]))
     _, first, path = np.unique(keys, return_index=True, return_inverse=True)
@@ -100,15 +100,15 @@ def _uses(tables: list[PathTable]) -> tuple[PathTable, PathUses]:
     return rows[first], PathUses(pointers(np.bincount(path)), order, step[order])
 
 
-def _by_source(asked: list[GroupedQueries]) -> tuple[Ids, SourceQueries]:
+def _by_source(queries: list[GroupedQueries]) -> tuple[Ids, SourceQueries]:
     """All sources of some steps' queries, and the queries of each."""
-    source = np.concatenate([some.sources for some in asked])
-    step = np.repeat(np.arange(len(asked)), [len(some.sources) for some in asked])
-    bounds = pointers(np.concatenate([np.diff(some.offsets) for some in asked]))
+    source = np.concatenate([some.sources for some in queries])
+    step = np.repeat(np.arange(len(queries)), [len(some.sources) for some in queries])
+    bounds = pointers(np.concatenate([np.diff(some.offsets) for some in queries]))
     order = np.argsort(source, kind="stable")
     sources, counts = np.unique(source, return_counts=True)
-    answer = np.concatenate([some.answers for some in asked])
-    queries = SourceQueries(
+    answer = np.concatenate([some.answers for some in queries])
+    by_source = SourceQueries(
         pointers(counts), step[order], bounds[:-1][order], bounds[1:][order], answer
     )
-    return sources, queries
+    return sources, by_source

@@ -1,7 +1,7 @@
 """The ranking model: a softmax over every query's candidates, linear in their features.
 
-One model is fitted for the graph, then one per step (a relation and a direction) that is drawn to
-it by an L2 penalty. Features are divided by their standard deviations while fitting.
+One model is fitted for the graph, then one per step (a relation and a direction), shrunk towards it
+by an L2 penalty. Features are divided by their standard deviations while fitting.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from hornbeam.graphs.softmax_kernels import (
     reciprocal_ranks,
 )
 
-#: Candidates to score above which compiling pays, all calls together.
+#: Number of scored candidates, over all calls, above which compiling is worth it.
 WORTH_COMPILING = 2_000
-#: Most rounds of L-BFGS, and the relative gain that ends them.
+#: Maximum number of L-BFGS iterations, and the relative gain below which they end.
 ITERATIONS, MIN_GAIN = 100, 1e-7
 
 
@@ -37,7 +37,7 @@ NO_FIRINGS = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
 class CandidateRows(NamedTuple):
-    """Candidates of sources, with the features that take part."""
+    """Candidates of sources, with the features that are fitted."""
 
     offsets: Ints
     feature: npt.NDArray[np.float32]
@@ -46,10 +46,10 @@ class CandidateRows(NamedTuple):
 
 
 def spread(feature: npt.NDArray[np.float32]) -> Floats:
-    """Standard deviations of features, 1 where there is none."""
+    """Standard deviations of features, 1 for constant ones."""
     if not len(feature):
         return np.ones(feature.shape[1])
-    # column by column: of all at once NumPy would hold a copy in doubles
+    # column by column: NumPy would copy the whole matrix as doubles
     deviation = np.array([column.std(dtype=np.float64) for column in feature.T])
     return np.where(deviation > 1e-6, deviation, 1.0)
 
@@ -64,7 +64,7 @@ def fit_softmax(
 ) -> Floats:
     """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2.
 
-    Where the time `expired`, the best so far.
+    Returns the best weights so far once `expired`.
     """
     run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
     scratch = np.empty(int(np.diff(rows.offsets).max(initial=1)))
@@ -90,9 +90,9 @@ def fit_softmax(
 def _inverse_curvature(
     rows: CandidateRows, scale: Floats, penalty: Floats, weights: Floats
 ) -> Callable[[Floats], Floats]:
-    """Multiply by the inverse of the second derivatives at some weights, of rules' by diagonal.
+    """A function that multiplies by the inverse Hessian at some weights, diagonal for rules.
 
-    Features are much alike, so without it the search would take several times as long.
+    Features are highly correlated: without it the search would take several times as long.
     """
     run = add_curvature.choose(len(rows.feature), WORTH_COMPILING)
     n = rows.feature.shape[1]
@@ -114,7 +114,7 @@ def _inverse_curvature(
 
 
 def inverted(matrix: Floats) -> Floats:
-    """The inverse of a small positive definite matrix by Gauss and Jordan, in one order of sums."""
+    """Inverse of a small positive definite matrix by Gauss-Jordan, in one order of summation."""
     n = len(matrix)
     both = np.concatenate([matrix, np.eye(n)], axis=1)
     for k in range(n):
@@ -126,7 +126,7 @@ def inverted(matrix: Floats) -> Floats:
 
 
 def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
-    """Scores of candidates; summed in one order on any machine."""
+    """Scores of candidates, with one order of summation on every machine."""
     total = np.zeros(len(feature))
     for k in range(len(weights)):
         total += weights[k] * feature[:, k]

@@ -19,13 +19,13 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the ranking model")
 
-#: Candidates with less than this share of a query do not move the weights, or hardly curve them.
+#: Softmax shares below which a candidate is left out of the gradient, and of the curvature.
 MIN_SHARE, MIN_CURVING = 1e-9, 1e-4
 
 
 @kernel
 def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, score, gradient):
-    """Loss of weights; its gradient into `gradient`, `score` is scratch for one source.
+    """Loss of weights; its gradient is added to `gradient`, and `score` is scratch for one source.
 
     Further weights belong to 0/1 columns: row i has those of `fired[fired_start[i]]` to
     `fired[fired_start[i + 1]]`.
@@ -38,7 +38,7 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
         top = -np.inf
         true = 0
         for i in range(start, stop):
-            # four sums at a time, so that additions need not wait for each other
+            # four independent sums, so that additions need not wait for each other
             sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
             k = 0
             while k + 3 < n:
@@ -92,10 +92,10 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
 
 @kernel
 def add_curvature(offsets, feature, truth, fired_start, fired, weights, score, mean, whole, own):
-    """Add the second derivatives of the loss to `whole` (lower triangle) and, of rules, to `own`.
+    """Add the Hessian of the loss to `whole` (lower triangle) and its diagonal of rules to `own`.
 
-    Of rules the diagonal alone. True answers of a source stand for one of their mean strength, and
-    small shares are left out: near enough for a search that looks for its direction.
+    Approximately: the true answers of a source count as one of their mean strength, and small
+    shares are left out. That suffices for the direction of a search.
     """
     n = feature.shape[1]
     sparse = len(fired) > 0

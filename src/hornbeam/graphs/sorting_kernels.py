@@ -1,4 +1,4 @@
-"""Sorting links by small numbers, in time that grows with links alone."""
+"""Sorting links by small integers, in linear time."""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -14,7 +14,7 @@ kernel = kernels("the sorting of links")
 def sort_by_key(key, order, start, out):
     """Put rows into the order of their keys; rows of one key stay in the given order.
 
-    `start` has a zero per key and a further one.
+    `start` has one zero per key and a further one.
     """
     for row in order:
         start[key[row] + 1] += 1

@@ -1,7 +1,7 @@
-"""How the time of learning a graph is shared among its stages, for a truthful time left.
+"""Fractions of the learning time per stage, to estimate the remaining time.
 
-Measured on graphs of 2,000 to 300,000 facts: all stages but the ridge take some milliseconds per
-fact together, each its own part of it; inverting the ridge's matrix takes the cube of entities.
+Measured on graphs of 2,000 to 300,000 facts: all stages but the ridge together take a time that is
+linear in facts, each a fixed part of it; inverting the ridge's matrix is cubic in entities.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from hornbeam.graphs.graph_size import GraphSize
 MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 #: Seconds per cubed number of entities, for one inverse.
 SECONDS_PER_CUBE = 2.2e-11
-#: Parts of a hundred, about, that finding the rules of the graph takes.
+#: Approximate percentages of the time for discovering, judging and counting rules.
 DISCOVERING, JUDGING, COUNTING = 6.0, 12.0, 8.0
 
 
 def inverse_seconds(size: GraphSize) -> float:
-    """About how long it takes to invert the ridge's matrix."""
+    """Estimated seconds to invert the ridge's matrix."""
     return SECONDS_PER_CUBE * size.entities**3
 
 
 @dataclass(frozen=True)
 class StageShares:
-    """Shares of the whole work, which add up to 1.
+    """Fractions of the whole work, which add up to 1 if repeated ones are counted each time.
 
-    Recounting and gathering are of one fold, `ridge` is of one inverse.
+    `recounting` and `gathering` are those of one fold, `ridge` that of one inverse.
     """
 
     discovering: float
@@ -47,17 +47,17 @@ class StageShares:
     def of(
         cls, size: GraphSize, length: int, extent: Extent, ridge: bool, held: bool, sparse: bool
     ) -> StageShares:
-        """Estimate the shares of a graph's stages, for paths of a length."""
+        """Estimate the fractions of a graph's stages, for paths of a length."""
         folds, finding = extent.hidden, DISCOVERING + JUDGING + COUNTING
         seconds = MIN_SECONDS + SECONDS_PER_FACT * size.facts
         inverse = 100 * inverse_seconds(size) / seconds if ridge else 0.0
-        # of large graphs few links are walked from, which takes no time where paths are short
+        # in large graphs few links are sampled, which takes little time if paths are short
         walking = 0.1 if size.facts > MIDDLE and length <= 2 else 1.0
         parts = {
             "discovering": DISCOVERING * walking,
             "judging": JUDGING * walking,
             "counting": COUNTING * walking,
-            "recounting": (finding if extent.anew else 20.0 / folds) * walking,
+            "recounting": (finding if extent.rediscover else 20.0 / folds) * walking,
             "gathering": 20.0 / folds,
             "ridge": inverse,
             "held": 10.0 if held else 0.0,

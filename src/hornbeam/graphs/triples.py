@@ -1,4 +1,4 @@
-"""True triples of several tables over one numbering: that of the facts, other names behind it."""
+"""True triples of several tables in one numbering: that of the facts, further names after it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Triples:
 class UnitedTriples:
     """Triples of the facts and of other tables, in one numbering of their names.
 
-    The ids of the facts stay what they are; entities and relations that only other tables have
-    are numbered behind them.
+    The ids of the facts are kept; entities and relations that only other tables have are numbered
+    after them.
     """
 
     facts: Facts
@@ -54,12 +54,12 @@ class UnitedTriples:
 
     @property
     def n_entities(self) -> int:
-        """Entities of all tables together."""
+        """Number of entities of all tables."""
         return len(self.facts.entities) + len(self.more_entities)
 
     @property
     def n_relations(self) -> int:
-        """Relations of all tables together."""
+        """Number of relations of all tables."""
         return len(self.facts.predicates) + len(self.more_relations)
 
     def entity(self, number: int) -> str:
@@ -81,19 +81,19 @@ class UnitedTriples:
         return entity | (triples.relation >= len(self.facts.predicates))
 
     def keys(self, triples: Triples, *, asks_subject: bool = False) -> Ints:
-        """One integer per triple, in the order of known argument, relation, asked argument."""
-        known, asked = triples.subject, triples.object
+        """One integer per triple, in the order of known argument, relation, answer."""
+        known, answer = triples.subject, triples.object
         if asks_subject:
-            known, asked = asked, known
-        return atom_keys(known, triples.relation, asked, self.n_entities, self.n_relations)
+            known, answer = answer, known
+        return atom_keys(known, triples.relation, answer, self.n_entities, self.n_relations)
 
     def among(self, triples: Triples, others: Triples) -> Bools:
-        """Which triples stand among others."""
+        """Which triples are among others."""
         return contained(self.keys(triples), np.sort(self.keys(others)))
 
 
 def unite(facts: Facts, others: Sequence[Facts]) -> UnitedTriples:
-    """Number the names of further tables behind those of the facts.
+    """Number the names of further tables after those of the facts.
 
     Examples
     --------
@@ -124,5 +124,5 @@ def _missing(tables: Sequence[Names], known: Names) -> Names:
 
 def _numbers(names: Names, known: Names, more: Names) -> Ids:
     """Numbers of names, known ones first."""
-    first, behind = names.translate(known), names.translate(more)
-    return np.where(first >= 0, first, behind + len(known)).astype(np.int32)
+    first, further = names.translate(known), names.translate(more)
+    return np.where(first >= 0, first, further + len(known)).astype(np.int32)

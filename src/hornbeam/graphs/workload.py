@@ -1,4 +1,4 @@
-"""Work on many relations at once: threads, a truthful share of what is done, and a time limit."""
+"""Work on many relations at once: threads, progress as a fraction, and a time limit."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ UNITS = 1000
 
 @dataclass
 class Workload:
-    """What is left to do, for all stages of one piece of work.
+    """The progress and the time limit of all stages of one piece of work.
 
     Parameters
     ----------
     progress
-        Hears which share is done.
+        Called with the fraction of the work that is done.
     stage
         The name of the work.
     seconds
-        After so many seconds `expired` is true; None for no limit.
+        Time limit in seconds after which `expired` is true; None for no limit.
     threads
-        Threads that items are shared among; results do not depend on them.
+        Number of threads that items are divided among; results do not depend on it.
     """
 
     progress: Progress = SILENT
@@ -44,24 +44,24 @@ class Workload:
     _lock: Lock = field(default_factory=Lock)
 
     def expired(self, share: float = 1.0) -> bool:
-        """Whether a share of the time limit has passed."""
+        """Whether a fraction of the time limit has passed."""
         return self.left(share) < 0
 
     @property
     def passed(self) -> float:
-        """The share of the time limit that has passed, at most 1; 0 where there is none."""
+        """The fraction of the time limit that has passed, at most 1; 0 without a limit."""
         if self.seconds is None:
             return 0.0
         return min((time.monotonic() - self.started) / max(self.seconds, 1e-9), 1.0)
 
     def left(self, share: float = 1.0) -> float:
-        """Seconds until a share of the time limit has passed."""
+        """Seconds until a fraction of the time limit has passed."""
         if self.seconds is None:
             return float("inf")
         return share * self.seconds - (time.monotonic() - self.started)
 
     def advance(self, share: float) -> None:
-        """Report that a further share of the whole is done, or of the time if that is more."""
+        """Report a further fraction of the whole as done, or the passed time if that is more."""
         with self._lock:
             self.done = min(self.done + share, 1.0)
             self.progress.advance(self.stage, round(UNITS * max(self.done, self.passed)), UNITS)
@@ -80,20 +80,20 @@ class Workload:
         until: float = 1.0,
         threads: int | None = None,
     ) -> list[Result | None]:
-        """Do `work` on every item; None for those that the time limit leaves no time for.
+        """Results of `work` on every item; None for those that the time limit leaves no time for.
 
         Parameters
         ----------
         work, items
-            What is done, and on what.
+            The function, and its arguments.
         sizes
-            How long each item takes, relative to the others.
+            Duration of each item relative to the others.
         share
-            Which share of the whole workload all items are.
+            Fraction of the whole workload that all items are.
         until
-            The share of the time limit that must not have passed when an item is begun.
+            Fraction of the time limit after which no item is started.
         threads
-            Threads for this work, where it is not for as many as others.
+            Number of threads for these items, if not the default.
         """
         if not items:
             self.advance(share)
@@ -107,13 +107,13 @@ class Workload:
             self.advance(share * sizes[place] / total)
             return result
 
-        if len(items) == 1:  # a thread would take longer to begin than many a query to answer
+        if len(items) == 1:  # starting a thread takes longer than answering many queries
             return [one(0)]
-        # large ones first, so that no thread is left alone with one in the end
+        # large items first, so that all threads end at about the same time
         order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
         pool = ThreadPoolExecutor(worker_threads(threads or self.threads))
         try:
             results = dict(zip(order, pool.map(one, order), strict=True))
         finally:
-            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for what is not begun
+            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for unstarted items
         return [results[i] for i in range(len(items))]

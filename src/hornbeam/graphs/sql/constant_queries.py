@@ -1,10 +1,10 @@
 """Rules with constants, backward rules and frequent answers, as joins.
 
 A property is a step and an entity, or -1 for any. The tables `asked` and `known` are those of
-`hornbeam.graphs.sql.walk_queries`; `asked_steps` has the steps asked for. Every rule that fires is
-a row (query, entity, kind, order, hits, predicted): the kinds are those of
-`hornbeam.graphs.evidence_kernels`, and three columns of order say when the kernels there would
-have added it, so that sums of floats are the same to the last bit.
+`hornbeam.graphs.sql.walk_queries`; `asked_steps` has the steps of the queries. Every rule that
+fires is a row (query, entity, kind, order, hits, predicted): the kinds are those of
+`hornbeam.graphs.evidence_kernels`, and three columns of order give the order in which the kernels
+there add it, so that sums of floats are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.rules.codes import inverse_code_sql, inverse_sql
 
-#: The entity of a property that any entity gives.
+#: The entity of a property (s, _).
 ANY = -1
 #: Doubles in both dialects; without an exponent DuckDB reads a decimal.
 _MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
@@ -27,7 +27,7 @@ _MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
 
 
 def properties(tables: LinkTables) -> str:
-    """Properties of the sources, by the step asked for."""
+    """Properties of the sources, by the step of their queries."""
     return (
         "SELECT DISTINCT a.step AS target, l.step, l.other AS entity "  # noqa: S608
         f"FROM {tables.links} AS l JOIN asked AS a ON l.entity = a.source "
@@ -37,7 +37,7 @@ def properties(tables: LinkTables) -> str:
 
 
 def answered(tables: LinkTables) -> str:
-    """Answers along the steps asked for, and how many others their entity has."""
+    """Answers along the steps of queries, and the number of other answers of their entity."""
     return (
         "SELECT l.entity, l.step AS target, l.other AS answer, r.size - 1 AS others "  # noqa: S608
         f"FROM {tables.links} AS l JOIN asked_steps AS s ON s.step = l.step "
@@ -46,9 +46,9 @@ def answered(tables: LinkTables) -> str:
 
 
 def constant_counts(tables: LinkTables, of_sources: bool) -> str:
-    """Per property and answer: how many holders of the one have the other.
+    """Per property and answer: the number of entities that have both.
 
-    Of the `properties` of sources, or of all that holders of answers have.
+    For the `properties` of sources, or for all properties of entities with answers.
     """
     parts = []
     for table, entity in ((tables.links, "other"), (tables.runs, f"{ANY}")):
@@ -69,7 +69,7 @@ def constant_counts(tables: LinkTables, of_sources: bool) -> str:
 
 
 def constants() -> str:
-    """The rules that are above the thresholds, of `constant_counts`."""
+    """The rules of `constant_counts` that are above the thresholds."""
     return (
         "SELECT * FROM (SELECT c.target, c.step, c.entity, c.answer, c.first, c.hits, "  # noqa: S608
         "t.queries - c.others AS predicted FROM constant_counts AS c JOIN "
@@ -147,7 +147,7 @@ def shared(tables: LinkTables) -> str:
 
 
 def fired_backward(tables: LinkTables) -> str:
-    """Rules of `shared` properties, in the order in which the known answers show them."""
+    """Rules of `shared` properties, in the order in which the known answers have them."""
     columns = (
         f"{BACKWARD} AS kind, s.first AS order_1, s.step AS order_2, s.entity AS order_3, "
         "s.hits, s.predicted"
@@ -161,7 +161,7 @@ def fired_backward(tables: LinkTables) -> str:
 
 
 def firing(selects: Iterable[str]) -> str:
-    """All that fires for other than known answers."""
+    """All rules that fire for entities other than known answers."""
     union = " UNION ALL ".join(selects)
     return f"SELECT f.* FROM ({union}) AS f WHERE {_unknown('f.query', 'f.entity')}"  # noqa: S608
 
@@ -170,7 +170,7 @@ def firing(selects: Iterable[str]) -> str:
 
 
 def frequent(tables: LinkTables) -> str:
-    """The most frequent answers of the steps asked for."""
+    """The most frequent answers of the queries' steps."""
     return (
         "SELECT step, entity FROM (SELECT s.step, r.entity, row_number() OVER "  # noqa: S608
         f"(PARTITION BY s.step ORDER BY r.size DESC, r.entity) AS place FROM {tables.runs} AS r "
@@ -180,9 +180,9 @@ def frequent(tables: LinkTables) -> str:
 
 
 def linked(tables: LinkTables) -> str:
-    """Other links from the sources: in the direction asked for, against it, of the step itself.
+    """Other links from the sources: in the query's direction, against it, of its inverse step.
 
-    And what all these weigh together.
+    And the sum of their weights.
     """
     same = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
     own = f"l.step = {inverse_code_sql('a.step')}"
@@ -205,7 +205,7 @@ def linked(tables: LinkTables) -> str:
 
 
 def candidates(tables: LinkTables) -> str:
-    """What rules or frequency propose and is not known, with what is counted of each."""
+    """Entities proposed by rules or frequency that are not known answers, with their counts."""
     proposed = (
         "SELECT query, entity FROM firing UNION SELECT a.query, f.entity FROM frequent AS f "  # noqa: S608
         f"JOIN asked AS a ON a.step = f.step WHERE {_unknown('a.query', 'f.entity')}"
@@ -223,7 +223,7 @@ def candidates(tables: LinkTables) -> str:
 
 
 def _unknown(query: str, entity: str) -> str:
-    """Whether an entity is no known answer of a query."""
+    """Whether an entity is not a known answer of a query."""
     return (
         "NOT EXISTS (SELECT 1 FROM known AS k "  # noqa: S608
         f"WHERE k.query = {query} AND k.entity = {entity})"

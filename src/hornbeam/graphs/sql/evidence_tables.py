@@ -1,4 +1,4 @@
-"""What rules say about queries, table by table; the selects are in `walk_queries` and others."""
+"""Evidence of rules for queries, table by table; see `walk_queries` and `constant_queries`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hornbeam.graphs.graph_settings import GraphSettings
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.sql import constant_queries, walk_queries
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import PathTries, asked_columns
 
 
-def walk_paths(tables: LinkTables, tries: PathTries, asked: Mapping[int, GroupedQueries]) -> None:
-    """Walk the paths of queries, until `fired` and `known` are there."""
+def walk_paths(tables: LinkTables, tries: PathTries, queries: QueriesByStep) -> None:
+    """Create the tables `fired` and `known`: the paths that queries fire, and known answers."""
     database = tables.database
-    queries, answers = asked_columns(asked)
-    for name, columns in (("asked", queries), ("answers", answers), ("trie", tries.columns)):
+    asked, answers = asked_columns(queries)
+    for name, columns in (("asked", asked), ("answers", answers), ("trie", tries.columns)):
         database.upload(name, columns)
     database.create("known", walk_queries.known(tables))
     database.view("reached_0", walk_queries.STARTS)
@@ -28,12 +28,12 @@ def walk_paths(tables: LinkTables, tries: PathTries, asked: Mapping[int, Grouped
         database.create("expanded", walk_queries.expanded(tables, before, depth))
         database.create(f"reached_{depth}", walk_queries.kept())
         levels.append(walk_queries.fired(f"reached_{depth}", depth))
-    nothing = walk_queries.fired("reached_0", 1)  # its nodes are none of the trie
-    database.view("fired", " UNION ALL ".join(levels) or nothing)
+    empty = walk_queries.fired("reached_0", 1)  # nodes of starts are not in the trie
+    database.view("fired", " UNION ALL ".join(levels) or empty)
 
 
 def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: bool) -> None:
-    """Count rules with constants, until `constants` are there.
+    """Create the table `constants` of rules with constants.
 
     Those of the properties of the sources in `asked`, or all.
     """
@@ -50,12 +50,12 @@ def fire_rules(
     tables: LinkTables,
     settings: GraphSettings,
     rules: Mapping[int, PathRules],
-    asked: Mapping[int, GroupedQueries],
+    queries: QueriesByStep,
 ) -> None:
-    """Look up all rules of queries, until `firing` and `candidates` are there."""
+    """Create the tables `firing` and `candidates`: rules that fire for queries, and answers."""
     database = tables.database
-    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), asked)
-    database.upload("asked_steps", {"step": np.array(list(asked), dtype=np.int32)})
+    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), queries)
+    database.upload("asked_steps", {"step": np.array(list(queries), dtype=np.int32)})
     hits, predicted = (
         np.concatenate([getattr(some, name) for some in rules.values()])
         for name in ("hits", "predicted")
@@ -64,7 +64,7 @@ def fire_rules(
     database.upload("rules", {"rule": number, "hits": hits, "predicted": predicted})
     selects = [constant_queries.fired_paths()]
     if settings.constants:
-        count_constants(tables, list(asked), of_sources=True)
+        count_constants(tables, list(queries), of_sources=True)
         selects.append(constant_queries.fired_forward(tables))
     if settings.backward:
         database.create("shared", constant_queries.shared(tables))

@@ -13,18 +13,18 @@ from hornbeam.counting.sql.database import Database
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Features, Pool
 
-#: Rows of fired rules, and of candidates, that come to Python at a time.
+#: Maximum number of rows of fired rules and candidates that are fetched at a time.
 ROWS = 1_000_000
 _NONE = np.empty(0, dtype=np.int32)
 
 
 class _Gathered(NamedTuple):
-    """Candidates of some queries of one step, and how many each query has."""
+    """Candidates of some queries of one step, and their number per query."""
 
     sizes: Ints
     entity: Ids
@@ -35,11 +35,11 @@ class _Gathered(NamedTuple):
 class FiredPools:
     """Pools of the queries of a batch, whose `firing` and `candidates` are in a database.
 
-    `totals` has the links along every step.
+    `totals` has the number of links along every step.
     """
 
     database: Database
-    asked: Mapping[int, GroupedQueries]
+    queries: QueriesByStep
     totals: Ints
     limit: int
     fold: int
@@ -53,8 +53,8 @@ class FiredPools:
         return [self._pool(step, parts) for step, parts in found.items()]
 
     def _chunks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of queries that come together; a query alone where it has too many rows."""
-        n_queries = sum(len(some.sources) for some in self.asked.values())
+        """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
+        n_queries = sum(len(some.sources) for some in self.queries.values())
         rows = np.zeros(n_queries, dtype=np.int64)
         for table in ("firing", "candidates"):
             sizes = self.database.fetch(
@@ -71,14 +71,14 @@ class FiredPools:
 
     def _gathered(self, start: int, stop: int) -> list[tuple[int, _Gathered]]:
         """Sizes, entities and features of the candidates of some queries, by step."""
-        some = f"WHERE query >= {start} AND query < {stop}"
+        where = f"WHERE query >= {start} AND query < {stop}"
         there = self.database.fetch(
             "SELECT query, entity, answers, degree, along, against, reverse, together "  # noqa: S608
-            f"FROM candidates {some} ORDER BY query, entity"
+            f"FROM candidates {where} ORDER BY query, entity"
         )
         fired = self.database.fetch(
             "SELECT query, entity, kind, hits, predicted FROM firing "  # noqa: S608
-            f"{some} ORDER BY query, entity, kind, order_1, order_2, order_3"
+            f"{where} ORDER BY query, entity, kind, order_1, order_2, order_3"
         )
         firing, listed = (pair_keys(rows["query"], rows["entity"]) for rows in (fired, there))
         rows = np.searchsorted(firing, listed)
@@ -88,10 +88,10 @@ class FiredPools:
         confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
         loss = -np.log1p(-confidence)
         found, first = [], 0
-        for step, asked in self.asked.items():
-            low, high = max(first, start), min(first + len(asked.sources), stop)
+        for step, some in self.queries.items():
+            low, high = max(first, start), min(first + len(some.sources), stop)
             if low < high:
-                sources = asked.sources[low - first : high - first]
+                sources = some.sources[low - first : high - first]
                 offsets = np.searchsorted(there["query"], np.arange(low, high + 1))
                 part = slice(int(offsets[0]), int(offsets[-1]))
                 run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
@@ -106,21 +106,21 @@ class FiredPools:
                     self.limit, all_listed,
                 )  # fmt: skip
                 found.append((step, _Gathered(count, there["entity"][part][chosen], feature)))
-            first += len(asked.sources)
+            first += len(some.sources)
         return found
 
     def _prior(self, step: int, answers: Ints) -> Array:
-        """Logarithms of the candidates' frequencies, and of one that never is an answer."""
+        """Log frequencies of the candidates, and of an entity that is never an answer."""
         total = self.totals[step] + 1.0
         return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
 
     def _pool(self, step: int, parts: Sequence[_Gathered]) -> Pool:
         sizes, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Pool.of(step, self.asked[step], sizes, entity, feature, self.fold)
+        return Pool.of(step, self.queries[step], sizes, entity, feature, self.fold)
 
 
 def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:
-    """The row of every source among its own candidates, from the first on; -1 for none."""
+    """The row of every source among its own candidates, counted from the first source's; or -1."""
     found = np.full(len(sources), -1, dtype=np.int64)
     for i, source in enumerate(sources.tolist()):
         own = there["entity"][offsets[i] : offsets[i + 1]]

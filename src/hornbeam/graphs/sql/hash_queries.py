@@ -9,8 +9,8 @@ import numpy as np
 from hornbeam.arrays import Array
 from hornbeam.graphs.link_hashes import PRIME, LinkHash
 
-#: How many times as many links as wanted are numbered, and how many more: fewer than wanted among
-#: them are as good as impossible, and noticed.
+#: Links below a hash are sorted, on average TIMES as many as wanted plus MORE: fewer than wanted
+#: among them is extremely unlikely, and detected.
 TIMES, MORE = 4, 400
 
 
@@ -25,7 +25,7 @@ def hash_columns(predicates: Iterable[int], seed: int, purpose: int) -> dict[str
 
 
 def numbered(triples: str) -> str:
-    """Triples of the relations of `hashes` with their numbers."""
+    """Triples of the relations of `hashes` with their hashes, the column `number`."""
     return (
         "SELECT x.subject, x.predicate, x.object, "  # noqa: S608
         f"(x.d * ((x.u * x.u) % {PRIME}) + x.e * x.u) % {PRIME} AS number "
@@ -35,10 +35,10 @@ def numbered(triples: str) -> str:
     )
 
 
-def drawn(triples: str) -> str:
-    """The links of the least numbers, `most` of every relation, of those `below` a number.
+def sampled_links(triples: str) -> str:
+    """The links of the smallest hashes, `most` of every relation, among those `below` a hash.
 
-    `most` and `below` stand in the table `draws`.
+    `most` and `below` are in the table `draws`.
     """
     return (
         "SELECT subject, predicate, object FROM (SELECT n.subject, n.predicate, n.object, d.most, "  # noqa: S608
@@ -51,7 +51,7 @@ def drawn(triples: str) -> str:
 def draw_columns(
     predicates: Iterable[int], sizes: Iterable[int], most: int, everything: bool
 ) -> dict[str, Array]:
-    """How many links of each relation are drawn, and the number that theirs are below."""
+    """The table `draws`: sample size per relation, and the hash that its links are below."""
     shares = [1.0 if everything else (TIMES * most + MORE) / max(size, 1) for size in sizes]
     listed = list(predicates)
     return {

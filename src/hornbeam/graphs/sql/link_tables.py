@@ -1,4 +1,4 @@
-"""The tables of one graph in a database, made when they are first asked for.
+"""The tables of one graph in a database, created at first use.
 
     triples  subject, predicate, object
     links    entity, step, other: every triple, walked forwards and backwards
@@ -6,10 +6,10 @@
     degrees  entity, degree: how many it has at all
     holders  step, holders: how many entities have links along a step
     walks    the links that paths take: a run that is longer than any rule may propose is one link
-             to nowhere (-1), and whoever meets it knows that there are too many
-    pair_weights  step, target, weight: what the first says for the second, in millionths
+             to TOO_MANY (-1)
+    pair_weights  step, target, weight: of the first for the second, in millionths
 
-Names of tables differ from graph to graph by a suffix; all that is in them are ids.
+Names of tables differ from graph to graph by a suffix; they contain ids only.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from hornbeam.counting.sql.step_queries import BACKWARDS, FORWARDS
 from hornbeam.graphs.path_rules import MAX_PROPOSED
 from hornbeam.graphs.sql.pair_weight_queries import weight_columns
 
-#: What a link that leads to too many entities leads to.
-NOWHERE = -1
+#: The end of a link that replaces a run to too many entities.
+TOO_MANY = -1
 
 
 @dataclass(frozen=True, eq=False)
 class LinkTables:
-    """Tables of a graph; `suffix` tells those of several graphs apart."""
+    """Tables of a graph; `suffix` distinguishes those of several graphs."""
 
     database: Database
     suffix: str
@@ -36,7 +36,7 @@ class LinkTables:
 
     @property
     def triples(self) -> str:
-        """Name of the table of triples, which is there from the start."""
+        """Name of the table of triples, which the caller has created."""
         return f"triples_{self.suffix}"
 
     @property
@@ -85,13 +85,13 @@ class LinkTables:
             "walks",
             f"SELECT l.entity, l.step, l.other FROM {self.links} AS l WHERE NOT EXISTS "  # noqa: S608
             f"(SELECT 1 FROM {long} AS x WHERE x.entity = l.entity AND x.step = l.step) "
-            f"UNION ALL SELECT entity, step, {NOWHERE} AS other FROM {long}",
+            f"UNION ALL SELECT entity, step, {TOO_MANY} AS other FROM {long}",
             stored=False,
         )
 
     @property
     def pair_weights(self) -> str:
-        """Name of the table of what links of a pair weigh for each other."""
+        """Name of the table of weights of a pair's links for each other."""
         name = f"pair_weights_{self.suffix}"
         if name not in self._made:
             self.database.upload(name, weight_columns(self.database, self.links, self.n_predicates))

@@ -1,4 +1,4 @@
-"""How many pairs are linked by more than one relation, counted in a database."""
+"""Fractions of pairs that are linked by more than one relation, counted in a database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 def linked_shares(
     tables: LinkTables, facts: int, subject: Ids | None = None, object_: Ids | None = None
 ) -> LinkedShares:
-    """What `hornbeam.graphs.linked_pairs` counts in memory, of a graph of so many facts."""
+    """As `hornbeam.graphs.linked_pairs` in memory, for a graph of `facts` facts."""
     pairs = (
         "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "  # noqa: S608
         f"count(*) AS links FROM {tables.triples} "

@@ -1,28 +1,28 @@
-"""What the search for paths sees of a graph, brought to Python from a database.
+"""The part of a graph that the search for paths visits, fetched from a database.
 
 The search between the ends a and c of a link (`hornbeam.graphs.discovery_kernels`) walks up to half
 of a path from either end, so it needs all links of the entities near them and no others. From a it
-looks at a fixed number of links, in the order of steps and ends; entities behind these are left
-out. The ids of a part are the ranks of those of the graph, so that the order of links is the same
-and the search finds the same paths.
+visits a fixed number of links, in the order of steps and ends; entities after these are left out.
+The ids of a part are the ranks of those of the graph, so that the order of links is the same and
+the search finds the same paths.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from hornbeam.arrays import Ids, Integers, run_starts
 from hornbeam.graphs.discovery import MAX_VISITED_LINKS
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.path_tries import asked_columns
 from hornbeam.rules.codes import is_inverse, predicate_of
 
-#: Links that come to Python at a time; a relation alone may have more.
+#: Maximum number of links that are fetched at a time; a single relation may have more.
 ROWS = 2_000_000
 
 
@@ -33,25 +33,25 @@ class Neighbourhood:
     graph: LinkedGraph
     entities: Ids
 
-    def localised(self, asked: GroupedQueries) -> GroupedQueries:
+    def localised(self, queries: GroupedQueries) -> GroupedQueries:
         """Queries in the ids of this part."""
         sources, answers = (
             np.searchsorted(self.entities, ids).astype(np.int32)
-            for ids in (asked.sources, asked.answers)
+            for ids in (queries.sources, queries.answers)
         )
-        return GroupedQueries(sources, asked.offsets, answers)
+        return GroupedQueries(sources, queries.offsets, answers)
 
 
 def neighbourhoods(
-    tables: LinkTables, asked: Mapping[int, GroupedQueries], length: int, n_predicates: int
+    tables: LinkTables, queries: QueriesByStep, length: int, n_predicates: int
 ) -> Iterator[tuple[list[int], Neighbourhood]]:
-    """Steps, and the part of the graph that the search for their paths looks at."""
+    """Steps, and the part of the graph that the search for their paths visits."""
     database = tables.database
-    queries, answers = asked_columns(asked)
+    asked, answers = asked_columns(queries)
     place = answers["query"]
-    step = queries["step"][place]
+    step = asked["step"][place]
     pairs = {"number": np.arange(len(place), dtype=np.int32), "step": step}
-    database.upload("pairs", {**pairs, "a": queries["source"][place], "c": answers["entity"]})
+    database.upload("pairs", {**pairs, "a": asked["source"][place], "c": answers["entity"]})
     database.create("near", _near(tables, (length + 1) // 2, length // 2))
     sizes = database.fetch(
         "SELECT n.step, CAST(sum(d.degree) AS BIGINT) AS size "  # noqa: S608
@@ -59,7 +59,7 @@ def neighbourhoods(
     )
     held = dict(zip(sizes["step"].tolist(), sizes["size"].tolist(), strict=True))
     part, rows = list[int](), 0
-    for one in asked:
+    for one in queries:
         if part and rows + held.get(one, 0) > ROWS:
             yield part, _fetched(tables, part, n_predicates)
             part, rows = [], 0
@@ -69,10 +69,10 @@ def neighbourhoods(
     database.drop("pairs", "near")
 
 
-def _near(tables: LinkTables, head: int, tail: int) -> str:
-    """Entities whose links the search for the paths of a step looks at."""
+def _near(tables: LinkTables, prefix: int, suffix: int) -> str:
+    """Entities whose links the search for the paths of a step visits."""
     levels = ["SELECT step, a AS entity FROM pairs", "SELECT step, c AS entity FROM pairs"]
-    for end, depth, limited in (("a", head, True), ("c", tail, False)):
+    for end, depth, limited in (("a", prefix, True), ("c", suffix, False)):
         start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"  # noqa: S608
         for level in range(1, depth):
             start = _next(tables, start, level, limited)
@@ -81,7 +81,7 @@ def _near(tables: LinkTables, head: int, tail: int) -> str:
 
 
 def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
-    """Entities one step on, other than a and c; those before which the search ends left out."""
+    """Entities one step further, other than a and c, as far as the search's limit of links."""
     path = "".join(f", x.s{k}, x.e{k}" for k in range(1, level))
     order = "".join(f"s{k}, e{k}, " for k in range(1, level))
     walked = (
@@ -114,7 +114,7 @@ def _fetched(tables: LinkTables, steps: list[int], n_predicates: int) -> Neighbo
 
 
 def _local(entity: Integers, step: Integers, other: Integers, n_predicates: int) -> Neighbourhood:
-    """Links as a graph with ids of its own; those that were found from both ends once."""
+    """Links as a graph with ids of its own; links that were found from both ends occur once."""
     back = is_inverse(step)
     subject, object_ = np.where(back, other, entity), np.where(back, entity, other)
     predicate = predicate_of(step).astype(np.int32)

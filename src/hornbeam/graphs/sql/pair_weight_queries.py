@@ -1,4 +1,4 @@
-"""What links of a pair weigh for each other, counted in a database; see `pair_weights`."""
+"""Weights of a pair's links for each other, counted in a database; see `pair_weights`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hornbeam.rules.codes import code_limit
 
 
 def weight_columns(database: Database, links: str, n_predicates: int) -> TableColumns:
-    """Fit the weights of a graph with a table of links; those that are not 0, as columns."""
+    """Nonzero weights of a graph with a table of links, as columns."""
     weights, step_limit = NO_WEIGHTS, code_limit(n_predicates)
     if step_limit <= MAX_STEPS:
         found = database.fetch(

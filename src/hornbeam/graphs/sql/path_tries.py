@@ -9,13 +9,13 @@ import numpy as np
 
 from hornbeam.arrays import Array, Ids, Ints, pointers
 from hornbeam.graphs.discovery import PathTable
-from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import build_trie
 
 
 @dataclass(frozen=True, eq=False)
 class PathTries:
-    """Tries of several steps as one: the rules of `steps[i]` begin with the number `first[i]`."""
+    """Tries of several steps as one: the rules of `steps[i]` are numbered from `first[i]` on."""
 
     steps: Sequence[int]
     first: Ints
@@ -48,7 +48,7 @@ class PathTries:
 
 
 def _parents(depth: Ints, step: int, base: int) -> Ints:
-    """The node before every node; the negative of the step before the first."""
+    """The parent of every node; the negative of the step for first nodes."""
     open_nodes = [-step]
     found = np.empty(len(depth), dtype=np.int64)
     for node, level in enumerate(depth.tolist()):
@@ -58,17 +58,17 @@ def _parents(depth: Ints, step: int, base: int) -> Ints:
     return found
 
 
-def asked_columns(asked: Mapping[int, GroupedQueries]) -> tuple[dict[str, Array], dict[str, Array]]:
+def asked_columns(queries: QueriesByStep) -> tuple[dict[str, Array], dict[str, Array]]:
     """The tables `asked` and `answers`: queries are numbered by step and source."""
-    sources = _concatenated(some.sources for some in asked.values())
-    sizes = _concatenated(np.diff(some.offsets) for some in asked.values())
+    sources = _concatenated(some.sources for some in queries.values())
+    sizes = _concatenated(np.diff(some.offsets) for some in queries.values())
     query = np.arange(len(sources), dtype=np.int32)
-    step = np.repeat(list(asked), [len(some.sources) for some in asked.values()])
+    step = np.repeat(list(queries), [len(some.sources) for some in queries.values()])
     return (
         {"query": query, "step": step.astype(np.int32), "source": sources, "queries": sizes},
         {
             "query": np.repeat(query, sizes),
-            "entity": _concatenated(some.answers for some in asked.values()),
+            "entity": _concatenated(some.answers for some in queries.values()),
         },
     )
 

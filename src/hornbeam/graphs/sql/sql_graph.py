@@ -1,7 +1,7 @@
 """A graph in a database: the same rules and the same counts as in memory, by joins.
 
 Queries of many relations are answered together, as many as `PAIRS` allows: that bounds what the
-database holds at a time, which it may spill, and what comes to Python.
+database holds at a time, which it may spill to disk, and what is fetched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries, queries_of_links
+from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
 from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
@@ -42,11 +42,11 @@ from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of
 
-#: Sources times rules whose walks are counted at a time, and sources whose candidates are gathered.
+#: Maximum sources times rules counted at a time, and sources whose candidates are gathered.
 PAIRS, SOURCES = 500_000, 5_000
-#: Links of relations whose rules with constants are counted at a time.
+#: Maximum links of the relations whose rules with constants are counted at a time.
 LINKS = 500_000
-#: Bytes that a database must be allowed to hold for all that; of less, less is done at a time.
+#: Bytes of database memory that these limits need; with less memory they are lowered.
 ROOM = 500_000_000
 
 
@@ -94,7 +94,7 @@ class SqlGraph:
 
     @property
     def counts_given_rules_only(self) -> bool:
-        """Whether rules must be given, and are counted but not ranked by."""
+        """Whether the graph only counts given rules, and neither discovers nor ranks (Spark)."""
         return self.database.distributed
 
     @cached_property
@@ -111,7 +111,7 @@ class SqlGraph:
 
     @cached_property
     def links_by_predicate(self) -> Ints:
-        """Links of every predicate."""
+        """Number of links of every predicate."""
         found = self.database.fetch(
             f"SELECT predicate, count(*) AS n FROM {self.tables.triples} GROUP BY predicate"  # noqa: S608
         )
@@ -119,7 +119,7 @@ class SqlGraph:
 
     @cached_property
     def holders_by_step(self) -> Ints:
-        """Entities that have links along every step."""
+        """Number of entities that have links along a step, for every step."""
         found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
@@ -132,7 +132,7 @@ class SqlGraph:
         return self.engine.locate(names)
 
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
-        """How many pairs are linked by more than one relation."""
+        """Fractions of pairs that are linked by more than one relation."""
         return linked_shares(self.tables, self.size.facts, subject, object_)
 
     def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
@@ -149,10 +149,10 @@ class SqlGraph:
 
     # --- rules ------------------------------------------------------------------------------------
 
-    def drawn(
+    def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, at most so many of each relation."""
+        """Links along steps as queries, a sample of at most `most` per relation."""
         predicates = sorted({predicate_of(step) for step in steps})
         sizes = self.links_by_predicate[predicates]
         wanted = int(sizes.max(initial=0)) if most is None else most
@@ -160,7 +160,7 @@ class SqlGraph:
         for everything in (False, True):
             draws = hash_queries.draw_columns(predicates, sizes.tolist(), wanted, everything)
             self.database.upload("draws", draws)
-            found = self.database.fetch(hash_queries.drawn(self.tables.triples))
+            found = self.database.fetch(hash_queries.sampled_links(self.tables.triples))
             if len(found["subject"]) == np.minimum(sizes, wanted).sum():
                 break
         of = {step: np.flatnonzero(found["predicate"] == predicate_of(step)) for step in steps}
@@ -173,15 +173,15 @@ class SqlGraph:
         self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths that connect the ends of the steps' links most often."""
-        drawn, found = self.drawn(steps, extent.sampled, seed, DISCOVERING), {}
-        parts = neighbourhoods(self.tables, drawn, length, len(self.predicates))
+        sampled, found = self.sampled(steps, extent.sampled, seed, DISCOVERING), {}
+        parts = neighbourhoods(self.tables, sampled, length, len(self.predicates))
         for some, near in parts:
             if portion.work.expired(portion.until):
                 break
 
             def one(step: int) -> PathTable:
-                asked = near.localised(drawn[step])  # noqa: B023
-                return discover_paths(near.graph, step, length, asked, extent.found)  # noqa: B023
+                queries = near.localised(sampled[step])  # noqa: B023
+                return discover_paths(near.graph, step, length, queries, extent.found)  # noqa: B023
 
             near.graph.prepare()
             share = portion.share * len(some) / len(steps)
@@ -190,14 +190,14 @@ class SqlGraph:
         return found
 
     def count(
-        self, paths: Mapping[int, PathTable], asked: Mapping[int, GroupedQueries], portion: Portion
+        self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
-        sizes = {step: len(some) * len(asked[step].sources) for step, some in paths.items()}
+        sizes = {step: len(some) * len(queries[step].sources) for step, some in paths.items()}
 
         def one(steps: list[int]) -> list[PathRules]:
             tries = PathTries.of({step: paths[step] for step in steps})
-            walk_paths(self.tables, tries, {step: asked[step] for step in steps})
+            walk_paths(self.tables, tries, {step: queries[step] for step in steps})
             counts = self.database.fetch(walk_queries.counts())
             figures = [
                 _scattered(counts["rule"], counts[name], int(tries.first[-1]))
@@ -217,7 +217,7 @@ class SqlGraph:
     def pools(
         self,
         rules: Mapping[int, PathRules],
-        asked: Mapping[int, GroupedQueries],
+        queries: QueriesByStep,
         limit: int,
         fold: int,
         portion: Portion,
@@ -228,12 +228,12 @@ class SqlGraph:
         ]
 
         def one(steps: list[int]) -> list[Pool]:
-            some = {step: asked[step] for step in steps}
+            some = {step: queries[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
             return FiredPools(self.database, some, totals, limit, fold).pools()
 
-        steps = [step for step in rules if len(asked[step].sources)]
-        sizes = {step: len(asked[step].sources) for step in steps}
+        steps = [step for step in rules if len(queries[step].sources)]
+        sizes = {step: len(queries[step].sources) for step in steps}
         done = self._each(one, _batches(steps, sizes, self._at_a_time(SOURCES)), sizes, portion)
         return [pool for some in done for pool in some]
 
@@ -247,8 +247,8 @@ class SqlGraph:
         }
         nothing = np.zeros(n + 1, dtype=np.int64)
         with self.lock:
-            asked = {rules.step: GroupedQueries(pool.source, nothing, pool.source[:0])}
-            walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), asked)
+            queries = {rules.step: GroupedQueries(pool.source, nothing, pool.source[:0])}
+            walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), queries)
             self.database.upload("chosen", chosen)
             found = self.database.fetch(
                 "SELECT c.place, f.rule FROM fired AS f JOIN chosen AS c "
@@ -308,7 +308,7 @@ class SqlGraph:
         )
 
     def _at_a_time(self, most: int) -> int:
-        """How much is done at a time in the memory that the database may hold."""
+        """A limit of work at a time, lowered to the memory that the database may use."""
         return int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
 
     def _each(
@@ -318,7 +318,7 @@ class SqlGraph:
         sizes: Mapping[int, int],
         portion: Portion,
     ) -> list[Result]:
-        """Work on batches of steps, one at a time; what there is no time for is left out."""
+        """Results of batches of steps, one at a time; those without time left are missing."""
         weights = [sum(sizes[step] for step in steps) + 10.0 for steps in batches]
         done = portion.each(one, batches, weights, threads=1)
         return [some for some in done if some is not None]
@@ -332,7 +332,7 @@ def _scattered(place: Ints, values: Ints, size: int) -> Ints:
 
 
 def _batches(steps: Sequence[int], sizes: Mapping[int, int], most: int) -> list[list[int]]:
-    """Steps in their order, together as long as their sizes add up to no more than `most`."""
+    """Batches of steps, in order, whose sizes add up to no more than `most` where possible."""
     found: list[list[int]] = []
     held = 0
     for step in steps:

@@ -1,7 +1,7 @@
-"""What ranking needs of a graph in a database: names, known answers, candidates of sources.
+"""Ranking by a graph in a database: names, known answers, candidates of sources.
 
-Names of all entities come to Python, so that answers have the ids of the graph; of its links only
-those come that answer what is asked.
+Names of all entities are fetched, so that answers have the ids of the graph; from its links only
+those that answer queries.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from hornbeam.graphs.workload import Workload
 
 #: Names fetched at once.
 CHUNK = 1_000_000
-#: Triples that have a known argument and a relation in common with one of `wanted`, by that end.
+#: Triples that share a known argument and the relation with a row of `wanted`, by that argument.
 SIDES = {
     end: "SELECT t.subject, t.predicate, t.object FROM {triples} AS t JOIN wanted AS w "  # noqa: S608
     f"ON w.known = t.{end} AND w.predicate = t.predicate AND w.is_{end}"
@@ -47,7 +47,7 @@ class SqlRanker(GraphRanker):
 
     @classmethod
     def of(cls, model: RankingModel, engine: SqlEngine, test: Facts | None = None) -> SqlRanker:
-        """Leave the links where they are; those that answer the queries of a `test` are fetched.
+        """Leave the links in the database; those that answer the queries of a `test` are fetched.
 
         Raises
         ------
@@ -62,23 +62,23 @@ class SqlRanker(GraphRanker):
                 "the model fits constants together, which a database does not: learn it there, or "
                 "give the facts in memory"
             )
-        # one query at a time is answered by one connection
+        # a connection answers one query at a time
         return cls(model, facts_about(graph, test), threads=1, graph=graph)
 
     def without_linked(self) -> SqlRanker:
-        """Refuse: candidates are not looked up by their links."""
+        """Always an error: candidates are not looked up by their links."""
         raise InputError("`leave_out_linked` needs facts in memory")
 
     def types(self, names: Input | None) -> None:
-        """Nothing is known of them: the facts stay where they are."""
+        """None: the facts are not in memory."""
 
     def prepare(self) -> None:
-        """Tables are made as queries need them."""
+        """Nothing to do: tables are created at first use."""
 
     def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """As many candidates of every source along the rules' step as the model takes."""
-        asked, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
-        (pool,) = self.graph.pools({rules.step: rules}, asked, self.model.pool, 0, portion)
+        """Candidates of every source along the rules' step, at most as many as the model allows."""
+        queries, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
+        (pool,) = self.graph.pools({rules.step: rules}, queries, self.model.pool, 0, portion)
         return pool
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:

@@ -1,16 +1,16 @@
-"""Path rules of many queries at once, as joins: who is reached, and what that counts.
+"""Path rules of many queries at once, as joins: entities reached, with hits and predictions.
 
 What `hornbeam.graphs.evidence_kernels` does source by source is done here level by level for all
 queries of many relations. `asked` (query, step, source, queries) has one row per source and step;
-`trie` (node, parent, code, rule) the paths of all steps, where the parent of a first step is the
-negative of the step asked for. `reached` holds the entities that a query reaches in a node of the
-trie, and the `first` entity of the walks there, or that there were several. A node where a query
-reaches too many entities is given up with all that is behind it.
+`trie` (node, parent, code, rule) has the paths of all steps, where the parent of a first node is
+the negative of the query's step. `reached` has the entities that a query reaches in a node of the
+trie, and the `first` entity of the walks there, or `SEVERAL`. A node where a query reaches too many
+entities is dropped with its whole subtree.
 """
 
 from __future__ import annotations
 
-from hornbeam.graphs.evidence_kernels import MANY
+from hornbeam.graphs.evidence_kernels import SEVERAL
 from hornbeam.graphs.path_rules import MAX_PROPOSED
 from hornbeam.graphs.sql.link_tables import LinkTables
 
@@ -19,7 +19,7 @@ STARTS = "SELECT query, source, -step AS node, source AS entity, -1 AS first FRO
 
 
 def frontier(reached: str, depth: int) -> str:
-    """What is to be walked next from the entities of the level before."""
+    """Steps to walk next from the entities of the level before."""
     # a walk that came back to its source ends there
     on = "" if depth == 1 else " AND r.entity <> r.source"
     return (
@@ -29,7 +29,7 @@ def frontier(reached: str, depth: int) -> str:
 
 
 def expanded(tables: LinkTables, reached: str, depth: int) -> str:
-    """Ends of one more step, each once per query and node; NOWHERE among them for too many."""
+    """Ends of one more step, each once per query and node; TOO_MANY among them for long runs."""
     first = "w.other" if depth == 1 else "f.first"
     return (
         f"SELECT f.query, f.source, f.node, w.other AS entity, min({first}) AS low, "  # noqa: S608
@@ -40,10 +40,10 @@ def expanded(tables: LinkTables, reached: str, depth: int) -> str:
 
 
 def kept() -> str:
-    """What is reached of `expanded`, where it is not too much."""
+    """Entities of `expanded`, at nodes where they are not too many."""
     return (
         "SELECT x.query, x.source, x.node, x.entity, "  # noqa: S608
-        f"CASE WHEN x.low = x.high THEN x.low ELSE {MANY} END AS first FROM expanded AS x "
+        f"CASE WHEN x.low = x.high THEN x.low ELSE {SEVERAL} END AS first FROM expanded AS x "
         "JOIN (SELECT query, node FROM expanded GROUP BY query, node "
         f"HAVING count(*) <= {MAX_PROPOSED} AND min(entity) >= 0) AS s "
         "ON s.query = x.query AND s.node = x.node"
@@ -53,8 +53,8 @@ def kept() -> str:
 def fired(reached: str, depth: int) -> str:
     """Rules that end in the nodes of a level, and what they propose.
 
-    An entity that all walks came through first is linked to the source by the very link that is
-    asked for, and by nothing else.
+    An entity that all walks to it pass first is reached by the link of the query only, and is left
+    out.
     """
     own = "" if depth == 1 else " AND r.first <> r.entity"
     return (
@@ -64,7 +64,7 @@ def fired(reached: str, depth: int) -> str:
 
 
 def known(tables: LinkTables) -> str:
-    """Known answers of the queries, and which of them are asked for (`answers`)."""
+    """Known answers of the queries, and which of them the queries ask for (`answers`)."""
     return (
         "SELECT a.query, l.other AS entity, CASE WHEN w.entity IS NULL THEN 0 ELSE 1 END AS asked "  # noqa: S608
         f"FROM {tables.links} AS l JOIN asked AS a ON l.entity = a.source AND l.step = a.step "
@@ -73,7 +73,7 @@ def known(tables: LinkTables) -> str:
 
 
 def counts() -> str:
-    """Hits and predictions of every rule: a query predicts what is proposed less other answers."""
+    """Hits and predictions of every rule: a query predicts proposals minus other known answers."""
     return (
         "SELECT f.rule, CAST(sum(CASE WHEN k.asked = 1 THEN 1 ELSE 0 END) AS BIGINT) AS hits, "
         "CAST(sum(CASE WHEN k.asked IS NULL THEN a.queries ELSE k.asked END) AS BIGINT) AS "
