@@ -137,9 +137,7 @@ def _rank_figure(ranks: Ranks) -> Figure:
         "ranks", "Ranks of true answers", text, "rank of the true answer", "share of queries",
         labels, [("", "one", shares)],
     )  # fmt: skip
-    return Figure(
-        chart, "Where the true answers stand among all entities; rank 1 is right at once."
-    )
+    return Figure(chart, "Ranks of the true answers among all entities; rank 1 is the best.")
 
 
 def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figure:
@@ -152,8 +150,7 @@ def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figu
         chart,
         f"Reliability of probabilities on answers to {min(CALIBRATED, len(ranks.rank)):,} test "
         f"queries: on average {judged.calibration_error:.3f} from the dashed line. Answers that "
-        "the test does not know count as wrong, so true ones that nobody has written down pull "
-        "the line down.",
+        "the test does not know count as wrong, so true ones that it lacks lower the curve.",
     )
 
 
