@@ -2,8 +2,8 @@
 
 A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
 page that queries everything about an entity first looks at the steps (relations and directions)
-along which it has links. One that it has makes sense; another one does so far as entities with a
-step that it has have that other one, too.
+along which it has links. A step that it has makes sense; another one does to the extent that
+entities with one of its steps have that other one, too.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class DeadlineProtocol(H11Protocol):
 
 
 def _is_full(connections: Any) -> bool:  # noqa: ANN401
-    """Whether there is no room for one more; those that are being closed do not count."""
+    """Whether the limit is reached; connections that are being closed do not count."""
     limit = _max_connections()
     # the exact count (without connections being closed) only where the limit is reached
     return len(connections) >= limit <= sum(not c.transport.is_closing() for c in connections)
