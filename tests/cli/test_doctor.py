@@ -67,7 +67,7 @@ def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_problems_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LITTLE_MEMORY", 1 << 60)
-    monkeypatch.setattr(doctor, "_lasts", lambda _: False)
+    monkeypatch.setattr(doctor, "_is_persistent", lambda _: False)
     problems = hornbeam_("doctor", "--json").json["problems"]
     assert len(problems) == 2
     for word in ("NUMBA_CACHE_DIR", "memory"):

@@ -137,7 +137,7 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
         found = compare(both, NO_EDITS, 4)
         scores = [model.predict(facts, pairs)["score"] for model in (one, other)]
         assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
-        for figures, score in zip((found.figures_here, found.figures_there), scores, strict=True):
+        for figures, score in zip((found.figures_edited, found.figures_other), scores, strict=True):
             assert figures is not None
             truth = hb.read_labels(LABELS).truth
             assert figures.brier == pytest.approx(np.mean((score[len(PAIRS) :] - truth) ** 2))

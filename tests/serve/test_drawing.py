@@ -8,7 +8,7 @@ import re
 import pytest
 
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 from hornbeam.serve.drawing import GUTTER, MAX_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
@@ -24,12 +24,12 @@ def path(*entities: str, inverse: bool = False) -> Grounding:
     return Grounding(entities, facts)
 
 
-def conditions(paths: list[Grounding]) -> tuple[MetCondition, ...]:
+def conditions(paths: list[Grounding]) -> tuple[GroundedCondition, ...]:
     """The one condition that these are all groundings of; none without groundings."""
     if not paths:
         return ()
     steps = len(paths[0].facts)
-    return (MetCondition("p", Kind.PATH, 0, len(paths), tuple(paths), steps=steps),)
+    return (GroundedCondition("p", Kind.PATH, 0, len(paths), tuple(paths), steps=steps),)
 
 
 def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
@@ -40,9 +40,9 @@ def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
     return Explanation("s", "t", "o", 0.7, 1.0, 0.5, found)
 
 
-def of_paths(paths: list[Grounding]) -> MetCondition:
+def of_paths(paths: list[Grounding]) -> GroundedCondition:
     steps = len(paths[0].facts) if paths else 0
-    return MetCondition("path", Kind.PATH, 0, len(paths), tuple(paths), steps=steps)
+    return GroundedCondition("path", Kind.PATH, 0, len(paths), tuple(paths), steps=steps)
 
 
 def drawn(*reasons: list[Grounding]) -> Drawing:

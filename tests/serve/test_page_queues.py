@@ -51,17 +51,17 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
         return Answer("made")
 
     run_apart(slow.run(page, Visit()))
-    assert not slow._gives_way, "nobody else asked"
+    assert not slow._must_wait, "nobody else asked"
     run_apart(quick.run(page, Visit()))
-    assert slow._gives_way
-    clock[0] += page_queues.STILL_ASKING
-    assert not slow._gives_way, "nobody asks any more"
+    assert slow._must_wait
+    clock[0] += page_queues.IN_USE
+    assert not slow._must_wait, "nobody asks any more"
     run_apart(slow.run(page, Visit()))
-    quick._asked = clock[0] + 1000.0  # asking all the time
-    clock[0] += 0.2 * page_queues.REST - 0.01
-    assert slow._gives_way
+    quick._used_at = clock[0] + 1000.0  # asking all the time
+    clock[0] += 0.2 * page_queues.PAUSE - 0.01
+    assert slow._must_wait
     clock[0] += 0.02
-    assert not slow._gives_way, "whoever waits gets a turn"
+    assert not slow._must_wait, "whoever waits gets a turn"
 
 
 def test_entities_with_very_many_facts_take_the_slow_lane(
@@ -71,20 +71,20 @@ def test_entities_with_very_many_facts_take_the_slow_lane(
     quick, slow = PageQueue(1, 5), PageQueue(1, 5)
     addresses = RuleApp(explorer, LOCAL).addresses(quick, slow)
     [entity] = [one for one in addresses if one.path == "/entity"]
-    assert entity.lane(Visit({"name": "hub"})) is slow
-    assert entity.lane(Visit({"name": "b1"})) is quick
-    assert entity.lane(Visit({"name": "nobody"})) is quick
+    assert entity.queue(Visit({"name": "hub"})) is slow
+    assert entity.queue(Visit({"name": "b1"})) is quick
+    assert entity.queue(Visit({"name": "nobody"})) is quick
     assert explorer.n_facts_of("hub") == 20
 
 
 def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) -> None:
-    app, made, lane = RuleApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
+    app, made, queue = RuleApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
 
     def page(visit: Visit) -> Answer:
         made.append(visit)
         return Answer("page", status=200 if visit.query.get("name") else 404)
 
-    address = Address("/page", page, lambda _: lane)
+    address = Address("/page", page, lambda _: queue)
     one, other, htmx = (
         Visit({"name": "a"}),
         Visit({"name": "b"}),
@@ -101,8 +101,8 @@ def test_any_number_of_visitors_needs_no_more_memory(
 ) -> None:
     """What is kept is bounded, whoever asks and for whatever; long questions are not kept."""
     monkeypatch.setattr(web_app, "KEPT_PAGES", 300_000)
-    app, lane = RuleApp(explorer, LOCAL), PageQueue(1, 5)
-    address = Address("/page", lambda _: Answer("x" * 1000), lambda _: lane)
+    app, queue = RuleApp(explorer, LOCAL), PageQueue(1, 5)
+    address = Address("/page", lambda _: Answer("x" * 1000), lambda _: queue)
 
     async def crowd() -> None:
         for i in range(300):

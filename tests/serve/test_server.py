@@ -94,7 +94,7 @@ def test_the_strongest_of_many_reasons_are_shown() -> None:
 def test_a_compare_page_needs_a_second_model() -> None:
     pages = Pages(small_explorer(other=None, labels=None, pairs=None))
     assert pages.compare(Visit()).status == 404
-    assert "--labels" in pages.rules(Visit()).body
+    assert "with labelled pairs" in pages.rules(Visit()).body
     assert "Compare" not in pages.home(Visit()).body
 
 

@@ -95,22 +95,22 @@ def test_pages_of_the_list(explorer: Explorer, order: str) -> None:
 
 def test_comparison(explorer: Explorer) -> None:
     found = compare(explorer, NO_EDITS, 4)
-    assert [pair.text for pair in found.only_there] == ["knows(B, A) -> trusts(A, B)"]
-    assert {pair.text for pair in found.only_here} == {
+    assert [pair.text for pair in found.only_other] == ["knows(B, A) -> trusts(A, B)"]
+    assert {pair.text for pair in found.only_edited} == {
         "knows(A, B) -> trusts(A, B)",
         "dislikes(A, B) -> !trusts(A, B)",
     }
-    assert [(pair.text, pair.here, pair.there) for pair in found.shared] == [
+    assert [(pair.text, pair.weight, pair.other_weight) for pair in found.shared] == [
         ("knows(A, B) & trusts(B, C) -> trusts(A, C)", 2.0, 0.7),
         ("!trusts(A, B)", 1.0, 1.0),
     ]
     facts, labels = hb.read_facts(FACTS), hb.read_labels(LABELS)
-    for text, figures in ((RULES, found.figures_here), (OTHER_RULES, found.figures_there)):
+    for text, figures in ((RULES, found.figures_edited), (OTHER_RULES, found.figures_other)):
         assert figures == Model.parse(text).evaluate(facts, labels)
     scores = [Model.parse(text).predict(facts, labels)["score"] for text in (RULES, OTHER_RULES)]
     assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
     off = compare(explorer, NO_EDITS.switched(1, on=False), 4)
-    assert [pair.text for pair in off.only_here] == ["dislikes(A, B) -> !trusts(A, B)"]
+    assert [pair.text for pair in off.only_edited] == ["dislikes(A, B) -> !trusts(A, B)"]
 
 
 def test_a_clause_that_stands_twice_weighs_both() -> None:
@@ -118,7 +118,7 @@ def test_a_clause_that_stands_twice_weighs_both() -> None:
         Model.parse(text) for text in ("1.0: p(A, B) -> t(A, B)\n" * 2, "2.0: p(A, B) -> t(A, B)")
     )
     [pair] = paired_rules(twice.rules, once.rules)
-    assert (pair.here, pair.there) == (2.0, 2.0)
+    assert (pair.weight, pair.other_weight) == (2.0, 2.0)
 
 
 @pytest.mark.slow

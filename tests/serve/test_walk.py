@@ -12,8 +12,8 @@ import hornbeam as hb
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.serve.walk import (
+    DEAD_END,
     NO_WEIGHTS,
-    NOWHERE,
     StepSequences,
     StepWeights,
     WalkArrays,
@@ -70,7 +70,7 @@ def check_products(seed: int, shares: bool) -> None:
     graph = random_graph(rng)
     counter = ShareCounter(graph, graph)
     weights = StepWeights(counter.step_weights, counter.steps_back) if shares else NO_WEIGHTS
-    sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [NOWHERE]
+    sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [DEAD_END]
     expected = products(graph, sequences, np.ones(len(graph.forward.code), dtype=np.int64))
     parts = products(graph, sequences, counter.step_weights * shares)
     n, walks = graph.n_entities, StepSequences.of(sequences)
@@ -94,7 +94,7 @@ def check_products(seed: int, shares: bool) -> None:
         found, sums = paths_between(graph, weights, source, sink, walks, counters)
         assert found.tolist() == [product[source, sink] for product in expected]
         np.testing.assert_allclose(sums, [part[source, sink] for part in parts], rtol=1e-12)
-    with counters.lent() as zeros, counters.lent() as others:
+    with counters.borrowed() as zeros, counters.borrowed() as others:
         assert not zeros.paths.any()
         assert not zeros.shares.any()
         assert others is not zeros
@@ -104,11 +104,11 @@ def test_a_walk_that_fails_keeps_its_counters() -> None:
     counters = WalkArrays(3)
 
     def fails() -> None:
-        with counters.lent() as dirty:
+        with counters.borrowed() as dirty:
             dirty.paths[0, 0] = 1
             raise MemoryError
 
     with pytest.raises(MemoryError):
         fails()
-    with counters.lent() as zeros:
+    with counters.borrowed() as zeros:
         assert not zeros.paths.any()

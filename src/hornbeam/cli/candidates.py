@@ -63,7 +63,7 @@ def candidates(
             progress=progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
-    table.tell(
+    table.write_or_show(
         found.candidates.to_table,
         lambda: _as_dict(found, seconds, called if names else None),
         lambda: _show(found, seconds, called),

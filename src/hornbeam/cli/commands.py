@@ -65,9 +65,9 @@ def _printable_messages() -> Iterator[None]:
     try:
         yield
     except Exception as error:  # its class is Click's or Typer's own, by version
-        said = getattr(error, "message", None)
-        if isinstance(said, str):
-            error.message = message_text(said)  # type: ignore[attr-defined]
+        message = getattr(error, "message", None)
+        if isinstance(message, str):
+            error.message = message_text(message)  # type: ignore[attr-defined]
         raise
 
 

@@ -133,7 +133,7 @@ def crossval(
             cross_evidence=evidence.cross_evidence,
         )
     chances = significance(results)
-    table.tell(
+    table.write_or_show(
         lambda: fold_table(results),
         lambda: _as_dict(results, chances),
         lambda: _show(results, chances),

@@ -77,7 +77,7 @@ def examine() -> Checkup:
         from hornbeam.counting.memory.search import search_block
 
         kernels = search_block.folder  # the cache folder of one kernel stands for all of them
-    if kernels is not None and not _lasts(kernels):
+    if kernels is not None and not _is_persistent(kernels):
         problems.append(
             "compiled kernels cannot be kept, so that they are compiled again and again: "
             "set NUMBA_CACHE_DIR to a folder that you may write to"
@@ -142,10 +142,10 @@ def _is_within(version: str, bound: str) -> bool:
     (False, True, False)
     """
     sign, limit = bound.strip()[:2].rstrip("0123456789"), bound.strip().lstrip("<>=!~ ")
-    mine, other = (
+    release, other = (
         [int(part) for part in re.findall(r"\d+", text)[:4]] + [0] * 4 for text in (version, limit)
     )
-    return {">=": mine[:4] >= other[:4], "<": mine[:4] < other[:4]}.get(sign, True)
+    return {">=": release[:4] >= other[:4], "<": release[:4] < other[:4]}.get(sign, True)
 
 
 def _version(library: str) -> str | None:
@@ -155,7 +155,7 @@ def _version(library: str) -> str | None:
         return None
 
 
-def _lasts(folder: str) -> bool:
+def _is_persistent(folder: str) -> bool:
     """Whether a folder is writable (or can be created) and not temporary."""
     from hornbeam.compiled import TEMPORARY
 
@@ -181,12 +181,12 @@ def _java() -> str | None:
     if command is None:
         return None
     try:
-        told = subprocess.run(
+        result = subprocess.run(
             [command, "-version"], capture_output=True, text=True, timeout=30, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    lines = (told.stderr or told.stdout).splitlines()
+    lines = (result.stderr or result.stdout).splitlines()
     return lines[0].strip() if lines else None
 
 

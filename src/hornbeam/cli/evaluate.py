@@ -61,7 +61,7 @@ def evaluate(
             model, given, truth, leave_out_linked, engine, reading, console
         ),
     )
-    table.tell(
+    table.write_or_show(
         found.figures.to_table,
         lambda: found.figures.as_dict() | found.further,
         found.show,

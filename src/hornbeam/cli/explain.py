@@ -35,7 +35,7 @@ STYLES = {
 
 
 @dataclass(frozen=True)
-class AskedOptions(Options):
+class PairOptions(Options):
     """The pair, and its relation one way or the other."""
 
     words: Annotated[
@@ -63,7 +63,7 @@ class AskedOptions(Options):
 def explain(
     *,
     given: options.ModelOptions,
-    asked: AskedOptions,
+    pair: PairOptions,
     paths: Annotated[
         int, typer.Option(min=0, metavar="N", help="Paths to name for every rule.")
     ] = 5,
@@ -100,13 +100,13 @@ def explain(
     from hornbeam.opened_model import with_model
 
     table.check(console.as_json)
-    triple = asked.triple
+    triple = pair.triple
     found = with_model(
         given.model,
         lambda model: _explained_pair(model, given, triple, paths, pairs, names, reading, console),
         lambda model: _explained_answer(model, given, triple, paths, names, reading, console),
     )
-    table.tell(
+    table.write_or_show(
         found.named.to_table,
         lambda: found.by_ids.as_dict() | ({"names": found.names} if names else {}),
         lambda: _show_lines(found.named.lines(), found.decision),

@@ -210,7 +210,7 @@ def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
 
 
 def report_unanswerable(
-    asked: NamedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
+    named: NamedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
 ) -> None:
     """Report a relation of queries that the model lacks, and the first name that no fact has.
 
@@ -218,9 +218,9 @@ def report_unanswerable(
     """
     from hornbeam.suggestions import did_you_mean
 
-    queries = asked.located(facts)
-    for i, name in enumerate(asked.rows.predicates):
-        n = int((asked.rows.predicate == i).sum())
+    queries = named.located(facts)
+    for i, name in enumerate(named.rows.predicates):
+        n = int((named.rows.predicate == i).sum())
         if n and name not in relations and facts.predicates.index(name) >= 0:
             asks = "1 query asks" if n == 1 else f"{n:,} queries ask"
             hint = did_you_mean(name, relations)
@@ -228,9 +228,9 @@ def report_unanswerable(
     if queries.askable.all():
         return
     row = int(queries.askable.argmin())
-    subject, relation, object_ = asked.names_at(row)
+    subject, relation, object_ = named.names_at(row)
     name, known = relation, facts.predicates
     if queries.relation[row] >= 0:
-        name, known = object_ if asked.asks_subject[row] else subject, facts.entities
+        name, known = object_ if named.asks_subject[row] else subject, facts.entities
     hint = did_you_mean(name, known)
     progress.message(f"No fact has {name!r}, which query {row + 1:,} names.{hint}")

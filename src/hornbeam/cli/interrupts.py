@@ -26,7 +26,7 @@ STDERR = 2
 #: Escape sequence that clears the line and shows the cursor, which a progress bar may have hidden.
 SHOW_CURSOR = b"\r\x1b[2K\x1b[?25h"
 
-_left_to_others = False
+_delegated = False
 
 
 def exit_interrupted() -> None:
@@ -67,18 +67,18 @@ def interrupts_handled() -> Iterator[None]:
 @contextmanager
 def interrupts_delegated() -> Iterator[None]:
     """Leave Ctrl-C to another handler in this block (a server that closes its connections)."""
-    global _left_to_others
-    _left_to_others = True
+    global _delegated
+    _delegated = True
     try:
         yield
     finally:
-        _left_to_others = False
+        _delegated = False
 
 
 def _watch(read: int, left: threading.Event) -> None:
     """Wait for a signal, or for the end of the block."""
     while received := os.read(read, 1):
-        is_ours = received[0] == signal.SIGINT and not _left_to_others
+        is_ours = received[0] == signal.SIGINT and not _delegated
         if is_ours and not left.wait(GRACE_SECONDS):
             exit_interrupted()
     os.close(read)

@@ -149,8 +149,8 @@ class ReadingOptions(Options):
 
     def read(self, reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
         """Read files of facts, labels, pairs or queries with one of the readers."""
-        told = partial(reader, columns=self.by_place, header=not self.no_header)
-        return read_files(told, files, progress)
+        configured = partial(reader, columns=self.by_place, header=not self.no_header)
+        return read_files(configured, files, progress)
 
     def read_given(
         self, reader: Callable[..., T], files: Sequence[str] | None, progress: TerminalProgress

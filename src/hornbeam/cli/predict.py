@@ -182,11 +182,11 @@ def _predicted(
         return model.predict(evidence, pairs, score=score, names=names, progress=progress)
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
-        asked = reading.read(read_queries, wanted.queries, progress)
-        report_unanswerable(asked, model.targets, facts, progress)
+        queries = reading.read(read_queries, wanted.queries, progress)
+        report_unanswerable(queries, model.targets, facts, progress)
         return model.rank(
             facts,
-            asked,
+            queries,
             top=wanted.top or 10,
             score=score,
             names=names,
@@ -240,9 +240,9 @@ def _of_graph(
         top = wanted.top or 10
         if wanted.queries:
             answering = model.ranker(known, engine.threads, leave_out_linked=apart)
-            asked = reading.read(read_queries, wanted.queries, progress)
-            report_unanswerable(asked, relation_names(model), answering.facts, progress)
-            return answering.rank(asked, top=top, names=called, progress=progress)
+            queries = reading.read(read_queries, wanted.queries, progress)
+            report_unanswerable(queries, relation_names(model), answering.facts, progress)
+            return answering.rank(queries, top=top, names=called, progress=progress)
         ranker = MemoryRanker.of(
             model, as_facts(known), threads=engine.threads, leave_out_linked=apart
         )

@@ -70,7 +70,7 @@ class StagePlan:
     name: str
     shares: Mapping[str, float]
 
-    def places(self, stage: str) -> tuple[float, float] | None:
+    def interval(self, stage: str) -> tuple[float, float] | None:
         """The interval of [0, 1] that a stage covers; None for an unknown stage."""
         whole, before = sum(self.shares.values()), 0.0
         for name, share in self.shares.items():
@@ -96,10 +96,10 @@ class OverallProgress:
 
     def report(self, stage: str, known: StageProgress) -> None:
         """Record the latest report of a stage; one that begins again changes nothing."""
-        places = self._whole.places(stage)
-        if places is None:
+        interval = self._whole.interval(stage)
+        if interval is None:
             return
-        begin, end = places
+        begin, end = interval
         if self._began is None:
             self._began = known.began
         fraction = begin + (end - begin) * known.done / max(known.total, 1)

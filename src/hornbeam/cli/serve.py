@@ -121,10 +121,10 @@ def serve(
         explorer = prepared(progress)
         progress.close()
 
-        told = partial(_tell, access, console.as_json, listening.open_browser)
+        announce = partial(_print_address, access, console.as_json, listening.open_browser)
         try:
             with interrupts_delegated():
-                run(make_app(explorer, access), opened, told, progress)
+                run(make_app(explorer, access), opened, announce, progress)
         except KeyboardInterrupt:
             progress.message("Stopped.")
 
@@ -198,7 +198,7 @@ def _rule_explorer(
     return prepared
 
 
-def _tell(access: Access, as_json: bool, open_browser: bool) -> None:
+def _print_address(access: Access, as_json: bool, open_browser: bool) -> None:
     """Print the address."""
     if as_json:
         print_json(

@@ -75,7 +75,7 @@ class TableOptions(Options):
         elif as_json and self.out_format is not None:
             raise InputError("--json and --out-format both print: give one of them, or -o FILE")
 
-    def tell(
+    def write_or_show(
         self,
         to_table: Callable[[], ResultTable],
         as_dict: Callable[[], dict[str, Any]],

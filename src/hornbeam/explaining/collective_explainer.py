@@ -22,7 +22,7 @@ from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
 from hornbeam.explaining.explanation import PATHS, Explanation, not_among_pairs
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -95,7 +95,7 @@ class CollectiveExplainer:
         return self.state.scores(Score.MAP)
 
     @cached_property
-    def walker(self) -> IndependentExplainer:
+    def path_explainer(self) -> IndependentExplainer:
         """Explainer over the facts and the pairs, whose truth values are their MAP values."""
         linked = self.shared.linked
         evidence = linked.at_values(self.state.state)
@@ -108,7 +108,7 @@ class CollectiveExplainer:
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the paths of every rule over facts and pairs; none is evidence for itself."""
-        return self.walker.count(pairs, progress)
+        return self.path_explainer.count(pairs, progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
         """Score the pairs, which must be those that are inferred together."""
@@ -118,7 +118,7 @@ class CollectiveExplainer:
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
         """List the first paths of a body over facts and other pairs."""
-        return self.walker.groundings(body, subject, object_, limit, progress)
+        return self.path_explainer.groundings(body, subject, object_, limit, progress)
 
     def explain(
         self,
@@ -139,18 +139,18 @@ class CollectiveExplainer:
         pair = one_pair(subject, target, object_)
         hinges = self._hinges(literals, pair)
         whole = self._mean(hinges)
-        texts = self.walker.texts
+        texts = self.path_explainer.texts
         reasons = []
         for k in np.unique(hinges.rule).tolist():
-            rule, mine = self.model.rules[k], hinges.rule == k
-            count = int(hinges.clauses[mine].sum())
+            rule, of_rule = self.model.rules[k], hinges.rule == k
+            count = int(hinges.clauses[of_rule].sum())
             reasons.append(
                 Reason(
                     k,
                     texts[k],
                     rule.weight,
                     count,
-                    whole - self._mean(_PairHinges(*(column[~mine] for column in hinges))),
+                    whole - self._mean(_PairHinges(*(column[~of_rule] for column in hinges))),
                     self._conditions(rule.clause, count, pair, paths, progress),
                     self._linked_pairs(k, variable, literals, paths),
                     rule_words(rule.clause),
@@ -167,7 +167,7 @@ class CollectiveExplainer:
             self.model.semantics.threshold,
             tuple(sorted(reasons, key=by_strength)),
             None,
-            self.walker.facts.entities.missing([subject, object_]),
+            self.path_explainer.facts.entities.missing([subject, object_]),
         )
 
     def _conditions(
@@ -177,7 +177,7 @@ class CollectiveExplainer:
         pair: Targets,
         paths: int,
         progress: Progress,
-    ) -> tuple[MetCondition, ...]:
+    ) -> tuple[GroundedCondition, ...]:
         """The path of a rule, with its first groundings; empty for a prior.
 
         A rule for another target may count too, if this pair is in its body.
@@ -189,7 +189,7 @@ class CollectiveExplainer:
         if clause.target == target:
             named = self.groundings(clause.body, subject, object_, paths, progress)
         text = " & ".join(body_texts(clause.body, self.model.identifiers))
-        return (MetCondition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
+        return (GroundedCondition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
 
     def _variable(self, subject: str, target: str, object_: str) -> int:
         found = self.shared.linked.atoms.row_of(subject, target, object_)
@@ -216,8 +216,8 @@ class CollectiveExplainer:
     def _literals(self, variable: int) -> Positions:
         """Literals of a pair in ground clauses with other pairs whose hinges are not empty."""
         every = self._conditional
-        mine = np.flatnonzero(self._links.variable == variable)
-        return mine[(every.height[mine] > MIN_TRUTH) & (every.strength[mine] > 0)]
+        of_pair = np.flatnonzero(self._links.variable == variable)
+        return of_pair[(every.height[of_pair] > MIN_TRUTH) & (every.strength[of_pair] > 0)]
 
     def _mean(self, hinges: _PairHinges) -> float:
         """E[y] of one pair; 0.5 if it has no hinge."""

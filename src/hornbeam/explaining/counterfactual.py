@@ -116,8 +116,8 @@ class Removals:
         if size == 1:
             return total - carries
         busiest = np.sort(carries, axis=0)[::-1][: size - 1].sum(axis=0)
-        behind = np.zeros_like(carries)
-        behind[:-1] = np.maximum.accumulate(carries[::-1], axis=0)[::-1][1:]
-        killed = carries + np.minimum(busiest, (size - 1) * behind)
-        left: Ints = total - self.helps * np.minimum(killed, total)
+        later = np.zeros_like(carries)
+        later[:-1] = np.maximum.accumulate(carries[::-1], axis=0)[::-1][1:]
+        lost = carries + np.minimum(busiest, (size - 1) * later)
+        left: Ints = total - self.helps * np.minimum(lost, total)
         return left

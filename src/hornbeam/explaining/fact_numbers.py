@@ -51,8 +51,8 @@ class FactNumbers:
                 continue
             rows = np.flatnonzero(np.any([column == entity for column in table.arguments], axis=0))
             for p in np.unique(table.predicate[rows]).tolist():
-                mine = rows[table.predicate[rows] == p]
-                found[self.facts.predicates[p]] = self._first[arity] + mine
+                of_predicate = rows[table.predicate[rows] == p]
+                found[self.facts.predicates[p]] = self._first[arity] + of_predicate
         return found
 
     def along(self, step: Step, here: Integers, there: Integers, which: Integers) -> Ints:
@@ -91,8 +91,8 @@ class FactNumbers:
             low, high = (np.searchsorted(column, subjects, side=side) for side in ("left", "right"))
             rows = ranges(low, high)
             return np.asarray(rows[table.predicate[rows] == predicate])
-        mine = table.predicate == predicate
-        return np.flatnonzero(mine & np.isin(table.arguments[place], subjects)).astype(np.int64)
+        same = table.predicate == predicate
+        return np.flatnonzero(same & np.isin(table.arguments[place], subjects)).astype(np.int64)
 
     def named(self, number: int) -> Fact:
         """A fact by its names."""
@@ -108,8 +108,8 @@ class FactNumbers:
         left = dict[int, Atoms]()
         for arity, table in self.facts.atoms.items():
             keep = np.ones(len(table), dtype=np.bool_)
-            mine = numbers - self._first[arity]
-            keep[mine[(mine >= 0) & (mine < len(table))]] = False
+            row = numbers - self._first[arity]
+            keep[row[(row >= 0) & (row < len(table))]] = False
             if keep.any():
                 left[arity] = table.select(keep)
         return Facts(self.facts.entities, self.facts.predicates, left)

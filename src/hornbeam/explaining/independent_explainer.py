@@ -22,7 +22,7 @@ from hornbeam.explaining.counterfactual import Removals
 from hornbeam.explaining.explanation import PATHS, Explanation, Flip
 from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
-from hornbeam.explaining.named_facts import Grounding, MetCondition
+from hornbeam.explaining.named_facts import GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
@@ -44,11 +44,11 @@ MAX_RESCORED = 12
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
 
-class _TargetRules(NamedTuple):
+class _RulesOfTarget(NamedTuple):
     """The rules of one target, their indices in the whole model, and what counting needs."""
 
     model: RuleModel
-    places: Sequence[int]
+    indices: Sequence[int]
     bodies: Sequence[Body]
     language: Language
 
@@ -102,9 +102,9 @@ class IndependentExplainer:
         progress: Progress = SILENT,
     ) -> Explanation:
         """Explain the score of target(subject, object); see `Explainer.explain`."""
-        mine, pair = self._rules_of(target), one_pair(subject, target, object_)
-        counted = self.counter.count(pair, mine.bodies, mine.language, progress=progress)
-        scored, index = ScoredPair(mine.model, pair, counted), mine.places
+        of_target, pair = self._rules_of(target), one_pair(subject, target, object_)
+        counted = self.counter.count(pair, of_target.bodies, of_target.language, progress=progress)
+        scored, index = ScoredPair(of_target.model, pair, counted), of_target.indices
         reasons = [
             Reason(
                 index[place],
@@ -148,15 +148,15 @@ class IndependentExplainer:
         finder = self.finder
         return finder.named(finder.first(part.body, subject, object_, limit, progress))
 
-    def _rules_of(self, target: str) -> _TargetRules:
+    def _rules_of(self, target: str) -> _RulesOfTarget:
         if target not in self._by_target:
-            mine, rules = self.model.of_target(target), self.model.rules
+            own, rules = self.model.of_target(target), self.model.rules
             index = [k for k, rule in enumerate(rules) if rule.clause.target == target]
-            self._by_target[target] = _TargetRules(mine, index, mine.bodies, mine.language)
+            self._by_target[target] = _RulesOfTarget(own, index, own.bodies, own.language)
         return self._by_target[target]
 
     @cached_property
-    def _by_target(self) -> dict[str, _TargetRules]:
+    def _by_target(self) -> dict[str, _RulesOfTarget]:
         """Cached rules per target: many pairs of one target may be explained."""
         return {}
 
@@ -166,7 +166,7 @@ class IndependentExplainer:
 
     def _conditions(
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
-    ) -> Iterator[MetCondition]:
+    ) -> Iterator[GroundedCondition]:
         """The conditions of a rule's body, with their groundings for the pair."""
         body = clause.body
         texts = body_texts(body, self._identifiers)
@@ -174,14 +174,14 @@ class IndependentExplainer:
             texts = [" & ".join(texts)]
         shares = self.model.counts_of(clause).counts is Counts.SHARE
         for part, text in zip(body.parts, texts, strict=True):
-            asked = shares or (part.threshold is not None and part.threshold.share)
-            yield MetCondition(
+            shown = shares or (part.threshold is not None and part.threshold.share)
+            yield GroundedCondition(
                 text,
                 part.body.kind,
                 part.body.argument,
                 scored.count_of(part.body),
                 self._named(part, *scored.names, limit, progress),
-                scored.share_of(part.body) if asked else None,
+                scored.share_of(part.body) if shown else None,
                 len(part.body.steps),
             )
 

@@ -84,7 +84,7 @@ class Grounding:
 
 
 @dataclass(frozen=True)
-class MetCondition:
+class GroundedCondition:
     """One condition of a rule's body with its groundings for a pair."""
 
     text: str  #: its PSL text, with its threshold where it has one

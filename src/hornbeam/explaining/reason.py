@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.rules.rule_words import Words, said
 
 
@@ -48,7 +48,7 @@ class Reason:
     weight: float
     count: int
     pull: float
-    conditions: tuple[MetCondition, ...] = ()
+    conditions: tuple[GroundedCondition, ...] = ()
     linked_pairs: tuple[Fact, ...] = ()
     words: Words = ()
     log_odds: float | None = None

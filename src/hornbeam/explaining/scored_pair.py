@@ -156,10 +156,10 @@ class ScoredPair:
         if self._strengths is None:
             return self._scores_one_by_one(rules, kind)
         # a leading 0, so that the cumulative sum is never empty
-        mine = np.insert(np.where(rules, self._strengths, 0.0), 0, 0.0, axis=1)
+        strengths = np.insert(np.where(rules, self._strengths, 0.0), 0, 0.0, axis=1)
         against = np.insert(self._negated, 0, False)
         up, down = (
-            np.cumsum(np.where(side, mine, 0.0), axis=1)[:, -1] for side in (~against, against)
+            np.cumsum(np.where(side, strengths, 0.0), axis=1)[:, -1] for side in (~against, against)
         )
         closed_form = score_map if kind is Score.MAP else score_mean
         scores = closed_form(up, down, self.model.semantics.relaxation)
@@ -219,10 +219,10 @@ class ScoredPair:
         strength = float(self._strengths[at])
         return -strength if self._negated[at] else strength
 
-    def without_bodies(self, gone: Sequence[Body]) -> float:
+    def without_bodies(self, removed: Sequence[Body]) -> float:
         """Score by the rules that have none of these conditions."""
         kept = [
-            not any(part.body in gone for part in rule.clause.body.parts)
+            not any(part.body in removed for part in rule.clause.body.parts)
             for rule in self.grounded_rules.values()
         ]
         return float(self._scores(np.array([kept], dtype=np.bool_))[0])

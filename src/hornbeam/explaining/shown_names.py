@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.rules.rule_words import with_shown_entities
@@ -64,6 +64,6 @@ def _reason(reason: Reason, names: EntityNames) -> Reason:
     )
 
 
-def _condition(condition: MetCondition, names: EntityNames) -> MetCondition:
+def _condition(condition: GroundedCondition, names: EntityNames) -> GroundedCondition:
     groundings = tuple(grounding_in_names(one, names) for one in condition.groundings)
     return replace(condition, groundings=groundings)

@@ -29,11 +29,11 @@ from hornbeam.scoring.two_step_scorer import first_step_beliefs, warn_of_other_p
 class TwoStepExplainer:
     """Explains pairs that are scored together; see `Explainer`.
 
-    `walker` walks facts and beliefs as an independent explainer walks facts.
+    `path_explainer` walks facts and beliefs as an independent explainer walks facts.
     """
 
-    walker: IndependentExplainer
-    asked: CountedBeliefs
+    path_explainer: IndependentExplainer
+    counted_beliefs: CountedBeliefs
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> TwoStepExplainer:
@@ -43,41 +43,41 @@ class TwoStepExplainer:
         finder = BeliefFinder(
             beliefs.over_beliefs, semantics.max_fanout, semantics.distinct_variables, beliefs
         )
-        walker = IndependentExplainer(model, finder, beliefs, model.clause_texts)
-        return cls(walker, CountedBeliefs(model, beliefs))
+        path_explainer = IndependentExplainer(model, finder, beliefs, model.clause_texts)
+        return cls(path_explainer, CountedBeliefs(model, beliefs))
 
     def reweighted(self, model: RuleModel) -> TwoStepExplainer:
         """The same pairs under other weights of the same rules; beliefs stay."""
-        return replace(self, walker=replace(self.walker, model=model))
+        return replace(self, path_explainer=replace(self.path_explainer, model=model))
 
     @property
     def model(self) -> RuleModel:
         """The rules."""
-        return self.walker.model
+        return self.path_explainer.model
 
     @property
     def facts(self) -> Facts:
         """The evidence, without beliefs."""
-        return self.asked.beliefs.facts
+        return self.counted_beliefs.beliefs.facts
 
     @property
     def pair_scores(self) -> Floats:
         """Scores of all pairs, in their order."""
-        return self.scores(self.asked.beliefs.pairs, self.asked.counted)
+        return self.scores(self.counted_beliefs.beliefs.pairs, self.counted_beliefs.counted)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the groundings of every condition over facts and beliefs."""
-        return self.walker.count(pairs, progress)
+        return self.path_explainer.count(pairs, progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
         """Score pairs whose groundings have been counted."""
-        return self.walker.scores(pairs, counted)
+        return self.path_explainer.scores(pairs, counted)
 
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
         """List the first groundings of a body over facts and beliefs."""
-        return self.walker.groundings(body, subject, object_, limit, progress)
+        return self.path_explainer.groundings(body, subject, object_, limit, progress)
 
     def explain(
         self,
@@ -93,10 +93,10 @@ class TwoStepExplainer:
 
         `flip` is ignored: removing a fact would change the beliefs about other pairs.
         """
-        alone = self.asked.beliefs.belief_of(subject, target, object_)
+        alone = self.counted_beliefs.beliefs.belief_of(subject, target, object_)
         if alone is None:
             raise not_among_pairs(subject, target, object_)
-        explained = self.walker.explain(
+        explained = self.path_explainer.explain(
             subject, target, object_, paths=paths, flip=False, progress=progress
         )
         unseen = self.facts.entities.missing([subject, object_])

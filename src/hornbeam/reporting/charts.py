@@ -245,9 +245,9 @@ def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
     ).format(style, x1, y1, x2, y2)  # fmt: skip
 
 
-def _rect(x: float, y: float, width: float, height: float, style: str, say: str = "") -> Markup:
-    """A bar; `say` is its tooltip."""
-    hover = Markup(' data-say="{}"').format(say) if say else ""
+def _rect(x: float, y: float, width: float, height: float, style: str, tooltip: str = "") -> Markup:
+    """A bar with a `tooltip`."""
+    hover = Markup(' data-say="{}"').format(tooltip) if tooltip else ""
     return Markup(
         '<rect class="bar {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"{}/>'
     ).format(style, x, y, width, height, hover)

@@ -108,14 +108,14 @@ def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[Relatio
     ranks = {(one.relation, one.direction): one for one in found.relations} if found else {}
     rows = []
     for part in model.relations:
-        asked = part.relation, part.direction.value
-        if found is not None and asked not in ranks:
+        direction = part.relation, part.direction.value
+        if found is not None and direction not in ranks:
             continue
         best = tuple(
             (rule.confidence, rule_text(part.relation, part.direction, rule))
             for rule in part.rules[:BEST]
         )
-        rows.append(RelationRow(*asked, len(part.rules), best, ranks.get(asked)))
+        rows.append(RelationRow(*direction, len(part.rules), best, ranks.get(direction)))
     return sorted(
         rows, key=lambda row: (-(row.ranks.queries if row.ranks else row.n_rules), row.relation)
     )
@@ -132,14 +132,12 @@ def _rank_figure(ranks: Ranks) -> Figure:
         labels.append(span)
         shares.append(float(inside.mean()))
         low = high or low
-    said = "; ".join(f"{label}: {share:.0%}" for label, share in zip(labels, shares, strict=True))
+    text = "; ".join(f"{label}: {share:.0%}" for label, share in zip(labels, shares, strict=True))
     chart = column_chart(
-        "ranks", "Ranks of true answers", said, "rank of the true answer", "share of queries",
+        "ranks", "Ranks of true answers", text, "rank of the true answer", "share of queries",
         labels, [("", "one", shares)],
     )  # fmt: skip
-    return Figure(
-        chart, "Where the true answers stand among all entities; rank 1 is right at once."
-    )
+    return Figure(chart, "Ranks of the true answers among all entities; rank 1 is the best.")
 
 
 def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figure:
@@ -152,8 +150,7 @@ def _reliability(ranker: MemoryRanker, ranks: Ranks, progress: Progress) -> Figu
         chart,
         f"Reliability of probabilities on answers to {min(CALIBRATED, len(ranks.rank)):,} test "
         f"queries: on average {judged.calibration_error:.3f} from the dashed line. Answers that "
-        "the test does not know count as wrong, so true ones that nobody has written down pull "
-        "the line down.",
+        "the test does not know count as wrong, so true ones that it lacks lower the curve.",
     )
 
 
@@ -174,23 +171,23 @@ def _stated_and_true(
     distinct = np.unique(
         np.stack([queries.relation[rows], queries.asks_subject[rows], queries.known[rows]]), axis=1
     )
-    asked = Queries(
+    unique = Queries(
         distinct[0].astype(np.int32), distinct[2].astype(np.int32), distinct[1].astype(np.bool_)
     )
-    found = answered(ranker, asked, progress)
+    found = answered(ranker, unique, progress)
     of = found.query
     own = atom_keys(
-        asked.known[of], asked.relation[of], found.entities, united.n_entities, united.n_relations
+        unique.known[of], unique.relation[of], found.entities, united.n_entities, united.n_relations
     )
     true, kept = np.zeros(len(of)), np.ones(len(of), dtype=np.bool_)
     for asks_subject in (False, True):
-        mine = asked.asks_subject[of] == asks_subject
+        in_direction = unique.asks_subject[of] == asks_subject
         test, *filters = (
             np.sort(united.keys(table, asks_subject=asks_subject)) for table in united.tables[1:]
         )
-        true[mine] = contained(own[mine], test)
+        true[in_direction] = contained(own[in_direction], test)
         for keys in filters:
-            kept[mine] &= ~contained(own[mine], keys)
+            kept[in_direction] &= ~contained(own[in_direction], keys)
     return ranker.probabilities(found)[kept], true[kept]
 
 

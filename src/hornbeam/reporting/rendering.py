@@ -32,13 +32,13 @@ def environment() -> Environment:
     made = templates_of("hornbeam.reporting")
     made.filters |= {
         "named": named,
-        "stated": stated,
+        "elided_rule": elided_rule,
         "percent": percent,
-        "said": said,
+        "words_html": words_html,
         "signed": signed,
         "steps": path_steps,
         "log_odds": log_odds,
-        "graph_words": lambda rule: said(graph_rule_words(rule)),
+        "graph_words": lambda rule: words_html(graph_rule_words(rule)),
         "step_words": step_words,
         "waterfall_bar": waterfall_bar,
     }
@@ -95,13 +95,13 @@ def named(name: str) -> Markup:
     return Markup('<bdi title="{}">{}</bdi>').format(text[:500], elided(text, NAME))
 
 
-def stated(rule: str) -> str:
+def elided_rule(rule: str) -> str:
     """The text of a rule, whose constants are names from the data; elided if too long."""
     text = printable(rule)
     return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
 
 
-def said(words: Words) -> Markup:
+def words_html(words: Words) -> Markup:
     """HTML of a sentence about a rule, with markup for variables and names from the data.
 
     Examples

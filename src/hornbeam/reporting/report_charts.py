@@ -150,12 +150,12 @@ def _degrees(data: DataProfile) -> Figure:
             f"{n:,} entities in {label} facts"
             for label, (_, _, n) in zip(labels, data.degrees, strict=True)
         ),
-        "facts that an entity stands in",
+        "facts about an entity",
         "entities",
         labels,
         [("", "one", [n for _, _, n in data.degrees])],
     )
-    return Figure(chart, "How many facts entities stand in; hubs are on the right.")
+    return Figure(chart, "Number of facts per entity; hubs are on the right.")
 
 
 def learning_figures(trace: Trace) -> list[Figure]:
@@ -227,7 +227,7 @@ def _why(choice: Choice) -> str:
     limit = min(run.log_loss) + run.standard_error
     within = [s for s, loss in zip(run.strengths, run.log_loss, strict=True) if loss <= limit]
     least = run.strengths[run.log_loss.index(min(run.log_loss))]
-    chosen = f"The upright line is the chosen strength, {choice.strength:.3g}:"
+    chosen = f"The vertical line is the chosen strength, {choice.strength:.3g}:"
     if choice.strength == within[0] != least:
         return f"{chosen} the shortest model within one standard error of the least loss."
     if choice.strength == least:

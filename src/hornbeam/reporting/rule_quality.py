@@ -60,8 +60,8 @@ def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) ->
     found = []
     for k, rule in enumerate(model.rules):
         clause = rule.clause
-        mine = labels.predicate == labels.predicates.index(clause.target)
-        covered = np.flatnonzero(mine) if clause.is_prior else covered_rows(columns, clause)
+        of_target = labels.predicate == labels.predicates.index(clause.target)
+        covered = np.flatnonzero(of_target) if clause.is_prior else covered_rows(columns, clause)
         true = int(labels.positive[covered].sum())
         right = len(covered) - true if clause.negated else true
         found.append(
@@ -76,7 +76,7 @@ def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) ->
                 len(covered),
                 right,
                 *wilson(right, len(covered)),
-                _warning(clause, true, len(covered), labels.positive[mine]),
+                _warning(clause, true, len(covered), labels.positive[of_target]),
             )
         )
     return found

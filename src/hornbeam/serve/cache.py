@@ -33,7 +33,7 @@ class BoundedCache(Generic[T]):
     def __contains__(self, key: Hashable) -> bool:
         return key in self._items
 
-    def held(self, key: Hashable) -> T | None:
+    def peek(self, key: Hashable) -> T | None:
         """The result of a key if it is cached, else None."""
         with self._lock:
             if key not in self._items:
@@ -46,9 +46,9 @@ class BoundedCache(Generic[T]):
 
         Two threads may compute the same value concurrently: no lock is held while computing.
         """
-        held = self.held(key)
-        if held is not None:
-            return held
+        cached = self.peek(key)
+        if cached is not None:
+            return cached
         made = make()
         size = self._size(made)
         with self._lock:

@@ -20,28 +20,28 @@ class RulePair:
 
     text: str
     words: Words
-    here: float | None
-    there: float | None
+    weight: float | None
+    other_weight: float | None
 
     @property
     def difference(self) -> float:
         """Difference of the weights; a missing rule has weight 0."""
-        return (self.here or 0.0) - (self.there or 0.0)
+        return (self.weight or 0.0) - (self.other_weight or 0.0)
 
 
 @dataclass(frozen=True)
 class ModelComparison:
     """The edited model compared with another.
 
-    `only_here`, `only_there` and `shared` have the larger weights and differences first; `links`
+    `only_edited`, `only_other` and `shared` have the larger weights and differences first; `links`
     are the listed pairs whose scores differ most, each with the other model's score as `before`.
     """
 
-    only_here: Sequence[RulePair]
-    only_there: Sequence[RulePair]
+    only_edited: Sequence[RulePair]
+    only_other: Sequence[RulePair]
     shared: Sequence[RulePair]
-    figures_here: Evaluation | None
-    figures_there: Evaluation | None
+    figures_edited: Evaluation | None
+    figures_other: Evaluation | None
     links: Sequence[Link]
 
 
@@ -50,22 +50,22 @@ def compare(explorer: Explorer, edits: Edits, top: int) -> ModelComparison:
     assert explorer.other is not None
     rules = paired_rules(edits.kept(explorer.model.rules), explorer.other.model.rules)
     return ModelComparison(
-        [pair for pair in rules if pair.there is None],
-        [pair for pair in rules if pair.here is None],
-        [pair for pair in rules if pair.here is not None and pair.there is not None],
+        [pair for pair in rules if pair.other_weight is None],
+        [pair for pair in rules if pair.weight is None],
+        [pair for pair in rules if pair.weight is not None and pair.other_weight is not None],
         explorer.figures(edits),
         explorer.other_figures,
         explorer.furthest(explorer.scores(edits), explorer.other.unedited, top),
     )
 
 
-def paired_rules(here: Sequence[Rule], there: Sequence[Rule]) -> list[RulePair]:
+def paired_rules(edited: Sequence[Rule], other: Sequence[Rule]) -> list[RulePair]:
     """Every clause of either model once, those whose weights differ most first."""
-    mine, theirs = _weights(here), _weights(there)
-    clauses = list(dict.fromkeys([*mine, *theirs]))
+    weights, other_weights = _weights(edited), _weights(other)
+    clauses = list(dict.fromkeys([*weights, *other_weights]))
     texts = RuleModel(tuple(Rule(0.0, clause) for clause in clauses)).clause_texts
     pairs = [
-        RulePair(text, rule_words(clause), mine.get(clause), theirs.get(clause))
+        RulePair(text, rule_words(clause), weights.get(clause), other_weights.get(clause))
         for clause, text in zip(clauses, texts, strict=True)
     ]
     return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.text))

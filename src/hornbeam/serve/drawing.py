@@ -21,7 +21,7 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.printable import elided
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_words import said, with_shown_entities
-from hornbeam.serve.drawn_groundings import DrawnGroundings, strands_of
+from hornbeam.serve.drawn_groundings import DrawnGroundings, strongest_groundings
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
 WIDTH = 920
@@ -113,15 +113,13 @@ class Band:
 
     @classmethod
     def of(
-        cls, strands: DrawnGroundings, names: EntityNames, top: float, height: float,
+        cls, drawn: DrawnGroundings, names: EntityNames, top: float, height: float,
         nodes: Sequence[DrawnNode], edges: Sequence[Edge], steps: Sequence[StepLabel],
     ) -> Band:  # fmt: skip
         """The band of a condition, with its captions."""
-        reason = strands.reason
+        reason = drawn.reason
         words = said(with_shown_entities(reason.words, names.shown))
-        return cls(
-            words, reason.side, strands.unit, strands.hidden, top, height, nodes, edges, steps
-        )
+        return cls(words, reason.side, drawn.unit, drawn.hidden, top, height, nodes, edges, steps)
 
 
 @dataclass(frozen=True)
@@ -138,11 +136,11 @@ class Drawing:
 
 def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
     """Draw the groundings of the strongest reasons; None where no rule has a fact."""
-    drawn, undrawn = strands_of(explanation, MAX_BANDS)
-    if not drawn:
+    strongest, undrawn = strongest_groundings(explanation, MAX_BANDS)
+    if not strongest:
         return None
-    gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(drawn)]
-    total = sum(map(_height, drawn)) + sum(gaps) + 2 * MARGIN
+    gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(strongest)]
+    total = sum(map(_height, strongest)) + sum(gaps) + 2 * MARGIN
     middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
@@ -155,35 +153,35 @@ def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | N
         )
     )
     bands, top = [], float(MARGIN)
-    for strands, gap in zip(drawn, [*gaps, 0], strict=True):
-        bands.append(_band(strands, top, subject, object_, names))
-        top += _height(strands) + gap
+    for drawn, gap in zip(strongest, [*gaps, 0], strict=True):
+        bands.append(_band(drawn, top, subject, object_, names))
+        top += _height(drawn) + gap
     return Drawing(WIDTH, total, subject, object_, bands, undrawn)
 
 
-def _footer(strands: DrawnGroundings) -> float:
+def _footer(drawn: DrawnGroundings) -> float:
     """Height of the note that there are more."""
-    return FOOTER if strands.hidden else 0.0
+    return FOOTER if drawn.hidden else 0.0
 
 
-def _height(strands: DrawnGroundings) -> float:
+def _height(drawn: DrawnGroundings) -> float:
     """Height of a band."""
-    most = max((len(layer) for layer in strands.layers), default=1)
-    return HEADER + ROW * most + _footer(strands)
+    most = max((len(layer) for layer in drawn.layers), default=1)
+    return HEADER + ROW * most + _footer(drawn)
 
 
 def _band(
-    strands: DrawnGroundings, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
+    drawn: DrawnGroundings, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
 ) -> Band:
     left, right = subject.right + GUTTER, object_.left - GUTTER
-    column = (right - left) / strands.columns
+    column = (right - left) / drawn.columns
     width = min(column * 0.7, 200.0)
-    height = _height(strands)
-    room = height - HEADER - _footer(strands)
-    entities = strands.condition.kind is not Kind.UNARY
-    placed: list[dict[str, DrawnNode]] = [{} for _ in strands.drawn[0].nodes]
-    for k, layer in zip(strands.inner, strands.untangled, strict=True):
-        x = left + column * (strands.offset + k)
+    height = _height(drawn)
+    room = height - HEADER - _footer(drawn)
+    entities = drawn.condition.kind is not Kind.UNARY
+    placed: list[dict[str, DrawnNode]] = [{} for _ in drawn.drawn[0].nodes]
+    for k, layer in zip(drawn.inner, drawn.untangled, strict=True):
+        x = left + column * (drawn.offset + k)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed[k] = {
             name: DrawnNode(name, full, fitted(full, width), x, first + ROW * i, width,
@@ -193,25 +191,25 @@ def _band(
         }  # fmt: skip
     nodes = [node for layer in placed for node in layer.values()]
     for k, end in ((0, subject), (len(placed) - 1, object_)):
-        if k not in strands.inner:
-            placed[k] = {strands.drawn[0].nodes[k]: end}
+        if k not in drawn.inner:
+            placed[k] = {drawn.drawn[0].nodes[k]: end}
     curve = partial(_curve, band_middle=top + HEADER + room / 2)
-    edges = strand_edges(strands, placed, names, curve)
-    labels = _step_labels(strands, left, column, top + HEADER / 2 + 4)
-    return Band.of(strands, names, top, height, nodes, edges, labels)
+    edges = fact_curves(drawn, placed, names, curve)
+    labels = _step_labels(drawn, left, column, top + HEADER / 2 + 4)
+    return Band.of(drawn, names, top, height, nodes, edges, labels)
 
 
-def strand_edges(
-    strands: DrawnGroundings,
+def fact_curves(
+    drawn: DrawnGroundings,
     placed: Sequence[Mapping[str, DrawnNode]],
     names: EntityNames,
     curve: Callable[[DrawnNode, DrawnNode, bool], str],
 ) -> list[Edge]:
     """The facts, each once, as curves between nodes."""
     edges: dict[tuple[int, str, str], Edge] = {}
-    for strand in strands.drawn:
-        for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
-            here, there = strand.nodes[k], strand.nodes[k + 1]
+    for one in drawn.drawn:
+        for k, (fact, backwards) in enumerate(zip(one.facts, one.backwards, strict=True)):
+            here, there = one.nodes[k], one.nodes[k + 1]
             line = curve(placed[k][here], placed[k + 1][there], backwards)
             soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
             title = fact_in_names(fact, names).atom + soft
@@ -257,18 +255,14 @@ def _at(x: float, y: float) -> str:
     return f"{x:.1f} {y:.1f}"
 
 
-def _step_labels(
-    strands: DrawnGroundings, start: float, column: float, y: float
-) -> list[StepLabel]:
-    labels, strand = [], strands.drawn[0]
-    for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
+def _step_labels(drawn: DrawnGroundings, start: float, column: float, y: float) -> list[StepLabel]:
+    labels, grounding = [], drawn.drawn[0]
+    for k, (fact, backwards) in enumerate(zip(grounding.facts, grounding.backwards, strict=True)):
         # a unary atom is written in its node
-        said = "is" if strands.condition.kind is Kind.UNARY else fact.predicate
-        name = fitted(said, column - 30)
+        label = "is" if drawn.condition.kind is Kind.UNARY else fact.predicate
+        name = fitted(label, column - 30)
         text = f"← {name}" if backwards else f"{name} →"
-        labels.append(
-            StepLabel(text, fact.predicate, start + column * (strands.offset + k + 0.5), y)
-        )
+        labels.append(StepLabel(text, fact.predicate, start + column * (drawn.offset + k + 0.5), y))
     return labels
 
 

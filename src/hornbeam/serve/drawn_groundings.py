@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Fact, Grounding, MetCondition
+from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.body import Kind
 
@@ -29,7 +29,7 @@ class DrawnGrounding:
     backwards: tuple[bool, ...]
 
     @classmethod
-    def of(cls, condition: MetCondition, grounding: Grounding) -> DrawnGrounding:
+    def of(cls, condition: GroundedCondition, grounding: Grounding) -> DrawnGrounding:
         """Convert a grounding: a path as it is, a condition from or to its argument."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
         if condition.kind is Kind.UNARY:
@@ -47,7 +47,7 @@ class DrawnGroundings:
     """
 
     reason: Reason
-    condition: MetCondition
+    condition: GroundedCondition
     drawn: Sequence[DrawnGrounding]
     columns: int
     offset: int
@@ -55,7 +55,7 @@ class DrawnGroundings:
 
     @classmethod
     def of(
-        cls, reason: Reason, condition: MetCondition, most_nodes: int = MAX_NODES
+        cls, reason: Reason, condition: GroundedCondition, most_nodes: int = MAX_NODES
     ) -> DrawnGroundings:
         """The first groundings, as long as no column has more than `most_nodes`."""
         columns, offset = max(condition.steps, 1), 0
@@ -67,7 +67,7 @@ class DrawnGroundings:
         kept: list[DrawnGrounding] = []
         for grounding in condition.groundings:
             more = [*kept, DrawnGrounding.of(condition, grounding)]
-            if all(len({strand.nodes[k] for strand in more}) <= most_nodes for k in inner):
+            if all(len({grounding.nodes[k] for grounding in more}) <= most_nodes for k in inner):
                 kept = more
         return cls(reason, condition, kept, columns, offset, inner)
 
@@ -79,7 +79,7 @@ class DrawnGroundings:
     @property
     def layers(self) -> list[list[str]]:
         """Names of the inner nodes at every step, each once, in the order of the groundings."""
-        return [list(dict.fromkeys(strand.nodes[k] for strand in self.drawn)) for k in self.inner]
+        return [list(dict.fromkeys(one.nodes[k] for one in self.drawn)) for k in self.inner]
 
     @property
     def untangled(self) -> list[list[str]]:
@@ -88,8 +88,8 @@ class DrawnGroundings:
         for k, layer in zip(self.inner[1:], self.layers[1:], strict=True):
             place = {name: i for i, name in enumerate(ordered[-1])}
             places: dict[str, list[int]] = {name: [] for name in layer}
-            for strand in self.drawn:
-                places[strand.nodes[k]].append(place[strand.nodes[k - 1]])
+            for grounding in self.drawn:
+                places[grounding.nodes[k]].append(place[grounding.nodes[k - 1]])
             ordered.append(sorted(layer, key=lambda name: sum(places[name]) / len(places[name])))
         return ordered
 
@@ -99,7 +99,7 @@ class DrawnGroundings:
         return self.condition.count - len(self.drawn)
 
 
-def strands_of(
+def strongest_groundings(
     explained: Explanation, most_bands: int, most_nodes: int = MAX_NODES
 ) -> tuple[list[DrawnGroundings], int]:
     """Groundings to draw for the strongest rules, and the number of rules left out.
@@ -117,5 +117,5 @@ def strands_of(
     ]
     sizes = accumulate(len(some) for some in by_rule)
     n_drawn = max(sum(size <= most_bands for size in sizes), 1)
-    drawn = [strands for some in by_rule[:n_drawn] for strands in some]
+    drawn = [drawn for some in by_rule[:n_drawn] for drawn in some]
     return drawn, max(len(by_rule) - n_drawn, 0)

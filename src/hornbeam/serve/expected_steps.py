@@ -2,8 +2,8 @@
 
 A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
 page that queries everything about an entity first looks at the steps (relations and directions)
-along which it has links. One that it has makes sense; another one does so far as entities with a
-step that it has have that other one, too.
+along which it has links. A step that it has makes sense; another one does to the extent that
+entities with one of its steps have that other one, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ExpectedSteps:
         own = self._steps(entity)
         expected = np.zeros(self.graph.step_limit)
         for step in own.tolist():
-            row = self._rows.get(step, partial(self._company, step))
+            row = self._rows.get(step, partial(self._co_occurrence, step))
             np.maximum(expected, row, out=expected)
         expected[own] = 1.0
         return expected
@@ -51,7 +51,7 @@ class ExpectedSteps:
         runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
         return links.run_step[runs].astype(np.int64)
 
-    def _company(self, step: int) -> Floats:
+    def _co_occurrence(self, step: int) -> Floats:
         """Share of the holders of a step that have each other one."""
         links, holders = self.graph.links, self.graph.holders(step)
         runs = ranges(links.first_run[holders], links.first_run[holders + 1])

@@ -47,9 +47,9 @@ class GraphApp(WebApp):
         pin = Address("/pin", pages.pin, lambda _: quick, "POST")
         return [pin] + [
             address
-            for path, json_path, view, lane in views
+            for path, json_path, view, queue in views
             for address in (
-                Address(path, pages.html(view), lane),
-                Address(json_path, pages.json(view), lane),
+                Address(path, pages.html(view), queue),
+                Address(json_path, pages.json(view), queue),
             )
         ]

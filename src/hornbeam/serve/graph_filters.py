@@ -11,7 +11,7 @@ from markupsafe import Markup
 from hornbeam.graphs.graph_explanation import GraphExplanation
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.queries import Direction
-from hornbeam.reporting.rendering import said
+from hornbeam.reporting.rendering import words_html
 from hornbeam.serve.filters import FILTERS, quoted
 from hornbeam.serve.pins import Pin
 
@@ -63,7 +63,7 @@ def graph_rule(text: str) -> Markup:
 
 def graph_words(text: str) -> Markup:
     """A rule as a sentence."""
-    return said(graph_rule_words(text))
+    return words_html(graph_rule_words(text))
 
 
 def lift_bar(lift: float, parts: Collection[float]) -> Markup:

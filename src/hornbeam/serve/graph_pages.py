@@ -224,9 +224,9 @@ class GraphPages:
         asked = [self._triple(visit, which) for which in ("", "2")]
         if not all(all(triple) for triple in asked):
             raise InputError("Two links need a subject, a relation and an object each.")
-        here, there = (self.explorer.explain(*triple) for triple in asked)
-        plain = {"first": here.as_dict(), "second": there.as_dict()}
-        return View("graph_links.html", {"first": here, "second": there}, plain)
+        first, second = (self.explorer.explain(*triple) for triple in asked)
+        plain = {"first": first.as_dict(), "second": second.as_dict()}
+        return View("graph_links.html", {"first": first, "second": second}, plain)
 
     def pin(self, visit: Visit) -> Answer:
         """Pin a triple, or unpin it, and go back to it."""

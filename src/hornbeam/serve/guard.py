@@ -41,7 +41,7 @@ HEADERS = {
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 OWN = frozenset(name for name, _ in RAW_HEADERS)
 
-#: Makes the page that asks for the token.
+#: Makes the page that requests the token.
 Asking = Callable[[], Response]
 
 

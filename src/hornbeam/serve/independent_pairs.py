@@ -140,9 +140,9 @@ class IndependentPairs:
         degree = np.diff(self.engine.graph.forward.offsets)
         linked = np.zeros(len(degree), dtype=np.bool_)
         for target in self.model.targets:
-            mine = table.predicate == predicates.index(target)
+            of_target = table.predicate == predicates.index(target)
             for column in table.arguments:
-                linked[column[mine]] = True
+                linked[column[of_target]] = True
         best = np.lexsort((np.arange(len(degree)), -degree, ~linked))[:top]
         return self.engine.facts.entities.take(best)
 

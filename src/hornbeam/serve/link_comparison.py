@@ -13,21 +13,21 @@ from hornbeam.explaining.reason import Reason
 class ComparedRule:
     """A rule and its reason on either link, None where it has no grounding."""
 
-    here: Reason | None
-    there: Reason | None
+    first: Reason | None
+    second: Reason | None
 
     @property
     def reason(self) -> Reason:
         """The first reason of the two that exists."""
-        found = self.here or self.there
+        found = self.first or self.second
         assert found is not None
         return found
 
     @property
     def difference(self) -> float:
         """How much larger its effect on the first link is."""
-        return (self.here.strength if self.here else 0.0) - (
-            self.there.strength if self.there else 0.0
+        return (self.first.strength if self.first else 0.0) - (
+            self.second.strength if self.second else 0.0
         )
 
 
@@ -38,16 +38,16 @@ class LinkComparison:
     Where `adds_up`, the effects of rules are log-odds, which add up to those of the scores.
     """
 
-    here: Explanation
-    there: Explanation
+    first: Explanation
+    second: Explanation
     rules: Sequence[ComparedRule]
     adds_up: bool
 
 
-def compare_links(here: Explanation, there: Explanation) -> LinkComparison:
+def compare_links(first: Explanation, second: Explanation) -> LinkComparison:
     """Compare two links rule by rule."""
-    mine, theirs = ({one.index: one for one in found.reasons} for found in (here, there))
-    rules = [ComparedRule(mine.get(k), theirs.get(k)) for k in dict.fromkeys([*mine, *theirs])]
+    left, right = ({one.index: one for one in found.reasons} for found in (first, second))
+    rules = [ComparedRule(left.get(k), right.get(k)) for k in dict.fromkeys([*left, *right])]
     rules.sort(key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))
-    adds_up = here.waterfall() is not None and there.waterfall() is not None
-    return LinkComparison(here, there, rules, adds_up)
+    adds_up = first.waterfall() is not None and second.waterfall() is not None
+    return LinkComparison(first, second, rules, adds_up)

@@ -26,9 +26,9 @@ def unlisted(pairs: Targets, listed: Targets) -> Targets:
     subject, object_ = to_entity[pairs.subject], to_entity[pairs.object]
     known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
     sizes = len(listed.entities), len(listed.predicates)
-    mine = atom_keys(subject, predicate, object_, *sizes)
-    theirs = atom_keys(listed.subject, listed.predicate, listed.object, *sizes)
-    return pairs.select(~(known & np.isin(mine, theirs)))
+    keys = atom_keys(subject, predicate, object_, *sizes)
+    listed_keys = atom_keys(listed.subject, listed.predicate, listed.object, *sizes)
+    return pairs.select(~(known & np.isin(keys, listed_keys)))
 
 
 def joined(tables: Sequence[Targets]) -> Targets:

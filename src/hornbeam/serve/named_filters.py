@@ -71,17 +71,17 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
     def edge_group(group: EdgeGroup) -> str:
         predicate = f'<span class="predicate">{escape(group.predicate)}</span>'
         if group.inverse:
-            said = (
+            caption = (
                 f'<span aria-hidden="true">←</span> {predicate} '
                 '<span class="hidden">of which this is the object</span>'
             )
         else:
-            said = f'{predicate} <span aria-hidden="true">→</span>'
+            caption = f'{predicate} <span aria-hidden="true">→</span>'
         pills = "".join(f"{pill_text(other)} " for other in group.first)
         further = group.total - len(group.first)
         more = f'<span class="quiet">and {further:,} more</span>' if further > 0 else ""
         return (
-            f'<div>\n  <dt>{said} <span class="count">{group.total:,}</span></dt>\n'
+            f'<div>\n  <dt>{caption} <span class="count">{group.total:,}</span></dt>\n'
             f"  <dd>{pills}{more}</dd>\n</div>\n"
         )
 

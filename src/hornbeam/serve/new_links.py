@@ -120,9 +120,9 @@ class NewLinkFinder:
 
     def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
         """Whether some rule leads from the one argument to the other under the current weights."""
-        mine = self.by_target[target]
-        leading = mine.leading[0 if forward else 1]
-        return any(leading[k] and rules[i].weight > 0 for k, i in enumerate(mine.members))
+        of_target = self.by_target[target]
+        leading = of_target.leading[0 if forward else 1]
+        return any(leading[k] and rules[i].weight > 0 for k, i in enumerate(of_target.members))
 
     def connected(
         self, target: str, entity: int, forward: bool, leads: bool = True
@@ -160,9 +160,9 @@ class NewLinkFinder:
         """
         pairs = found.kept.pairs
         of_target, near = self.by_target[pairs.predicates[0]], 0 if found.forward else 1
-        mine = [rules[i] for i in of_target.members]
-        rows = found.kept.grounded(of_target.followed(weights_of(mine), near))
-        scores = found.kept.scores(mine)
+        target_rules = [rules[i] for i in of_target.members]
+        rows = found.kept.grounded(of_target.followed(weights_of(target_rules), near))
+        scores = found.kept.scores(target_rules)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
         return pairs.select(best), scores[best], len(rows)

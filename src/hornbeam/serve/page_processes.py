@@ -59,7 +59,7 @@ class PageProcess:
         if self._has_ended():
             self._start()
         try:
-            made = await self._asked((self._pages.index(page), visit))
+            made = await self._response((self._pages.index(page), visit))
         except BaseException:
             # an unread response would be delivered to the next request
             self.end()
@@ -76,7 +76,7 @@ class PageProcess:
             os.waitpid(self._process, 0)
             self._process = 0
 
-    async def _asked(self, request: tuple[int, Visit]) -> Answer | Exception:
+    async def _response(self, request: tuple[int, Visit]) -> Answer | Exception:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._link, pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
         received = bytearray()
@@ -95,7 +95,7 @@ class PageProcess:
         return not self._process
 
     def _start(self) -> None:
-        self._link, theirs = socket.socketpair()
+        self._link, child_end = socket.socketpair()
         # all present objects are shared: garbage collection would write to them and copy them
         gc.freeze()
         with warnings.catch_warnings():
@@ -105,11 +105,11 @@ class PageProcess:
                 self._process = os.fork()
             except OSError:
                 self._link.close()
-                theirs.close()
+                child_end.close()
                 raise
         if not self._process:
-            _make_pages(theirs, self._pages)
-        theirs.close()
+            _make_pages(child_end, self._pages)
+        child_end.close()
         self._link.setblocking(False)
 
 
@@ -123,9 +123,9 @@ def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
         own = link.fileno()
         os.closerange(3, own)
         os.closerange(own + 1, os.sysconf("SC_OPEN_MAX"))
-        asked = link.makefile("rb")
+        requests = link.makefile("rb")
         while True:
-            number, visit = pickle.load(asked)
+            number, visit = pickle.load(requests)
             made = pickle.dumps(_made(pages[number], visit), pickle.HIGHEST_PROTOCOL)
             link.sendall(SIZE.pack(len(made)) + made)
     finally:

@@ -15,8 +15,8 @@ from hornbeam.serve.visits import Answer, Page, Visit
 #: Pause of the slow queue after a page while the quick one is in use: as a multiple of the page's
 #: time, and at most in seconds; and how long after its last request the quick queue counts as in
 #: use.
-REST, LONGEST_REST = 15.0, 5.0
-STILL_ASKING = 1.0
+PAUSE, MAX_PAUSE = 15.0, 5.0
+IN_USE = 1.0
 
 #: Makes a page outside the event loop.
 PageMaker = Callable[[Page, Visit], Awaitable[Answer]]
@@ -34,23 +34,23 @@ class PageQueue:
     to `others` pauses after every page while these are in use.
     """
 
-    def __init__(self, threads: int, most_waiting: int, others: PageQueue | None = None) -> None:
+    def __init__(self, threads: int, max_waiting: int, others: PageQueue | None = None) -> None:
         self._free: list[PageMaker] = [in_thread] * threads
         self._n_makers = threads
         # a fair semaphore: first come, first served
         self._turns = asyncio.Semaphore(threads)
-        self._most_waiting = most_waiting
+        self._max_waiting = max_waiting
         self._inside = 0
         self._others = others
-        self._asked = self._rests_until = -math.inf
+        self._used_at = self._pause_until = -math.inf
 
     @property
     def is_full(self) -> bool:
         """Whether no more may wait."""
-        return self._inside >= self._n_makers + self._most_waiting
+        return self._inside >= self._n_makers + self._max_waiting
 
     @asynccontextmanager
-    async def makers_changed(self) -> AsyncIterator[list[PageMaker]]:
+    async def paused_makers(self) -> AsyncIterator[list[PageMaker]]:
         """Pause all makers and yield their list; those listed at the end of the block take over."""
         for _ in range(self._n_makers):
             await self._turns.acquire()
@@ -63,11 +63,11 @@ class PageQueue:
 
     async def run(self, page: Page, visit: Visit) -> Answer:
         """Have a page made."""
-        self._asked = monotonic()
+        self._used_at = monotonic()
         self._inside += 1
         try:
             async with self._turns:
-                while self._gives_way:
+                while self._must_wait:
                     await asyncio.sleep(0.05)
                 # the most recently used maker: a single client then benefits from its caches
                 began, make = monotonic(), self._free.pop()
@@ -76,15 +76,15 @@ class PageQueue:
                 finally:
                     self._free.append(make)
                     ended = monotonic()
-                    self._rests_until = ended + min(REST * (ended - began), LONGEST_REST)
+                    self._pause_until = ended + min(PAUSE * (ended - began), MAX_PAUSE)
         finally:
             self._inside -= 1
 
     @property
-    def _gives_way(self) -> bool:
+    def _must_wait(self) -> bool:
         """Whether to wait because the other queue is in use."""
         now, others = monotonic(), self._others
-        return others is not None and now < self._rests_until and now < others._asked + STILL_ASKING
+        return others is not None and now < self._pause_until and now < others._used_at + IN_USE
 
 
 #: Chooses the queue of a visit.

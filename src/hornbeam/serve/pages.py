@@ -78,9 +78,9 @@ class Pages:
         strongest = sorted(rows, key=lambda row: -row["weight"])
         priors = [row for row in strongest if row["prior"]]
         others = [row for row in strongest if not row["prior"]][:STRONGEST]
-        told = cautions(self.explorer.model, self.explorer.model.trace)
+        caveats = cautions(self.explorer.model, self.explorer.model.trace)
         return self.writer.page("home.html", visit, examples=self._examples, priors=priors,
-                                strongest=others, cautions=told)  # fmt: skip
+                                strongest=others, cautions=caveats)  # fmt: skip
 
     def search(self, visit: Visit) -> Answer:
         """Entities that match the typed text."""
@@ -121,7 +121,7 @@ class Pages:
             reasons=sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
             waterfall=explained.waterfall(STEPS),
             drawing=draw(explained, self.explorer.entity_names),
-            upright=draw_vertical(explained, self.explorer.entity_names),
+            vertical=draw_vertical(explained, self.explorer.entity_names),
             inferred=self._inferred(explained),
         )
 
@@ -136,8 +136,8 @@ class Pages:
     def links(self, visit: Visit) -> Answer:
         """Two links side by side."""
         pairs = self._pair(visit), self._pair(visit, "2")
-        here, there = (self.explorer.explain(*pair, visit.edits) for pair in pairs)
-        return self.writer.page("links.html", visit, compared=compare_links(here, there),
+        first, second = (self.explorer.explain(*pair, visit.edits) for pair in pairs)
+        return self.writer.page("links.html", visit, compared=compare_links(first, second),
                                 labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
 
     def pin(self, visit: Visit) -> Answer:

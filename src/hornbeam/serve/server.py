@@ -39,9 +39,9 @@ MAX_CONNECTIONS = 1000
 MAX_BACKLOG = 250
 OTHER_FILES = 20
 #: Seconds that running requests get when the server stops.
-LAST_SECONDS = 2
+SHUTDOWN_SECONDS = 2
 #: Seconds to wait for the warm-up thread then: ending it midway would print tracebacks.
-LAST_MOMENT = 0.5
+WARM_UP_GRACE_SECONDS = 0.5
 
 
 class DeadlineProtocol(H11Protocol):
@@ -89,13 +89,13 @@ class DeadlineProtocol(H11Protocol):
 
 
 def _is_full(connections: Any) -> bool:  # noqa: ANN401
-    """Whether there is no room for one more; those that are being closed do not count."""
-    most = _most_connections()
+    """Whether the limit is reached; connections that are being closed do not count."""
+    limit = _max_connections()
     # the exact count (without connections being closed) only where the limit is reached
-    return len(connections) >= most <= sum(not c.transport.is_closing() for c in connections)
+    return len(connections) >= limit <= sum(not c.transport.is_closing() for c in connections)
 
 
-def _most_connections() -> int:
+def _max_connections() -> int:
     """Maximum number of connections."""
     return max(1, min(MAX_CONNECTIONS, 3 * _connection_files() // 4))
 
@@ -184,7 +184,7 @@ def run(
         server.run(sockets=[opened])
     finally:
         for thread in warming:
-            thread.join(LAST_MOMENT)
+            thread.join(WARM_UP_GRACE_SECONDS)
         app.end_processes()
         gc.unfreeze()
 
@@ -203,7 +203,7 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         server_header=False,
         proxy_headers=False,  # forwarded headers are ignored
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=LAST_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=MAX_HEADERS,
         backlog=_backlog(),
     )

@@ -150,7 +150,7 @@ class Explorer:
         )
 
     def figures(self, edits: Edits) -> Evaluation | None:
-        """How well the scores fit the labels, where there are labels."""
+        """How well the scores fit the labels; None without labels."""
         if self.labels is None:
             return None
         labels = self.labels

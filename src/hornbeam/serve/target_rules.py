@@ -17,7 +17,7 @@ from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.reach import leads
 from hornbeam.scoring.rule_columns import RuleLayout
-from hornbeam.serve.walk import NOWHERE, StepSequences
+from hornbeam.serve.walk import DEAD_END, StepSequences
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class TargetRules:
         The paths as sequences of steps from either end.
     layout
         Where the columns of the rules are.
-    pulling, leading
+    positive, leading
         Which rules have a body and are for the target, and which of these lead to objects, and to
         subjects.
     """
@@ -50,35 +50,35 @@ class TargetRules:
     forward: StepSequences
     backward: StepSequences
     layout: RuleLayout
-    pulling: Bools
+    positive: Bools
     leading: tuple[Bools, Bools]
 
     @classmethod
     def of(cls, model: Model, target: str, predicates: Names) -> TargetRules:
         """Prepare the rules of a target over facts of these predicates."""
         members = [i for i, rule in enumerate(model.rules) if rule.clause.target == target]
-        mine = model.of_target(target)
-        clauses, bodies = [rule.clause for rule in mine.rules], mine.bodies
+        of_target = model.of_target(target)
+        clauses, bodies = [rule.clause for rule in of_target.rules], of_target.bodies
         paths = [body for body in bodies if body.kind is Kind.PATH]
-        codes = [path_codes(body, predicates) or NOWHERE for body in paths]
-        pulling = [not one.is_prior and not one.negated for one in clauses]
-        supporting = [one.body for one, pulls in zip(clauses, pulling, strict=True) if pulls]
+        codes = [path_codes(body, predicates) or DEAD_END for body in paths]
+        positive = [not one.is_prior and not one.negated for one in clauses]
+        supporting = [one.body for one, is_for in zip(clauses, positive, strict=True) if is_for]
         wanted = {part.body for body in supporting for part in body.parts}
         to_object, to_subject = (
-            np.array([leads(one.body, near) for one in clauses], dtype=np.bool_) & pulling
+            np.array([leads(one.body, near) for one in clauses], dtype=np.bool_) & positive
             for near in (0, 1)
         )
         return cls(
             members,
-            mine,
+            of_target,
             bodies,
             supporting,
             paths,
             np.array([body in wanted for body in paths], dtype=np.bool_),
             StepSequences.of(codes),
             StepSequences.of([reversed_sequence(steps) for steps in codes]),
-            RuleLayout.of(mine, bodies),
-            np.array(pulling, dtype=np.bool_),
+            RuleLayout.of(of_target, bodies),
+            np.array(positive, dtype=np.bool_),
             (to_object, to_subject),
         )
 
@@ -92,9 +92,9 @@ class TargetRules:
 
         If there is none, all rules for the target.
         """
-        pulling = self.pulling & (weights > 0)
-        chosen = pulling & self.leading[near]
-        return chosen if chosen.any() else pulling
+        positive = self.positive & (weights > 0)
+        chosen = positive & self.leading[near]
+        return chosen if chosen.any() else positive
 
     def kept(self, pairs: Targets, counted: Statistics) -> CachedCounts:
         """Counts of pairs, to be scored by these rules."""

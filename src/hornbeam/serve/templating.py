@@ -11,7 +11,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.reporting.rendering import said, templates_of
+from hornbeam.reporting.rendering import templates_of, words_html
 from hornbeam.rules.rule_words import Words, with_shown_entities
 from hornbeam.serve.named_filters import named_filters
 from hornbeam.serve.visits import Answer, Visit
@@ -53,7 +53,7 @@ def page_writer(
     @lru_cache(maxsize=10_000)
     def words(pieces: Words) -> Markup:
         """A rule in words, with names instead of ids."""
-        return said(with_shown_entities(pieces, names.shown))
+        return words_html(with_shown_entities(pieces, names.shown))
 
     environment = templates_of("hornbeam.serve")
     environment.filters |= {

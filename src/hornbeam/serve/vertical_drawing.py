@@ -19,11 +19,11 @@ from hornbeam.serve.drawing import (
     Band,
     DrawnNode,
     StepLabel,
+    fact_curves,
     fitted,
-    strand_edges,
     vertical_curve,
 )
-from hornbeam.serve.drawn_groundings import DrawnGroundings, strands_of
+from hornbeam.serve.drawn_groundings import DrawnGroundings, strongest_groundings
 
 #: Sizes in the drawing's own units, which are CSS pixels on a phone 390 pixels wide.
 WIDTH = 336
@@ -52,33 +52,31 @@ def draw_vertical(
     explanation: Explanation, names: EntityNames = NO_NAMES
 ) -> VerticalDrawing | None:
     """Draw the groundings of the strongest reasons; None where no rule has a fact."""
-    drawn, _ = strands_of(explanation, MAX_BANDS, MAX_NODES)
-    if not drawn:
+    strongest, _ = strongest_groundings(explanation, MAX_BANDS, MAX_NODES)
+    if not strongest:
         return None
     bands, top = list[Band](), 0.0
-    for strands in drawn:
-        bands.append(_band(strands, top, names))
+    for drawn in strongest:
+        bands.append(_band(drawn, top, names))
         top += bands[-1].height + GAP
     return VerticalDrawing(WIDTH, top - GAP, bands)
 
 
-def _band(strands: DrawnGroundings, top: float, names: EntityNames) -> Band:
-    rows = _rows(strands, top, names)
-    footer = FOOTER if strands.hidden else 0
+def _band(drawn: DrawnGroundings, top: float, names: EntityNames) -> Band:
+    rows = _rows(drawn, top, names)
+    footer = FOOTER if drawn.hidden else 0
     height = 2 * MARGIN + NODE_HEIGHT + ROW * (len(rows) - 1) + footer
     nodes = [node for row in rows for node in row.values()]
-    edges = strand_edges(strands, rows, names, _curve)
-    return Band.of(strands, names, top, height, nodes, edges, _labels(strands, rows))
+    edges = fact_curves(drawn, rows, names, _curve)
+    return Band.of(drawn, names, top, height, nodes, edges, _labels(drawn, rows))
 
 
-def _rows(
-    strands: DrawnGroundings, top: float, names: EntityNames
-) -> list[Mapping[str, DrawnNode]]:
+def _rows(drawn: DrawnGroundings, top: float, names: EntityNames) -> list[Mapping[str, DrawnNode]]:
     """The nodes by name, row by row; the ends are rows of one."""
-    between = dict(zip(strands.inner, strands.untangled, strict=True))
-    unary = strands.condition.kind is Kind.UNARY
+    between = dict(zip(drawn.inner, drawn.untangled, strict=True))
+    unary = drawn.condition.kind is Kind.UNARY
     rows = list[Mapping[str, DrawnNode]]()
-    for k, end in enumerate(strands.drawn[0].nodes):
+    for k, end in enumerate(drawn.drawn[0].nodes):
         layer = between.get(k, [end])
         room = (WIDTH - 2 * MARGIN) / len(layer)
         width = min(room - 8, WIDEST)
@@ -101,11 +99,11 @@ def _curve(above: DrawnNode, below: DrawnNode, backwards: bool) -> str:
     return vertical_curve(*(reversed(ends) if backwards else ends))
 
 
-def _labels(strands: DrawnGroundings, rows: Sequence[Mapping[str, DrawnNode]]) -> list[StepLabel]:
+def _labels(drawn: DrawnGroundings, rows: Sequence[Mapping[str, DrawnNode]]) -> list[StepLabel]:
     """The predicates of the steps, between the rows."""
-    labels, strand = list[StepLabel](), strands.drawn[0]
-    for k, (fact, backwards) in enumerate(zip(strand.facts, strand.backwards, strict=True)):
-        name = "is" if strands.condition.kind is Kind.UNARY else fact.predicate
+    labels, grounding = list[StepLabel](), drawn.drawn[0]
+    for k, (fact, backwards) in enumerate(zip(grounding.facts, grounding.backwards, strict=True)):
+        name = "is" if drawn.condition.kind is Kind.UNARY else fact.predicate
         text = fitted(name, WIDTH - 2 * MARGIN - 30)
         y = next(iter(rows[k].values())).y + ROW / 2 + 4
         arrow = "↑" if backwards else "↓"

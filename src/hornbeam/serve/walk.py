@@ -27,7 +27,7 @@ from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
 
 #: The only step of a walk that leads nowhere: 0 is never a code.
-NOWHERE = [0]
+DEAD_END = [0]
 #: Edges of a graph above which compiling pays.
 WORTH_COMPILING = 20_000
 
@@ -77,7 +77,7 @@ class WalkArrays:
         self._free: list[WalkCounters] = []
 
     @contextmanager
-    def lent(self) -> Iterator[WalkCounters]:
+    def borrowed(self) -> Iterator[WalkCounters]:
         """Lend arrays to a walk; if it fails they are dropped, since they may not be zeros."""
         try:
             zeros = self._free.pop()
@@ -116,7 +116,7 @@ def ends_of(
     arrays: WalkArrays,
 ) -> Ends:
     """Walk every sequence from one node to all nodes that `wanted` walks reach, except some."""
-    with arrays.lent() as zeros:
+    with arrays.borrowed() as zeros:
         found = _run_on(graph.forward, kernels.ends)(
             *graph.forward[:3], weights.forward, *zeros.paths[:2], *zeros.shares[:2],
             np.int32(start), walks.steps, walks.bounds, wanted, left_out,
@@ -133,7 +133,7 @@ def paths_between(
     arrays: WalkArrays,
 ) -> tuple[Ints, Floats]:
     """Number of paths of every sequence from one node to another, and their shares."""
-    with arrays.lent() as zeros:
+    with arrays.borrowed() as zeros:
         counts, shares = _run_on(graph.forward, kernels.between)(
             *graph.forward[:3], weights.forward, *graph.backward[:3], weights.backward, *zeros,
             np.int32(source), np.int32(sink), walks.steps, walks.bounds,

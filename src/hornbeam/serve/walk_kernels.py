@@ -12,10 +12,10 @@ from hornbeam.compiled import kernels
 kernel = kernels("the walks of the explorer")
 
 #: Ratio of nodes to rows up to which scanning all nodes is faster than sorting the rows.
-LOOKED_THROUGH = 8
+SCAN_RATIO = 8
 
 
-def _with_room(array, size, more):
+def _grown(array, size, more):
     """The array with space for `more` after its first `size` entries."""
     if size + more <= len(array):
         return array
@@ -24,7 +24,7 @@ def _with_room(array, size, more):
     return grown
 
 
-def _run(offsets, code, node, step):
+def _edge_range(offsets, code, node, step):
     """Range of the edges of one step among a node's."""
     last = offsets[node + 1]
     low = offsets[node] + np.searchsorted(code[offsets[node] : last], step)
@@ -38,37 +38,38 @@ def _cost(offsets, code, frontier, step):
     """Count the edges of a step that leave the frontier."""
     edges = 0
     for node in frontier:
-        low, high = _run(offsets, code, node, step)
+        low, high = _edge_range(offsets, code, node, step)
         edges += high - low
     return edges
 
 
-def _step(offsets, neighbour, code, weight, frontier, step, here, there, near, far):
-    """Carry the counts of the frontier one step, from `here` to `there`; return the new frontier.
+def _step(offsets, neighbour, code, weight, frontier, step, count, next_count, share, next_share):
+    """Carry the counts of the frontier one step, into `next_count`; return the new frontier.
 
-    Where edges have weights, shares go with them from `near` to `far`.
+    Where edges have weights, `share` is carried into `next_share` likewise.
     """
     reached, size = np.empty(16, dtype=np.int32), 0
     for u in frontier:
-        low, high = _run(offsets, code, u, step)
-        reached = _with_room(reached, size, high - low)
+        low, high = _edge_range(offsets, code, u, step)
+        reached = _grown(reached, size, high - low)
         for e in range(low, high):
             v = neighbour[e]
-            if there[v] == 0:
+            if next_count[v] == 0:
                 reached[size] = v
                 size += 1
-            there[v] += here[u]
-        here[u] = 0
+            next_count[v] += count[u]
+        count[u] = 0
         if len(weight) > 0:
             for e in range(low, high):
-                far[neighbour[e]] += near[u] * weight[e]
-            near[u] = 0.0
+                next_share[neighbour[e]] += share[u] * weight[e]
+            share[u] = 0.0
     return reached[:size]
 
 
 @kernel
 def ends(
-    offsets, neighbour, code, weight, here, there, near, far, start, steps, bounds, wanted, left_out
+    offsets, neighbour, code, weight, count, next_count, share, next_share,
+    start, steps, bounds, wanted, left_out
 ):  # fmt: skip
     """The ends of every walk from one node; see `hornbeam.serve.walk.ends_of`."""
     n_walks, shares = len(bounds) - 1, len(weight) > 0
@@ -78,33 +79,34 @@ def ends(
     total = 0
     for k in range(n_walks):
         frontier = np.full(1, start, dtype=np.int32)
-        here[start] = 1
+        count[start] = 1
         if shares:
-            near[start] = 1.0
+            share[start] = 1.0
         for i in range(bounds[k], bounds[k + 1]):
             if shares and i + 1 == bounds[k + 1]:
                 # the engine adds up the last steps in the order of nodes
                 frontier = np.sort(frontier)
             frontier = _step(
-                offsets, neighbour, code, weight, frontier, steps[i], here, there, near, far
-            )
-            here, there = there, here
-            near, far = far, near
-        nodes = _with_room(nodes, total, len(frontier))
-        paths = _with_room(paths, total, len(frontier))
-        sums = _with_room(sums, total, len(frontier))
+                offsets, neighbour, code, weight, frontier, steps[i],
+                count, next_count, share, next_share,
+            )  # fmt: skip
+            count, next_count = next_count, count
+            share, next_share = next_share, share
+        nodes = _grown(nodes, total, len(frontier))
+        paths = _grown(paths, total, len(frontier))
+        sums = _grown(sums, total, len(frontier))
         for u in frontier:
             nodes[total] = u
-            paths[total] = here[u]
-            here[u] = 0
+            paths[total] = count[u]
+            count[u] = 0
             if shares:
-                sums[total] = near[u]
-                near[u] = 0.0
+                sums[total] = share[u]
+                share[u] = 0.0
             total += 1
         indptr[k + 1] = total
     if not shares:
         sums = sums[:0]
-    return _placed(nodes, paths, sums, indptr, wanted, left_out, here, there, near)
+    return _placed(nodes, paths, sums, indptr, wanted, left_out, count, next_count, share)
 
 
 def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
@@ -121,7 +123,7 @@ def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
             for v in nodes[indptr[k] : indptr[k + 1]]:
                 if mark[v] == 0:
                     mark[v] = 1
-                    kept = _with_room(kept, size, 1)
+                    kept = _grown(kept, size, 1)
                     kept[size] = v
                     size += 1
     kept = np.sort(kept[:size])
@@ -141,7 +143,7 @@ def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
                 if shares:
                     part[i] = sums[e]
                 rows += 1
-        if size < LOOKED_THROUGH * (rows - first):
+        if size < SCAN_RATIO * (rows - first):
             at = first
             for i in range(size):
                 if count[i] > 0:

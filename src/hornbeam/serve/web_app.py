@@ -61,7 +61,7 @@ class Address:
 
     path: str
     page: Page
-    lane: QueueOf
+    queue: QueueOf
     method: str = "GET"
 
 
@@ -108,7 +108,7 @@ class WebApp(ABC):
             return
         pages = [address.page for address in self._addresses]
         # no thread makes a page while processes are forked: it might hold a lock forever
-        async with self._slow.makers_changed() as slow, self._quick.makers_changed() as quick:
+        async with self._slow.paused_makers() as slow, self._quick.paused_makers() as quick:
             try:
                 for _ in range(min(worker_threads(), MAX_PROCESSES) + SLOW_THREADS):
                     self._processes.append(PageProcess(pages))
@@ -174,14 +174,14 @@ class WebApp(ABC):
     async def _answer(self, address: Address, visit: Visit) -> Answer:
         """A cached page, or one made in its queue."""
         key = (address.path, *visit.key)
-        kept = self._kept.held(key) if address.method == "GET" else None
+        kept = self._kept.peek(key) if address.method == "GET" else None
         if kept is not None:
             return kept
-        lane = address.lane(visit)
-        if lane.is_full:
+        queue = address.queue(visit)
+        if queue.is_full:
             busy = self.writer.message(visit, 503, "The server is busy. Try again in a moment.")
             return replace(busy, headers={**busy.headers, "retry-after": "2"})
-        answer = await lane.run(address.page, visit)
+        answer = await queue.run(address.page, visit)
         plain = answer.status == 200 and answer.edits is None and answer.pin is None
         if address.method == "GET" and plain and len(repr(key)) <= LONGEST_KEY:
             self._kept.get(key, lambda: answer)

@@ -1,4 +1,4 @@
-// Lists and tables are sorted, filtered and folded; charts say what is under the pointer.
+// Lists and tables are sorted, filtered and folded; charts show the value under the pointer.
 "use strict";
 (() => {
   const OPEN = Number(document.body.dataset.open);
@@ -10,7 +10,7 @@
     return element;
   };
 
-  // Shows what fits the filter; while there is none, the first few and a button for the rest.
+  // Shows what matches the filter; without one, the first few and a button for the rest.
   const foldable = (tools, items, what) => {
     let all = items().length <= OPEN;
     const box = made("input", "", { type: "search", placeholder: "filter", "aria-label": `Filter ${what}` });

@@ -1,5 +1,5 @@
 // Keys: "/" goes to the search, arrows walk through what was found and from node to node in a
-// drawing, "p" pins or compares, "g" goes, "?" says all this, Escape closes.
+// drawing, "p" pins or compares, "g" goes, "?" shows this list, Escape closes.
 "use strict";
 document.documentElement.classList.add("script");
 
