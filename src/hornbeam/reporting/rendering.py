@@ -107,7 +107,7 @@ def words_html(words: Words) -> Markup:
     Examples
     --------
     >>> from hornbeam.rules.rule_words import Phrase
-    >>> print(said((Phrase("A", PhraseRole.VARIABLE), Phrase(" < "), Phrase("B"))))
+    >>> print(words_html((Phrase("A", PhraseRole.VARIABLE), Phrase(" < "), Phrase("B"))))
     <var>A</var> &lt; B
     """
     forms = {
