@@ -130,9 +130,12 @@ def _kernels_that_are_asked() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _no_work_before() -> Iterator[None]:
-    """Forget the work of a test: it shall not decide whether the next one's kernels compile."""
+    """Forget the work of a module: it shall not decide whether the next one's kernels compile.
+
+    Within a module it adds up, as in a process of a user: to run all of it as it is takes longer.
+    """
     yield
     for kernel in _asked:
         kernel._asked = 0
