@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from hornbeam.choices import EngineName
 from hornbeam.cli.console import TerminalProgress, read_files
 from hornbeam.cli.options import EngineOptions, ModelOptions, ReadingOptions
-from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.errors import InputError, warn
 from hornbeam.machine import worker_threads
 
 if TYPE_CHECKING:
@@ -131,11 +130,9 @@ def with_known_pairs(
     if known:
         return hb.with_known(facts, reading.read(hb.read_labels, known, progress))
     if model.semantics.cross_evidence:
-        warnings.warn(
+        warn(
             "the model was learned with cross-evidence, from true pairs that were evidence for "
-            "each other: give its training labels as `known`",
-            HornbeamWarning,
-            stacklevel=2,
+            "each other: give its training labels as `known`"
         )
     return facts
 

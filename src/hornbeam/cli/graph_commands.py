@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import graph_evidence, open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
-from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.errors import InputError, warn
 
 if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
@@ -201,11 +200,9 @@ def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
     if any(predicates.index(name) >= 0 for name in known):
         return
     first = ", ".join(known[:NAMED_RELATIONS]) + (", ..." if len(known) > NAMED_RELATIONS else "")
-    warnings.warn(
+    warn(
         f"the facts have none of the model's {len(known):,} relations ({first}): was it learned "
-        "from another graph?",
-        HornbeamWarning,
-        stacklevel=2,
+        "from another graph?"
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
@@ -77,15 +76,12 @@ def discover_bodies(
     check_targets(engine, targets.predicates)
     for name in language.exclude:
         if engine.predicates.index(name) < 0:
-            text = f"no fact has the predicate {name!r}, which `exclude` names"
-            warnings.warn(text, HornbeamWarning, stacklevel=2)
+            warn(f"no fact has the predicate {name!r}, which `exclude` names")
     found = engine.discover(targets, language, statistics=statistics, progress=progress)
     if found.own_edges and not own_facts_expected:
-        warnings.warn(
+        warn(
             f"{found.own_edges:,} labelled targets stand among the facts too; "
-            "a target's own fact is never evidence for itself",
-            HornbeamWarning,
-            stacklevel=2,
+            "a target's own fact is never evidence for itself"
         )
     if found.unseen:
         progress.message(f"{found.unseen:,} targets name an entity that no fact has.")

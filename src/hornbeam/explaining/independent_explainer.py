@@ -188,12 +188,14 @@ class IndependentExplainer:
     def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
         """Search for the fewest facts that flip the decision, verified by scoring without them."""
         status, sets = self._sets_that_flip(scored, progress)
-        # without a fact, paths may appear and shares grow: another set may be smaller
+        # without facts, paths may appear and shares grow, so that another set may be smaller
         uncertain = self.finder.hides_facts or scored.model.shares
         for facts in islice(sets, MAX_RESCORED):
             after = self._score_without(scored, facts)
             if scored.flips(after):
                 named = tuple(self.finder.numbers.named(fact) for fact in facts.tolist())
+                if len(named) == 1:  # no set is smaller
+                    return Flip(FlipStatus.EXACT, named, after)
                 return Flip(FlipStatus.UPPER_BOUND if uncertain else status, named, after)
         lost = uncertain or status is not FlipStatus.IMPOSSIBLE
         return Flip(FlipStatus.NOT_FOUND if lost else status, (), scored.mean)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints, part_numbers
-from hornbeam.errors import HornbeamWarning
+from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
@@ -208,11 +207,9 @@ def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | No
     s, p, o = (part[known].astype(np.int32) for part in triples)
     stated = graph.holds(s, p, o)
     if stated.any():
-        warnings.warn(
+        warn(
             f"{np.count_nonzero(stated):,} of {len(atoms):,} facts of `valid` are among the facts "
-            "too, so they are not held out; they are left out",
-            HornbeamWarning,
-            stacklevel=2,
+            "too, so they are not held out; they are left out"
         )
     return (s[~stated], p[~stated], o[~stated]) if not stated.all() else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools
-from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.errors import InputError, warn
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.filtered_ranks import Ranks, filtered_ranks
 from hornbeam.graphs.queries import Direction, Ranker
@@ -165,21 +164,17 @@ def _warn_of_same_tables(united: UnitedTriples) -> None:
     """Warn if a filter has the same triples as the test."""
     test, *filters = (np.unique(united.keys(table)) for table in united.tables[1:])
     if any(np.array_equal(test, other) for other in filters):
-        warnings.warn(
+        warn(
             "the filter has the same facts as the test: a model that was tuned on them has seen "
-            "the test",
-            HornbeamWarning,
-            stacklevel=3,
+            "the test"
         )
 
 
 def _report(unknown: int, in_facts: int, left_out: int, progress: Progress) -> None:
     if in_facts:
-        warnings.warn(
+        warn(
             f"{'1 test fact is' if in_facts == 1 else f'{in_facts:,} test facts are'} among the "
-            "facts too: known facts are not a fair test",
-            HornbeamWarning,
-            stacklevel=3,
+            "facts too: known facts are not a fair test"
         )
     if unknown:
         named = "1 test fact names" if unknown == 1 else f"{unknown:,} test facts name"

@@ -46,6 +46,12 @@ class MemoryEngine:
     facts: Facts
     #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
+    #: Graphs and share counters by fan-out limit, and sorted edges by target predicate.
+    _limited: dict[int | None, Graph] = field(default_factory=dict, init=False, repr=False)
+    _share_counters: dict[int | None, ShareCounter] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _edges: dict[int, Ints] = field(default_factory=dict, init=False, repr=False)
 
     def over(self, facts: Facts) -> MemoryEngine:
         """An engine with the same threads over other facts; see `Engine.over`."""
@@ -62,27 +68,12 @@ class MemoryEngine:
         return Graph.of(self.walked)
 
     @cached_property
-    def _limited(self) -> dict[int | None, Graph]:
-        """Cached graphs by fan-out limit."""
-        return {}
-
-    @cached_property
-    def _share_counters(self) -> dict[int | None, ShareCounter]:
-        """Cached share counters by fan-out limit."""
-        return {}
-
-    @cached_property
     def _last(self) -> LastLookup:
         return LastLookup()
 
     @cached_property
     def _spare(self) -> SpareSlots:
         return SpareSlots(self.graph.n_entities)
-
-    @cached_property
-    def _edges(self) -> dict[int, Ints]:
-        """Cached sorted edges by target predicate."""
-        return {}
 
     @property
     def predicates(self) -> Names:
