@@ -60,7 +60,6 @@ NAMES = {
 }
 #: Imports against the direction of all others: of types, and of how a thing shows itself.
 BACKWARDS = {
-    ("hornbeam.learning.learner", "hornbeam.learning.ppll"),
     ("hornbeam.counting.sql.spark_reading", "hornbeam.counting.sql.spark_engine"),
     ("hornbeam.explaining.explanation_html", "hornbeam.explaining.explanation"),
     ("hornbeam.explaining.explanation_text", "hornbeam.explaining.explanation"),
