@@ -179,7 +179,7 @@ def test_a_target_none_of_whose_pairs_is_connected(task: Path, scratch: Path) ->
     rows = "".join(f"new{i}\tt\tother{i}\t{i % 2}\n" for i in range(20))
     (task / "labels.tsv").write_text(rows)
     words = COMMANDS["learn"] + " --min-coverage 1"
-    assert "no relation sequence" in one_message(refused(task, scratch, words))
+    assert "no body of up to 3 atoms" in one_message(refused(task, scratch, words))
     # single pairs without any path are normal
     (task / "labels.tsv").write_text(rows + LABELS)
     assert hornbeam_(*words.split(), "--quiet").code == 0

@@ -169,7 +169,7 @@ def test_every_meaning_of_targets_and_counts_is_learned(
 ) -> None:
     asks = counts in (Counts.LOG, Counts.SHARE) or relaxation is not Relaxation.BOOLEAN
     if isinstance(make(), Boost) and asks:
-        with pytest.raises(InputError, match=r"^boost (learns with|asks how many)"):
+        with pytest.raises(InputError, match=r"^boost (learns with|needs the numbers)"):
             fitted(make, counts=counts, relaxation=relaxation)
         return
     model = fitted(make, counts=counts, relaxation=relaxation)

@@ -388,7 +388,7 @@ import os, signal, threading
 from pathlib import Path
 import numpy as np
 from numba import njit
-from hornbeam.cli.interrupts import interrupts_answered
+from hornbeam.cli.interrupts import interrupts_handled
 from hornbeam.files import working_folder
 
 @njit(nogil=True)
@@ -397,7 +397,7 @@ def spin(counter):
         counter[0] = (counter[0] + 1) % 1000
 
 spin(np.full(1, -1, dtype=np.int64))  # compiles it
-with interrupts_answered(), working_folder(Path.cwd()):
+with interrupts_handled(), working_folder(Path.cwd()):
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     spin(np.zeros(1, dtype=np.int64))
 """
