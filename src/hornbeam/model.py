@@ -135,8 +135,7 @@ class Model(RuleModel):
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
 
-        Triples of the `filter` are not wrong answers either; test triples of other relations than
-        the model's targets are left out.
+        Triples of the `filter` are not wrong answers; test triples of no target are left out.
         """
         return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
 
@@ -176,10 +175,7 @@ class Model(RuleModel):
         self, facts: Input, labels: Input | None = None, *, trace: Trace | None = None,
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
     ) -> str:  # fmt: skip
-        """Write one HTML page: what was learned, how good it is on labels, where it fails.
-
-        `trace` is how it was learned (a model of `learn` has it); without labels that is all.
-        """
+        """Write one HTML page: what was learned (by `trace`), how good it is on labels."""
         from hornbeam.reporting.report import report
 
         known = None if labels is None else labels_for(self, labels)
@@ -191,13 +187,12 @@ class Model(RuleModel):
     ) -> FilePath:
         """Write a PSL program that the Java runtime runs as it is; returns its path.
 
-        Rules that PSL cannot express are exported as observed predicates with their counts for the
-        pairs; with `plain` they are refused.
+        What PSL cannot express becomes observed predicates with counts; `plain` refuses it.
         """
         from hornbeam.programs.export import export_program
 
-        wanted = pairs_for(self, pairs)
-        return export_program(self, open_in_memory(facts), wanted, folder, plain=plain)
+        engine = open_in_memory(facts)
+        return export_program(self, engine, pairs_for(self, pairs), folder, plain=plain)
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"
