@@ -51,6 +51,9 @@ OUTSIDE = {"__init__", "examples"}
 #: An option of the command line.
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 
+#: An import from a module of tests.
+OF_A_TEST = re.compile(r"^ *(from|import) tests(\.\w+)*(\.| import )test_\w+", re.MULTILINE)
+
 MODULES = sorted(ROOT.rglob("*.py"))
 #: Modules by their full names; packages import nothing themselves.
 NAMES = {
@@ -79,6 +82,12 @@ def tree_of(path: Path) -> ast.Module:
         return apart.submit(ast.parse, path.read_text(encoding="utf-8")).result()
 
 
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    """All nodes of a module, found once for all tests."""
+    return list(ast.walk(tree_of(path)))
+
+
 def part_of(path: Path) -> str:
     """The part of the package that a module belongs to."""
     return path.relative_to(ROOT).with_suffix("").parts[0]
@@ -87,7 +96,7 @@ def part_of(path: Path) -> str:
 def imported_parts(path: Path) -> set[str]:
     """Parts of the package that a module imports, wherever in its text; "" is the package."""
     found = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -132,7 +141,7 @@ def test_a_part_imports_only_from_above() -> None:
 def imported_modules(path: Path) -> set[str]:
     """Modules of the package that a module imports, wherever in its text, for types as well."""
     found = set[str]()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -154,7 +163,7 @@ def test_flags_are_for_the_command_line() -> None:
         f"{path}, line {node.lineno}: {node.value}"
         for path in MODULES
         if part_of(path) != "cli"
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         if FLAG.search(node.value)
     ]
@@ -170,12 +179,9 @@ def test_one_worker_has_all_of_a_group(request: pytest.FixtureRequest) -> None:
 def test_tests_import_no_tests() -> None:
     """What several of them need is in `tests/support/`: any module of tests may be left out."""
     wrong = [
-        f"{path}, line {node.lineno}: {node.module}"
+        f"{path}: {found.group()}"
         for path in sorted(Path(__file__).parent.rglob("*.py"))
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.ImportFrom)
-        for module in [node.module or "", *(f"{node.module}.{name.name}" for name in node.names)]
-        if module.startswith("tests.") and module.rpartition(".")[2].startswith("test_")
+        for found in OF_A_TEST.finditer(path.read_text(encoding="utf-8"))
     ]
     assert not wrong
 
@@ -222,7 +228,7 @@ MAKERS = {"MemoryEngine", "SqlEngine", "duckdb_engine"}
 
 def called_names(path: Path) -> set[str]:
     """Names of the functions and classes that a module calls."""
-    calls = (node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call))
+    calls = (node.func for node in nodes_of(path) if isinstance(node, ast.Call))
     return {
         called.id if isinstance(called, ast.Name) else called.attr
         for called in calls
@@ -246,7 +252,7 @@ def test_an_engine_has_a_name_only_where_it_is_opened() -> None:
         f"{path}, line {node.lineno}: {node.name}"
         for path in MODULES
         if path.relative_to(ROOT).as_posix() not in OPENING | MAKING
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef)
         for argument in [*node.args.args, *node.args.kwonlyargs]
         if argument.arg == "engine" and ast.unparse(argument.annotation or node) == "str"

@@ -6,7 +6,9 @@ is the learner's. Names are known without importing any learner.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields, is_dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -25,10 +27,16 @@ BUNDLED = (
 )
 
 
-def other_learners() -> list[EntryPoint]:
+def other_learners() -> tuple[EntryPoint, ...]:
     """List the learners of other packages."""
+    return _other_learners(tuple(sys.path))
+
+
+@cache
+def _other_learners(search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
+    """Look through what is installed, once per search path: it is a file per package."""
     own = {point.name for point in BUNDLED}
-    return [point for point in entry_points(group=GROUP) if point.name not in own]
+    return tuple(point for point in entry_points(group=GROUP) if point.name not in own)
 
 
 def learner_names() -> list[str]:
