@@ -187,11 +187,10 @@ def test_a_full_disk_for_what_duckdb_spills(full_disk: Path) -> None:
 
 COMPILED = """
 import numpy as np
-from hornbeam.counting.memory.search import two_step_cost
-from hornbeam.counting.memory.graph import Adjacency
-offsets, nodes = np.zeros(3, dtype=np.int64), np.zeros(2, dtype=np.int32)
-graph = Adjacency(offsets, nodes[:0], np.zeros(0, dtype=np.uint16), nodes[:0])
-print(two_step_cost.compiled(graph, nodes).tolist())
+from hornbeam.graphs.sorting_kernels import sort_by_key
+out = np.zeros(2, dtype=np.int64)
+sort_by_key.compiled(np.array([1, 0]), np.arange(2), np.zeros(3, dtype=np.int64), out)
+print(out.tolist())
 """
 
 
@@ -203,7 +202,7 @@ def test_a_full_disk_for_compiled_code(full_disk: Path) -> None:
         env={**os.environ, "NUMBA_CACHE_DIR": str(full_disk)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "[0, 0]\n"
+    assert done.stdout == "[1, 0]\n"
 
 
 @pytest.mark.slow

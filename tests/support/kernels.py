@@ -10,7 +10,6 @@ import pytest
 
 from hornbeam.compiled import Kernel
 from hornbeam.counting.memory import graph
-from hornbeam.facts import ordering
 from hornbeam.learning import descent
 
 #: Tests that compile kernels run in the same worker, so that none is compiled twice.
@@ -39,6 +38,5 @@ def kernels_are(compiled: bool) -> Iterator[None]:
             )
         )
         changes.enter_context(patch.object(graph, "SMALL_GRAPH", few))
-        changes.enter_context(patch.object(ordering, "FEW", few))
         changes.enter_context(patch.object(descent, "LARGE", few))
         yield

@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from hornbeam.arrays import Ids
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import sort_edges
+from hornbeam.facts.ordering import sort_atoms
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 
@@ -119,7 +119,7 @@ def random_facts(
     entities, (subject, object_) = _named("e", n_entities, [subject, object_])
     predicates, (predicate,) = _named("p", n_predicates, [predicate])
     narrow: npt.NDArray[Any] = predicate.astype(narrow_type(len(predicates)))
-    narrow, columns, _ = sort_edges(narrow, [subject, object_], None, len(entities))
+    narrow, columns, _ = sort_atoms(narrow, [subject, object_], None)
     keep = np.ones(len(narrow), dtype=np.bool_)
     keep[1:] = narrow[1:] != narrow[:-1]
     for column in columns:

@@ -76,4 +76,4 @@ def walked(facts: Facts) -> Facts:
                 relation[p] = predicates.index(step.relation)
             ends = table.arguments[first], table.arguments[second]
             parts.append(Atoms(relation[table.predicate], ends, table.millionths))
-    return Facts(facts.entities, predicates, {**kept, 2: united_edges(parts, len(facts.entities))})
+    return Facts(facts.entities, predicates, {**kept, 2: united_edges(parts)})

@@ -73,11 +73,17 @@ def first_paths(
         levels = useful_nodes(graph, steps, pair)
         best = _best_truths(graph, steps, levels)
         ends = np.cumsum([0, *(len(level) for level in levels)])
-        nodes, edges, body = _run_on(graph, _walk)(
+        n = len(steps)
+        nodes, body = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
+        edges, edge_runs = np.empty((limit, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
+        path, truth = np.full(n + 1, pair.source, np.int32), np.full(n + 1, ONE, np.int64)
+        # arrays are made here: each that a kernel makes takes a fifth of a second to compile
+        found = _run_on(graph, _walk)(
             *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
-            np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct, limit,
+            np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct,
+            edge_runs, path, truth, nodes, edges, body,
         )  # fmt: skip
-    return Paths(nodes, edges, body)
+    return Paths(nodes[:found].copy(), edges[:found].copy(), body[:found].copy())
 
 
 def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
@@ -227,15 +233,15 @@ def _holds(path, size, node):  # type: ignore[no-untyped-def] # noqa: ANN001, AN
 @kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets, neighbour, code, value, steps, ends, allowed, best,  # noqa: ANN001
-    source, sink, own_code, distinct, limit,  # noqa: ANN001
+    source, sink, own_code, distinct, edge_runs, path, truth, nodes, edges, body,  # noqa: ANN001
 ):  # fmt: skip
-    """Depth-first over the allowed nodes, each node's edges in order, until `limit` paths."""
-    n = len(steps)
-    nodes, body = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
-    edges, taken = np.empty((limit, n), dtype=np.int64), np.zeros(n, dtype=np.int64)
-    at, stop = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    path, truth = np.empty(n + 1, dtype=np.int32), np.full(n + 1, ONE, dtype=np.int64)
-    path[0] = source
+    """Depth-first over the allowed nodes, each node's edges in order, while there is room.
+
+    `path` begins with the source and `truth` with 1. Fills one row of `nodes`, `edges` and `body`
+    per path; returns their number. `edge_runs` has the next edge
+    of every step and the end of its edges.
+    """
+    n, limit = len(steps), len(body)
     found, depth, entered = 0, 0, True
     while depth >= 0 and found < limit:
         if entered:
@@ -243,12 +249,12 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
             if depth == n - 1:
                 low = _place(neighbour, low, high, sink)
                 high = _place(neighbour, low, high, sink + 1)
-            at[depth], stop[depth], entered = low, high, False
-        if at[depth] == stop[depth]:
+            edge_runs[0, depth], edge_runs[1, depth], entered = low, high, False
+        edge = edge_runs[0, depth]
+        if edge == edge_runs[1, depth]:
             depth -= 1
             continue
-        edge = at[depth]
-        at[depth] += 1
+        edge_runs[0, depth] += 1
         here, there = path[depth], neighbour[edge]
         if steps[depth] == own_code and here == source and there == sink:
             continue
@@ -260,15 +266,15 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
         truth[depth + 1] = truth[depth] + (value[edge] - ONE if len(value) else 0)
         if truth[depth + 1] + best[k] <= 0 or (distinct and _holds(path, depth + 1, there)):
             continue
-        path[depth + 1], taken[depth] = there, edge
+        path[depth + 1] = there
         if depth == n - 1:
             for i in range(n + 1):  # whole rows and comparisons of arrays take seconds to compile
                 nodes[found, i] = path[i]
             for i in range(n):
-                edges[found, i] = taken[i]
+                edges[found, i] = edge_runs[0, i] - 1
             body[found] = truth[n]
             found += 1
         else:
             depth += 1
             entered = True
-    return nodes[:found].copy(), edges[:found].copy(), body[:found].copy()
+    return found

@@ -46,7 +46,7 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
             (from_targets[targets.subject], from_targets[targets.object]),
         )
         old = [atoms[2]] if 2 in atoms else []
-        atoms[2] = _distinct(united_edges([new, *old], len(entities)))
+        atoms[2] = _distinct(united_edges([new, *old]))
     return Facts(entities, predicates, atoms)
 
 

@@ -41,14 +41,18 @@ def _pays(loop: Kernel, layout: ClauseLayout, calls: int) -> bool:
 def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
     """Derivative of the loss by every weight."""
     if _pays(loops.gradients, layout, 5):
-        return np.asarray(loops.gradients.compiled(*layout.arrays, slopes))
+        result = np.empty(layout.columns.shape[1])
+        loops.gradients.compiled(*layout.arrays, slopes.ravel(), layout.n_targets, result)
+        return result
     return arrays.gradients(layout, slopes)
 
 
 def strengths(layout: ClauseLayout, weights: Floats) -> Floats:
     """Strengths (sides, n) of every target."""
     if _pays(loops.strengths, layout, 5):
-        return np.asarray(loops.strengths.compiled(*layout.arrays, weights, layout.n_targets))
+        total = np.zeros((len(layout.columns), layout.n_targets))
+        loops.strengths.compiled(*layout.arrays, weights, total)
+        return total
     return arrays.strengths(layout, weights)
 
 
@@ -69,11 +73,16 @@ def descend(
     the weights move. Stops when a sweep gains less than `MIN_GAIN_SHARE` of the first one's gain:
     the model is rebuilt from there anyway. Returns the new weights and the slopes there.
     """
-    model = (active, weights, linear, ridge, slopes, curves, sweeps, MIN_GAIN_SHARE)
-    if _pays(loops.descend, layout, 20 * len(active)):
-        found: tuple[Floats, Floats] = loops.descend.compiled(*layout.arrays, *model)
-        return found
-    return arrays.descend(layout, *model)
+    if not _pays(loops.descend, layout, 20 * len(active)):
+        return arrays.descend(
+            layout, active, weights, linear, ridge, slopes, curves, sweeps, MIN_GAIN_SHARE
+        )
+    weights, slopes = weights.copy(), slopes.copy()
+    loops.descend.compiled(
+        *layout.arrays, active, weights, linear, ridge, slopes.ravel(), curves.ravel(),
+        layout.n_targets, sweeps, MIN_GAIN_SHARE, np.empty(len(active)), np.zeros(slopes.size),
+    )  # fmt: skip
+    return weights, slopes
 
 
 def quadratic(
@@ -81,12 +90,14 @@ def quadratic(
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
     order = layout.widest_first(active)  # of two clauses the one with more entries is spread out
-    if _pays(loops.quadratic, layout, 15 * len(active)):
-        found: tuple[Floats, Floats] = loops.quadratic.compiled(
-            *layout.arrays, active, order, slopes, curves
-        )
-        return found
-    return arrays.quadratic(layout, active, order, slopes, curves)
+    if not _pays(loops.quadratic, layout, 15 * len(active)):
+        return arrays.quadratic(layout, active, order, slopes, curves)
+    gradient, hessian = np.empty(len(active)), np.empty((len(active), len(active)))
+    loops.quadratic.compiled(
+        *layout.arrays, active, order, slopes.ravel(), curves.ravel(), layout.n_targets,
+        np.zeros(slopes.size), gradient, hessian,
+    )  # fmt: skip
+    return gradient, hessian
 
 
 def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats:

@@ -1,14 +1,13 @@
 """The loops behind `hornbeam.learning.descent`.
 
-Slopes and curves are taken flat by the functions inside: slices in inner loops are not free.
+Slopes and curves come flat, `n` to a side: slices in inner loops are not free. All arrays come from
+`descent`: each that a kernel makes takes a fifth of a second to compile.
 """
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations
-
-import numpy as np
 
 from hornbeam.compiled import kernels
 
@@ -35,28 +34,25 @@ def with_negation(columns, k):
 
 
 @kernel
-def gradients(indptr, row, x, columns, slopes):
-    """Derivative of the loss by every weight."""
-    result = np.empty(columns.shape[1])
-    flat, n, k = slopes.ravel(), slopes.shape[1], 0
+def gradients(indptr, row, x, columns, slopes, n, result):
+    """Derivative of the loss by every weight, into `result`."""
+    k = 0
     while k < columns.shape[1]:
         if with_negation(columns, k):  # one pass for both: columns are larger than caches
             column, up, down = columns[0, k], 0.0, 0.0
             for e in range(indptr[column], indptr[column + 1]):
-                up += x[e] * flat[row[e]]
-                down += x[e] * flat[n + row[e]]
+                up += x[e] * slopes[row[e]]
+                down += x[e] * slopes[n + row[e]]
             result[k], result[k + 1] = up, down
             k += 2
         else:
-            result[k] = slope_of(indptr, row, x, columns, k, flat, n)
+            result[k] = slope_of(indptr, row, x, columns, k, slopes, n)
             k += 1
-    return result
 
 
 @kernel
-def strengths(indptr, row, x, columns, weights, n_targets):
-    """Strengths (sides, n) of every target."""
-    total = np.zeros((len(columns), n_targets))
+def strengths(indptr, row, x, columns, weights, total):
+    """Add the strengths (sides, n) of every target to `total`."""
     for k in range(columns.shape[1]):
         if weights[k] != 0.0:
             for side in range(len(columns)):
@@ -64,7 +60,6 @@ def strengths(indptr, row, x, columns, weights, n_targets):
                 if column >= 0:
                     for e in range(indptr[column], indptr[column + 1]):
                         total[side, row[e]] += weights[k] * x[e]
-    return total
 
 
 def spread_out(indptr, row, x, columns, k, curves, step, spread, n):
@@ -109,14 +104,15 @@ def curvature_of(indptr, row, x, columns, k, curves, spread, n):
 
 @kernel
 def descend(
-    indptr, row, x, columns, active, weights, linear, ridge, slopes, curves, sweeps, share,
+    indptr, row, x, columns, active, weights, linear, ridge, slopes, curves, n, sweeps, share,
+    curvature, spread,
 ):  # fmt: skip
-    """Minimise the quadratic model over non-negative weights, one active weight at a time."""
-    weights, slopes, n = weights.copy(), slopes.copy(), slopes.shape[1]
-    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
-    curvature = np.zeros(len(active))
+    """Minimise the quadratic model over non-negative weights, one active weight at a time.
+
+    Weights and slopes are moved; `spread` is 0, one place per slope.
+    """
     for i in range(len(active)):
-        curvature[i] = curvature_of(indptr, row, x, columns, active[i], flat_curves, spread, n)
+        curvature[i] = curvature_of(indptr, row, x, columns, active[i], curves, spread, n)
     first = 0.0
     for sweep in range(sweeps):
         gain = 0.0
@@ -126,40 +122,38 @@ def descend(
             if steepness <= 0.0:
                 continue
             descent = linear[k] + ridge[k] * weights[k]
-            descent += slope_of(indptr, row, x, columns, k, flat, n)
+            descent += slope_of(indptr, row, x, columns, k, slopes, n)
             step = max(-weights[k], -descent / steepness)
             if step == 0.0:
                 continue
             weights[k] += step
-            spread_out(indptr, row, x, columns, k, flat_curves, step, flat, n)
+            spread_out(indptr, row, x, columns, k, curves, step, slopes, n)
             gain += steepness * step * step
         if sweep == 0:
             first = gain
         if gain <= share * first:
             break
-    return weights, slopes
 
 
 @kernel
-def quadratic(indptr, row, x, columns, active, order, slopes, curves):
+def quadratic(
+    indptr, row, x, columns, active, order, slopes, curves, n, spread, gradient, hessian,
+):  # fmt: skip
     """Gradient and Hessian of the loss in the active weights, given those in the strengths.
 
     Of every two clauses the first in `order` is spread out over the targets and the entries of the
-    other are walked.
+    other are walked. `spread` is 0, one place per slope, before and after.
     """
-    m, n = len(active), slopes.shape[1]
-    gradient, hessian = np.empty(m), np.empty((m, m))
-    flat, flat_curves, spread = slopes.ravel(), curves.ravel(), np.zeros(slopes.size)
+    m = len(active)
     for p in range(m):
         k = active[order[p]]
-        gradient[order[p]] = slope_of(indptr, row, x, columns, k, flat, n)
-        spread_out(indptr, row, x, columns, k, flat_curves, 1.0, spread, n)
+        gradient[order[p]] = slope_of(indptr, row, x, columns, k, slopes, n)
+        spread_out(indptr, row, x, columns, k, curves, 1.0, spread, n)
         for q in range(p, m):
             total = slope_of(indptr, row, x, columns, active[order[q]], spread, n)
             hessian[order[p], order[q]] = total
             hessian[order[q], order[p]] = total
         clear(indptr, row, columns, k, spread, n)
-    return gradient, hessian
 
 
 @kernel

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys
+from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys, pointers, ranges
 from hornbeam.counting.memory.conditions import LocatedPairs
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import (
     MergedCounts,
     Rows,
@@ -19,7 +19,7 @@ from hornbeam.counting.memory.parallel import (
     balanced_blocks,
     run_blocks,
 )
-from hornbeam.counting.memory.search import NO_KEYS, SearchPlan, search_block, two_step_cost
+from hornbeam.counting.memory.search import NO_KEYS, SearchPlan, search_block
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
@@ -51,8 +51,8 @@ SAMPLED_EDGES = 20_000_000
 #: times that with paths of four steps. Interpreted, it takes some 15 microseconds per edge.
 WORTH_COMPILING = 100_000
 LONG_PATHS_COST = 5
-#: Nodes to look at for an estimate of cost above which compiling pays.
-WORTH_COMPILING_ESTIMATE = 500_000
+#: Nodes whose neighbours are looked at together for an estimate of cost.
+NODES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +79,7 @@ class SearchTargets:
     def cost(self) -> Ints:
         """Estimated cost of every target: its part of the source's cost, plus the sink's edges."""
         distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
-        offsets = self.graph.forward.offsets
-        neighbours = int((offsets[distinct + 1] - offsets[distinct]).sum())
-        estimate_from = two_step_cost.choose(neighbours, WORTH_COMPILING_ESTIMATE)
-        shared = estimate_from(self.graph.forward, distinct) // size
+        shared = _two_step_cost(self.graph.forward, distinct) // size
         offsets = self.graph.backward.offsets
         estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
         return estimate
@@ -263,10 +260,19 @@ def _sample(work: SearchTargets, total: int, max_length: int) -> SearchTargets:
     if max_length <= 3 or not len(sample):
         return sample
     # the last two of four steps are walked once per target
-    degrees = np.diff(work.graph.backward.offsets)[sample.sink]
-    tails = two_step_cost.choose(int(degrees.sum()), WORTH_COMPILING_ESTIMATE)
-    edges = int(tails(work.graph.backward, sample.sink).sum()) * total // len(work)
+    edges = int(_two_step_cost(work.graph.backward, sample.sink).sum()) * total // len(work)
     return sample.take(np.arange(0, len(sample), 1 + edges // SAMPLED_EDGES))
+
+
+def _two_step_cost(adjacency: Adjacency, nodes: Ids) -> Ints:
+    """Edges within two steps of each node."""
+    offsets, neighbour = adjacency.offsets, adjacency.neighbour
+    degree, found = np.diff(offsets), [np.empty(0, dtype=np.int64)]
+    for start in range(0, len(nodes), NODES):
+        some = nodes[start : start + NODES]
+        further = pointers(degree[neighbour[ranges(offsets[some], offsets[some + 1])]])
+        found.append(degree[some] + np.diff(further[pointers(degree[some])]))
+    return np.concatenate(found)
 
 
 def _sorted_keys(keys: Iterable[int]) -> Keys:

@@ -14,11 +14,11 @@ Each prefix (a sequence of one or two codes) has a small number within its sourc
 is `counts[prefix] += 1` in an array that stays in the fastest cache; only the totals of a (source,
 suffix) reach the table of all sequences. A sequence is one 64-bit key of `bits` bits per code.
 
-Three habits keep it fast to run and to compile. Arrays grow once per source, never in an inner
+Four habits keep it fast to run and to compile. Arrays grow once per source, never in an inner
 loop: a variable that is bound to a new array in a loop costs atomic reference counts in every
-iteration. Arrays are copied element by element: an assignment of slices takes seconds to compile.
-And numbers passed to a function are typed (`ZERO`): for a literal Numba would compile the function
-again.
+iteration. Arrays are copied element by element: an assignment of slices takes seconds to compile,
+and so do `sort` and `full`. And numbers passed to a function are typed (`ZERO`): for a literal
+Numba would compile the function again.
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -132,6 +132,36 @@ def slot_of(slot_key, key):
     while slot_key[place] != 0 and slot_key[place] != key:
         place = (place + np.uint64(1)) & mask
     return place
+
+
+def sort_keys(keys, n, shift):
+    """Sort the first n keys by their bits from `shift` on, stably and in linear time.
+
+    The n places behind them are overwritten. Keys are moved once per group of six bits in which
+    some of them differ.
+    """
+    differing = np.uint64(0)
+    for i in range(n):
+        differing |= keys[i] ^ keys[0]
+    here, there, places = ZERO, n, int64s()
+    while shift < np.uint64(64) and differing >> shift:
+        if (differing >> shift) & np.uint64(63):
+            for digit in range(64):
+                places[digit] = 0
+            for i in range(here, here + n):
+                places[(keys[i] >> shift) & np.uint64(63)] += 1
+            place = there
+            for digit in range(64):
+                place, places[digit] = place + places[digit], place
+            for i in range(here, here + n):
+                digit = (keys[i] >> shift) & np.uint64(63)
+                keys[places[digit]] = keys[i]
+                places[digit] += 1
+            here, there = there, here
+        shift += np.uint64(6)
+    if here > 0:
+        for i in range(n):
+            keys[i] = keys[n + i]
 
 
 def reserved(counters, size, more):
@@ -430,9 +460,9 @@ class Scratch(NamedTuple):
 
 
 def with_suffixes(suffixes, segments, items):
-    """Suffixes with room for that many segments and items."""
+    """Suffixes with room for that many segments and items, and for sorting the segments."""
     order, row, start, stop, v, w, deficit = suffixes
-    order, row = grown(order, segments), grown(row, segments)
+    order, row = grown(order, 2 * segments), grown(row, segments)
     start, stop = grown(start, segments), grown(stop, segments)
     v, w, deficit = grown(v, items), grown(w, items), grown(deficit, items)
     return Suffixes(order, row, start, stop, v, w, deficit)
@@ -480,7 +510,7 @@ def one_step_suffixes(backward, sinks, near, far, plan, suffixes):
                 start[segments] = begin
                 stop[segments] = items
                 segments += 1
-    order[:segments].sort()
+    sort_keys(order, segments, np.uint64(32))
     return suffixes, segments
 
 
@@ -489,7 +519,8 @@ def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
     offsets, neighbour, codes, value = backward
     low, high = offsets[b], offsets[b + 1]
     most = degree_sum(backward, neighbour[low:high])
-    suffixes, keys = with_suffixes(suffixes, most, most), grown(keys, most)
+    # items are found in the second half of their arrays and sorted into the first
+    suffixes, keys = with_suffixes(suffixes, most, 2 * most), grown(keys, 2 * most)
     order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
     far_slot, soft, bits = far.slot, len(value) > 0, np.uint64(plan.bits)
     frozen, known, items = plan.frozen, plan.last, 0
@@ -504,17 +535,17 @@ def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
             if far_slot[v] >= 0:
                 pair = (np.uint64(codes[inner] ^ 1) << bits) | last
                 keys[items] = (pair << np.uint64(32)) | np.uint64(items)
-                suffix_v[items] = v
-                suffix_w[items] = w
-                deficit[items] = joined(first_deficit, deficit_of(value[inner])) if soft else 0
+                suffix_v[most + items] = v
+                suffix_w[most + items] = w
+                deficit[most + items] = (
+                    joined(first_deficit, deficit_of(value[inner])) if soft else 0
+                )
                 items += 1
-    keys[:items].sort()
-    unsorted_v, unsorted_w, unsorted_deficit = suffix_v.copy(), suffix_w.copy(), deficit.copy()
+    sort_keys(keys, items, np.uint64(32))
     segments = 0
     for i in range(items):
-        suffix, item = keys[i] >> np.uint64(32), np.int64(keys[i] & np.uint64(0xFFFFFFFF))
-        suffix_v[i], suffix_w[i] = unsorted_v[item], unsorted_w[item]
-        deficit[i] = unsorted_deficit[item]
+        suffix, item = keys[i] >> np.uint64(32), most + np.int64(keys[i] & np.uint64(0xFFFFFFFF))
+        suffix_v[i], suffix_w[i], deficit[i] = suffix_v[item], suffix_w[item], deficit[item]
         if segments == 0 or order[segments - 1] >> np.uint64(32) != suffix:
             order[segments] = (suffix << np.uint64(32)) | np.uint64(segments)
             rows[segments] = row
@@ -598,9 +629,9 @@ def with_entries(entries, size):
 
 
 def with_bodies(scratch, size):
-    """Scratch with room for the bodies of `size` paths."""
+    """Scratch with room for the bodies of `size` paths, and for sorting them."""
     counts, touched, seen, met, folded, bodies = scratch
-    return Scratch(counts, touched, seen, met, folded, grown(bodies, size))
+    return Scratch(counts, touched, seen, met, folded, grown(bodies, 2 * size))
 
 
 def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_prefixes):
@@ -633,7 +664,7 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
     """Append one target's body truths, equal ones grouped, to the sparse table."""
     row, path, body, count = entries
     bodies, seen, met, folded = scratch.bodies, scratch.seen, scratch.met, scratch.folded
-    bodies[:n_bodies].sort()
+    sort_keys(bodies, n_bodies, np.uint64(0))
     i = 0
     while i < n_bodies:
         run = i
@@ -737,7 +768,7 @@ def count_suffixes(
             needed = rows_at_most(
                 suffixes, segment, end, use_near, use_far, near, far, prefixes, soft
             )
-            if n_entries + needed > len(entries.row) or (soft and needed > len(bodies)):
+            if n_entries + needed > len(entries.row) or (soft and 2 * needed > len(bodies)):
                 break
         if not frozen and size + prefixes > len(counters.key):
             break
@@ -841,7 +872,9 @@ def search_block(
     -1. Returns the counters, their number of sequences, and the entries of the sparse table.
     """
     near, far = fresh_prefixes(near_slot), fresh_prefixes(far_slot)
-    codes, keys, pairs = uint64s(), uint64s(), np.full(64, -1, dtype=np.int32)
+    codes, keys, pairs = uint64s(), uint64s(), int32s()
+    for i in range(len(pairs)):
+        pairs[i] = -1
     steps = MiddleSteps(int32s(), int32s(), int32s(), int32s())
     scratch = fresh_scratch(np.int64(64), uint64s())
     suffixes = Suffixes(uint64s(), int32s(), int64s(), int64s(), int32s(), int32s(), int32s())
@@ -901,13 +934,3 @@ def filled(counters, keys):
         counters.slot_key[place] = counters.key[i] = keys[i]
         counters.slot_id[place] = i
     return counters
-
-
-@kernel
-def two_step_cost(adjacency, nodes):
-    """Edges within two steps of each node."""
-    cost = np.zeros(len(nodes), dtype=np.int64)
-    for i in range(len(nodes)):
-        low, high = adjacency.offsets[nodes[i]], adjacency.offsets[nodes[i] + 1]
-        cost[i] = high - low + degree_sum(adjacency, adjacency.neighbour[low:high])
-    return cost

@@ -59,16 +59,15 @@ def seen_weight(u, v, c, a, b, own_code, out, into):
 @kernel
 def propagate(
     offsets, neighbour, code, out, into, weight, back_offsets, back_neighbour, back_code,
-    back_out, back_into, back_weight, codes, source, sink, own, alone, rank, level, touched,
+    back_out, back_into, back_weight, codes, source, sink, own, alone, rank, level, touched, sizes,
+    found,
 ):  # fmt: skip
     """Sums over paths for rows (source, sink, sequence), sorted by source, `alone`, sequence.
 
     Rows share their passes where `alone` is the same; a target that is a fact has its own value,
     and the code of its edge in `own`, which is 0 elsewhere. `level[k]` has the sums of k steps from
-    the present source, `touched[k]` the nodes that have one.
+    the present source, `touched[k]` the `sizes[k]` nodes that have one. Sums go to `found`.
     """
-    found = np.zeros(len(rank))
-    sizes = np.zeros(level.shape[0], dtype=np.int64)
     reached = 0  # levels that are still valid from the previous sequence
     last_rank = -1
     for row in range(len(rank)):
@@ -127,7 +126,6 @@ def propagate(
                 step = seen_weight(u, b, c, a, b, own_code, back_into[edge], back_out[edge])
             total += level[length - 1, u] * step
         found[row] = total
-    return found
 
 
 @kernel

@@ -136,11 +136,11 @@ class ShareCounter:
     ) -> Floats:
         source, n = pairs.subject[pair], self.graph.n_entities
         run = propagate.choose(self._work(source), WORTH_COMPILING)
-        own = np.where(alone >= 0, pairs.own_code, 0)
-        found: Floats = run(
+        own, found = np.where(alone >= 0, pairs.own_code, 0), np.zeros(len(rank))
+        run(
             *self.graph.forward[:3], *self._forward, *self.graph.backward[:3], *self._backward,
             codes, source, pairs.object[pair], own, alone, rank, np.zeros((MAX_LENGTH, n)),
-            np.zeros((MAX_LENGTH, n), dtype=np.int32),
+            np.zeros((MAX_LENGTH, n), dtype=np.int32), np.zeros(MAX_LENGTH, dtype=np.int64), found,
         )  # fmt: skip
         return found
 

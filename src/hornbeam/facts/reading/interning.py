@@ -1,4 +1,4 @@
-"""From text to ids: DuckDB reads and joins, one kernel sorts and drops duplicates.
+"""From text to ids: DuckDB reads and joins, NumPy sorts and drops duplicates.
 
 Reading scans the sources for the distinct names, sorts them, and joins the ids back; it never holds
 the text of the facts. Measured on ten million facts from Parquet: 3 s on two cores; casting to
@@ -16,6 +16,7 @@ import numpy as np
 from hornbeam.arrays import Array, Bools, Ids, Millionths
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
+from hornbeam.facts.ordering import sort_atoms
 from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import reason
@@ -235,7 +236,7 @@ def _atoms(
     values = _checked(columns.pop(), sources) if len(columns) > arity + 1 else None
     arguments = [columns.pop(1) for _ in range(arity)]
     predicate = columns.pop().astype(narrow_type(len(predicates)))
-    predicate, arguments, values = _sorted(predicate, arguments, values, len(entities))
+    predicate, arguments, values = sort_atoms(predicate, arguments, values)
     same = repeats([predicate, *arguments])
     if values is not None:
         clash = same & (values[1:] != values[:-1])
@@ -253,21 +254,6 @@ def _atoms(
         values = values[keep] if values is not None else None
     crisp = values is None or bool(np.all(values == ONE))
     return Atoms(predicate, tuple(arguments), None if crisp else values)
-
-
-def _sorted(
-    predicate: Array, arguments: list[Ids], values: Millionths | None, n_entities: int
-) -> tuple[Array, list[Ids], Millionths | None]:
-    """Order atoms by first argument, predicate, further arguments, value."""
-    if len(arguments) == 2:
-        # Imported late: reading PSL programs needs this module, and neither that one nor Numba.
-        from hornbeam.facts.ordering import sort_edges
-
-        return sort_edges(predicate, arguments, values, n_entities)
-    last = [] if values is None else [values]
-    order = np.lexsort([*last, *reversed(arguments[1:]), predicate, arguments[0]])
-    arguments = [column[order] for column in arguments]
-    return predicate[order], arguments, None if values is None else values[order]
 
 
 def repeats(columns: Sequence[Array]) -> Bools:
