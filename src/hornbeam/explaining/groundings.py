@@ -19,7 +19,7 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.compiled import Kernel, announced, kernels
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import inverse_code
@@ -99,23 +99,29 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
-    count_edges, list_ends = _run_on(graph, _cost), _run_on(graph, _ends)
+    count_edges = _run_on(graph, _cost)
     while len(front) + len(back) < len(steps) + 2:
         forth, towards = steps[len(front) - 1], inverse_code(steps[-len(back)])
         cost_forth = count_edges(*graph.forward[:3], front[-1], forth)
         cost_back = count_edges(*graph.backward[:3], back[-1], towards)
         if cost_forth <= cost_back:
-            ends = list_ends(*graph.forward[:3], front[-1], forth, cost_forth)
-            front.append(np.unique(ends))
+            front.append(_reached(graph, graph.forward, front[-1], forth, cost_forth))
         else:
-            ends = list_ends(*graph.backward[:3], back[-1], towards, cost_back)
-            back.append(np.unique(ends))
+            back.append(_reached(graph, graph.backward, back[-1], towards, cost_back))
     middle = np.intersect1d(front[-1], back[-1], assume_unique=True)
     levels = [*front[:-1], middle, *reversed(back[:-1])]
     for k in reversed(range(len(front) - 1)):
-        leading = _run_on(graph, _leading)(*graph.forward[:3], levels[k], steps[k], levels[k + 1])
+        leading = np.zeros(len(levels[k]), dtype=np.bool_)
+        _run_on(graph, _leading)(*graph.forward[:3], levels[k], steps[k], levels[k + 1], leading)
         levels[k] = levels[k][leading]
     return levels
+
+
+def _reached(graph: Graph, adjacency: Adjacency, nodes: Ids, step: int, n_edges: int) -> Ids:
+    """Ends of the edges of a step that leave the nodes, each once; there are `n_edges` edges."""
+    ends = np.empty(n_edges, dtype=np.int32)
+    _run_on(graph, _ends)(*adjacency[:3], nodes, step, ends)
+    return np.unique(ends)
 
 
 def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, Ids]:
@@ -126,8 +132,8 @@ def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, I
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
         size = _run_on(graph, _cost)(*graph.forward[:3], levels[k], steps[k])
-        reached = _run_on(graph, _ends)(*graph.forward[:3], levels[k], steps[k], size)
-        levels[k + 1] = np.intersect1d(np.unique(reached), levels[k + 1], assume_unique=True)
+        reached = _reached(graph, graph.forward, levels[k], steps[k], size)
+        levels[k + 1] = np.intersect1d(reached, levels[k + 1], assume_unique=True)
     at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
     here, there = np.meshgrid(levels[at], levels[at + 1])
     return at, here.reshape(-1), there.reshape(-1)
@@ -176,22 +182,19 @@ def _cost(offsets, neighbour, code, nodes, step):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _ends(offsets, neighbour, code, nodes, step, size):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """List the ends of the edges of a step that leave the nodes; some may be equal."""
-    found = np.empty(size, dtype=np.int32)
+def _ends(offsets, neighbour, code, nodes, step, found):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """List the ends of the edges of a step that leave the nodes in `found`; some may be equal."""
     at = 0
     for node in nodes:
         low, high = _run(offsets, code, node, step)
         for edge in range(low, high):  # element by element: a slice takes seconds to compile
             found[at] = neighbour[edge]
             at += 1
-    return found
 
 
 @kernel
-def _leading(offsets, neighbour, code, nodes, step, allowed):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Which nodes have an edge of the step to an allowed node?"""
-    leads = np.zeros(len(nodes), dtype=np.bool_)
+def _leading(offsets, neighbour, code, nodes, step, allowed, leads):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    """Mark in `leads` which nodes have an edge of the step to an allowed node."""
     for i in range(len(nodes)):
         low, high = _run(offsets, code, nodes[i], step)
         if high - low <= len(allowed):
@@ -206,7 +209,6 @@ def _leading(offsets, neighbour, code, nodes, step, allowed):  # type: ignore[no
                 if e < high and neighbour[e] == node:
                     leads[i] = True
                     break
-    return leads
 
 
 @kernel

@@ -103,7 +103,8 @@ class Names:
         own, theirs = (np.frombuffer(names.blob, dtype=np.uint8) for names in (self, other))
         limit = WORTH_READING if numba_in_use() else WORTH_COMPILING
         translate = translated.choose(len(self), limit)
-        ids: Ids = translate(own, self.ends, theirs, other.ends)
+        ids = np.full(len(self), -1, dtype=np.int32)
+        translate(own, self.ends, theirs, other.ends, ids)
         return ids
 
 
@@ -150,9 +151,8 @@ def unknown_entity(
 
 
 @kernel
-def translated(blob, ends, other_blob, other_ends):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+def translated(blob, ends, other_blob, other_ends, ids):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
     """Look up one sorted table in another: each search goes on where the one before ended."""
-    ids = np.full(len(ends), -1, dtype=np.int32)
     low = 0
     for i in range(len(ends)):
         start = ends[i - 1] + 1 if i else 0
@@ -170,4 +170,3 @@ def translated(blob, ends, other_blob, other_ends):  # type: ignore[no-untyped-d
                 high, found = middle, other_blob[at] == blob[to]
         if found:
             ids[i] = low
-    return ids

@@ -42,7 +42,9 @@ def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
     """Derivative of the loss by every weight."""
     if _pays(loops.gradients, layout, 5):
         result = np.empty(layout.columns.shape[1])
-        loops.gradients.compiled(*layout.arrays, slopes.ravel(), layout.n_targets, result)
+        loops.gradients.compiled(
+            *layout.arrays, layout.negated, slopes.ravel(), layout.n_targets, result
+        )
         return result
     return arrays.gradients(layout, slopes)
 

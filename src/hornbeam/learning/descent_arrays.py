@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Ints
+from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
 
 
 class ClauseEntries(NamedTuple):
@@ -72,6 +72,16 @@ class ClauseLayout:
     def arrays(self) -> tuple[Ints, Ids, Floats, Ints]:
         """The arguments of the loops."""
         return self.indptr, self.row, self.x, self.columns
+
+    @cached_property
+    def negated(self) -> Bools:
+        """Which clauses are followed by their negation: the same column alone, on side 1 not 0."""
+        own, following = self.columns[:, :-1], self.columns[:, 1:]
+        found = np.zeros(self.columns.shape[1], dtype=np.bool_)
+        if len(self.columns) == 2:
+            alone = (own[0] >= 0) & (own[1] < 0) & (following[0] < 0)
+            found[:-1] = alone & (following[1] == own[0])
+        return found
 
     def widest_first(self, clauses: Integers) -> Integers:
         """Order clauses by their number of entries."""

@@ -26,19 +26,12 @@ def slope_of(indptr, row, x, columns, k, slopes, n):
     return total
 
 
-def with_negation(columns, k):
-    """Whether a clause and the next one, its negation, have the same column and no other."""
-    if len(columns) != 2 or k + 1 == columns.shape[1] or columns[0, k] < 0:
-        return False
-    return columns[1, k] < 0 and columns[0, k + 1] < 0 and columns[1, k + 1] == columns[0, k]
-
-
 @kernel
-def gradients(indptr, row, x, columns, slopes, n, result):
-    """Derivative of the loss by every weight, into `result`."""
+def gradients(indptr, row, x, columns, negated, slopes, n, result):
+    """Derivative of the loss by every weight, into `result`; see `ClauseLayout.negated`."""
     k = 0
     while k < columns.shape[1]:
-        if with_negation(columns, k):  # one pass for both: columns are larger than caches
+        if negated[k]:  # one pass for both: columns are larger than caches
             column, up, down = columns[0, k], 0.0, 0.0
             for e in range(indptr[column], indptr[column + 1]):
                 up += x[e] * slopes[row[e]]

@@ -36,8 +36,18 @@ from hornbeam.compiled import kernels
 #: Truth value 1 in millionths (a literal here: kernels do not import).
 ONE = 1_000_000
 HALF = 500_000
-#: Typed constants, passed to functions instead of literals (see above).
+#: Typed constants, instead of literals that are passed to functions (see above), and instead of
+#: calls such as `np.uint64(32)`, which take time to compile.
 ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
+NO_BITS, LOWEST_BIT, KEY_BITS = np.uint64(0), np.uint64(1), np.uint64(64)
+#: Keys that are sorted have the place of what they stand for in their lowest bits.
+INDEX_BITS, INDEX_MASK = np.uint64(32), np.uint64(0xFFFFFFFF)
+#: The bodies of one target: a prefix above a deficit below 10^6.
+BODY_BITS, BODY_MASK = np.uint64(20), np.uint64(0xFFFFF)
+DIGIT_BITS, DIGIT_MASK = np.uint64(6), np.uint64(63)
+HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
+#: Bit of a deficit that marks a value that rounds to false.
+NO_DEFICIT, FALSE_MARK = np.int32(0), np.int32(1 << 30)
 NO_KEYS = np.empty(0, dtype=np.uint64)
 
 kernel = kernels("the path search")
@@ -127,38 +137,40 @@ def uint64s():
 def slot_of(slot_key, key):
     """Slot of a key, or the empty slot where it belongs (Fibonacci hashing, linear probing)."""
     mask = np.uint64(len(slot_key) - 1)
-    mixed = key * np.uint64(0x9E3779B97F4A7C15)
-    place = (mixed ^ (mixed >> np.uint64(29))) & mask
+    mixed = key * HASH_FACTOR
+    place = (mixed ^ (mixed >> HASH_SHIFT)) & mask
     while slot_key[place] != 0 and slot_key[place] != key:
-        place = (place + np.uint64(1)) & mask
+        place = (place + LOWEST_BIT) & mask
     return place
 
 
 def sort_keys(keys, n, shift):
     """Sort the first n keys by their bits from `shift` on, stably and in linear time.
 
-    The n places behind them are overwritten. Keys are moved once per group of six bits in which
-    some of them differ.
+    The n places behind them are overwritten. Keys are moved once per group of six bits (64 places)
+    in which some of them differ.
     """
-    differing = np.uint64(0)
+    differing = NO_BITS
     for i in range(n):
         differing |= keys[i] ^ keys[0]
     here, there, places = ZERO, n, int64s()
-    while shift < np.uint64(64) and differing >> shift:
-        if (differing >> shift) & np.uint64(63):
-            for digit in range(64):
+    while shift < KEY_BITS and differing >> shift:
+        if (differing >> shift) & DIGIT_MASK:
+            for digit in range(len(places)):
                 places[digit] = 0
             for i in range(here, here + n):
-                places[(keys[i] >> shift) & np.uint64(63)] += 1
+                places[(keys[i] >> shift) & DIGIT_MASK] += 1
             place = there
-            for digit in range(64):
-                place, places[digit] = place + places[digit], place
+            for digit in range(len(places)):
+                size = places[digit]
+                places[digit] = place
+                place += size
             for i in range(here, here + n):
-                digit = (keys[i] >> shift) & np.uint64(63)
+                digit = (keys[i] >> shift) & DIGIT_MASK
                 keys[places[digit]] = keys[i]
                 places[digit] += 1
             here, there = there, here
-        shift += np.uint64(6)
+        shift += DIGIT_BITS
     if here > 0:
         for i in range(n):
             keys[i] = keys[n + i]
@@ -242,8 +254,7 @@ def deficit_of(value):
 
 def joined(one, other):
     """Sum of two deficits (below 4 x 10^6) that keeps the mark of rounding to false."""
-    mark = np.int32(1 << 30)
-    return ((one & ~mark) + (other & ~mark)) | ((one | other) & mark)
+    return ((one & ~FALSE_MARK) + (other & ~FALSE_MARK)) | ((one | other) & FALSE_MARK)
 
 
 def first_steps(adjacency, a, plan, near, codes):
@@ -505,12 +516,12 @@ def one_step_suffixes(backward, sinks, near, far, plan, suffixes):
                     items += 1
                 edge += 1
             if items > begin and (not frozen or contains(last, np.uint64(code ^ 1))):
-                order[segments] = (np.uint64(code ^ 1) << np.uint64(32)) | np.uint64(segments)
+                order[segments] = (np.uint64(code ^ 1) << INDEX_BITS) | np.uint64(segments)
                 rows[segments] = row
                 start[segments] = begin
                 stop[segments] = items
                 segments += 1
-    sort_keys(order, segments, np.uint64(32))
+    sort_keys(order, segments, INDEX_BITS)
     return suffixes, segments
 
 
@@ -529,25 +540,25 @@ def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
         if frozen and not contains(known, last):
             continue
         w = neighbour[edge]
-        first_deficit = deficit_of(value[edge]) if soft else np.int32(0)
+        first_deficit = deficit_of(value[edge]) if soft else NO_DEFICIT
         for inner in range(offsets[w], offsets[w + 1]):
             v = neighbour[inner]
             if far_slot[v] >= 0:
                 pair = (np.uint64(codes[inner] ^ 1) << bits) | last
-                keys[items] = (pair << np.uint64(32)) | np.uint64(items)
+                keys[items] = (pair << INDEX_BITS) | np.uint64(items)
                 suffix_v[most + items] = v
                 suffix_w[most + items] = w
                 deficit[most + items] = (
                     joined(first_deficit, deficit_of(value[inner])) if soft else 0
                 )
                 items += 1
-    sort_keys(keys, items, np.uint64(32))
+    sort_keys(keys, items, INDEX_BITS)
     segments = 0
     for i in range(items):
-        suffix, item = keys[i] >> np.uint64(32), most + np.int64(keys[i] & np.uint64(0xFFFFFFFF))
+        suffix, item = keys[i] >> INDEX_BITS, most + np.int64(keys[i] & INDEX_MASK)
         suffix_v[i], suffix_w[i], deficit[i] = suffix_v[item], suffix_w[item], deficit[item]
-        if segments == 0 or order[segments - 1] >> np.uint64(32) != suffix:
-            order[segments] = (suffix << np.uint64(32)) | np.uint64(segments)
+        if segments == 0 or order[segments - 1] >> INDEX_BITS != suffix:
+            order[segments] = (suffix << INDEX_BITS) | np.uint64(segments)
             rows[segments] = row
             start[segments] = i
             segments += 1
@@ -564,7 +575,7 @@ def repeats(level, length, a, u, v, w, b):
 
 def suffix_is_own(length, suffix, bits, v, w, a, b, own_code):
     """Whether a suffix takes the target's own edge."""
-    last = suffix & ((np.uint64(1) << bits) - np.uint64(1))
+    last = suffix & ((LOWEST_BIT << bits) - LOWEST_BIT)
     if length == 1:
         return is_own(v, b, last, a, b, own_code)
     return length == 2 and (
@@ -576,7 +587,7 @@ def prefix_is_own(level, code, bits, u, v, a, b, own_code):
     """Whether a prefix takes the target's own edge."""
     if level == 1:
         return is_own(a, u, code, a, b, own_code)
-    second = code & ((np.uint64(1) << bits) - np.uint64(1))
+    second = code & ((LOWEST_BIT << bits) - LOWEST_BIT)
     return is_own(a, u, code >> bits, a, b, own_code) or is_own(u, v, second, a, b, own_code)
 
 
@@ -594,7 +605,6 @@ def count_each_path(
     counts, touched, bodies = scratch.counts, scratch.touched, scratch.bodies
     own_code, distinct, bits = plan.own_code, plan.distinct, np.uint64(plan.bits)
     collect = soft and plan.keep_entries
-    mark = np.int32(1 << 30)
     for i in range(suffixes.start[index], suffixes.stop[index]):
         v, w = suffix_v[i], suffix_w[i]
         s = slot[v]
@@ -611,13 +621,13 @@ def count_each_path(
             ):
                 continue
             deficit = joined(prefix_deficit[item], suffix_deficit[i])
-            if not deficit & mark:
+            if not deficit & FALSE_MARK:
                 if counts[h] == 0:
                     touched[n_touched] = h
                     n_touched += 1
                 counts[h] += 1
-            if collect and (deficit & ~mark) < ONE:
-                bodies[n_bodies] = (np.uint64(h) << np.uint64(20)) | np.uint64(deficit & ~mark)
+            if collect and (deficit & ~FALSE_MARK) < ONE:
+                bodies[n_bodies] = (np.uint64(h) << BODY_BITS) | np.uint64(deficit & ~FALSE_MARK)
                 n_bodies += 1
     return n_touched, n_bodies
 
@@ -664,13 +674,13 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
     """Append one target's body truths, equal ones grouped, to the sparse table."""
     row, path, body, count = entries
     bodies, seen, met, folded = scratch.bodies, scratch.seen, scratch.met, scratch.folded
-    sort_keys(bodies, n_bodies, np.uint64(0))
+    sort_keys(bodies, n_bodies, NO_BITS)
     i = 0
     while i < n_bodies:
         run = i
         while run < n_bodies and bodies[run] == bodies[i]:
             run += 1
-        h = np.int64(bodies[i] >> np.uint64(20))
+        h = np.int64(bodies[i] >> BODY_BITS)
         if folded[h, 0] == 0 and seen[h] == 0:
             # no path of this prefix rounds to true, yet some have a positive body
             met[n_prefixes] = h
@@ -678,7 +688,7 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
             seen[h] = 1
         row[size] = target
         path[size] = h
-        body[size] = ONE - np.int64(bodies[i] & np.uint64(0xFFFFF))
+        body[size] = ONE - np.int64(bodies[i] & BODY_MASK)
         count[size] = run - i
         size += 1
         i = run
@@ -731,7 +741,7 @@ def rows_at_most(suffixes, segment, end, use_near, use_far, near, far, prefixes,
     far_slot, _, far_start, far_stop, _, _, _, _ = far
     total = 0
     for k in range(segment, end):
-        index = order[k] & np.uint64(0xFFFFFFFF)
+        index = order[k] & INDEX_MASK
         paths = 0
         for i in range(start[index], stop[index]):
             s, t = near_slot[suffix_v[i]], far_slot[suffix_v[i]]
@@ -759,8 +769,8 @@ def count_suffixes(
     always_careful = soft or plan.distinct
     keep, frozen, needed = plan.keep_entries, plan.frozen, ZERO
     while segment < segments:
-        suffix, end = order[segment] >> np.uint64(32), segment + 1
-        while end < segments and order[end] >> np.uint64(32) == suffix:
+        suffix, end = order[segment] >> INDEX_BITS, segment + 1
+        while end < segments and order[end] >> INDEX_BITS == suffix:
             end += 1
         steps = 0 if suffix == 0 else length
         use_near, use_far = steps < 2, steps == 2 or (steps == 1 and plan.max_length > 2)
@@ -774,7 +784,7 @@ def count_suffixes(
             break
         mark, n_prefixes = n_entries, ZERO
         for k in range(segment, end):
-            index = order[k] & np.uint64(0xFFFFFFFF)
+            index = order[k] & INDEX_MASK
             row = rows[index]
             n_touched = n_bodies = ZERO
             if always_careful or own[row]:
@@ -816,25 +826,6 @@ def count_suffixes(
         n_entries = resolve(entries, mark, n_entries, touched)
         segment = end
     return segment, needed, size, n_entries
-
-
-def count_all(
-    suffixes, segments, length, near, far, codes, prefixes, a, sinks, positive, own, first_row,
-    plan, soft, scratch, counters, size, entries, n_entries,
-):  # fmt: skip
-    """Count all segments of one source; arrays that are full grow in between."""
-    segment = needed = ZERO
-    while segment < segments:
-        if not plan.frozen:
-            counters = reserved(counters, size, prefixes)
-        if plan.keep_entries:
-            entries = with_entries(entries, n_entries + needed)
-            scratch = with_bodies(scratch, needed)
-        segment, needed, size, n_entries = count_suffixes(
-            suffixes, segment, segments, length, near, far, codes, prefixes, a, sinks, positive,
-            own, first_row, plan, soft, scratch, counters, size, entries, n_entries,
-        )  # fmt: skip
-    return scratch, counters, size, entries, n_entries
 
 
 def fresh_prefixes(slot):
@@ -912,11 +903,18 @@ def search_block(
                 suffixes, segments, keys = two_step_suffixes(
                     backward, sinks[row], row, far, plan, suffixes, keys
                 )
-            scratch, counters, size, entries, n_entries = count_all(
-                suffixes, segments, FIRST if row < 0 else SECOND, near, far, codes, prefixes, a,
-                sinks, labels, owned, first_row + begin, plan, soft, scratch, counters, size,
-                entries, n_entries,
-            )  # fmt: skip
+            segment = needed = ZERO
+            while segment < segments:  # arrays that are full grow in between
+                if not plan.frozen:
+                    counters = reserved(counters, size, prefixes)
+                if plan.keep_entries:
+                    entries = with_entries(entries, n_entries + needed)
+                    scratch = with_bodies(scratch, needed)
+                segment, needed, size, n_entries = count_suffixes(
+                    suffixes, segment, segments, FIRST if row < 0 else SECOND, near, far, codes,
+                    prefixes, a, sinks, labels, owned, first_row + begin, plan, soft, scratch,
+                    counters, size, entries, n_entries,
+                )  # fmt: skip
         clear_slots(near, near_slots)
         clear_slots(far, far_slots)
         begin = end
