@@ -134,7 +134,7 @@ def test_small_work_is_not_announced() -> None:
     told = Told()
     blob = np.frombuffer(b"a\0", dtype=np.uint8)
     with announced(told):
-        translated.interpreted(blob, np.array([1]), blob, np.array([1]))
+        translated.interpreted(blob, np.array([1]), blob, np.array([1]), np.array([-1]))
     assert told.messages == []
 
 

@@ -12,7 +12,7 @@ from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.memory.parallel import SpareSlots
+from hornbeam.counting.memory.parallel import SpareArrays
 from hornbeam.counting.opening import open_engine
 from hornbeam.facts.names import Names
 from hornbeam.progress import SILENT, Progress, Silent
@@ -139,7 +139,7 @@ def test_shares_are_counted_of_the_pairs_that_were_located(
     assert len(asked) == 2
 
 
-def spare_slots(engine: MemoryEngine) -> int:
+def spare_arrays(engine: MemoryEngine) -> int:
     return engine._spare._spare.qsize()
 
 
@@ -147,18 +147,20 @@ def count_once(engine: MemoryEngine, progress: Progress) -> None:
     engine.count(PAIRS, PLAIN.bodies, Language(), progress=progress)
 
 
-def test_searches_hand_on_their_slots() -> None:
+def test_searches_hand_on_their_arrays() -> None:
     engine = MemoryEngine(FACTS, 1)
     for _ in range(3):
         count_once(engine, SILENT)
-        assert spare_slots(engine) == 1
-    near, far = engine._spare.take()
-    assert (near == -1).all()
-    assert (far == -1).all()
-    assert spare_slots(engine) == 0
+        assert spare_arrays(engine) == 1
+    arrays = engine._spare.take()
+    for unset in (arrays.near.slot, arrays.far.slot, arrays.numbers.pair):
+        assert (unset == -1).all()
+    assert not arrays.scratch.counts.any()
+    assert not arrays.scratch.folded.any()
+    assert spare_arrays(engine) == 0
 
 
-def test_an_interrupted_search_keeps_its_slots() -> None:
+def test_an_interrupted_search_keeps_its_arrays() -> None:
     """Its blocks may still be running."""
 
     class Interrupt(Silent):
@@ -168,11 +170,11 @@ def test_an_interrupted_search_keeps_its_slots() -> None:
     engine = MemoryEngine(FACTS, 1)
     with pytest.raises(KeyboardInterrupt):
         count_once(engine, Interrupt())
-    assert spare_slots(engine) == 0
+    assert spare_arrays(engine) == 0
 
 
-def test_nobody_has_slots_that_another_has() -> None:
-    spare = SpareSlots(3)
+def test_nobody_has_arrays_that_another_has() -> None:
+    spare = SpareArrays(3)
     one, other = spare.take(), spare.take()
     assert one is not other
     spare.give_back(one)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hornbeam.counting.memory.parallel import (
     Rows,
-    SpareSlots,
+    SpareArrays,
     WorkerPool,
     balanced_blocks,
     run_blocks,
@@ -78,7 +78,7 @@ def test_ctrl_c_leaves_the_other_blocks_alone() -> None:
 
 
 def test_a_worker_is_lent_to_one_thread_at_a_time() -> None:
-    pool = WorkerPool(2, SpareSlots(3), np.empty(0, dtype=np.uint64))
+    pool = WorkerPool(2, SpareArrays(3), np.empty(0, dtype=np.uint64))
     with pool.borrowed() as one, pool.borrowed() as other:
         assert one is not other
         assert pool._idle.empty()

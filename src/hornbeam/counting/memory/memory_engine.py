@@ -20,7 +20,7 @@ from hornbeam.counting.memory.conditions import (
     wanted_keys,
 )
 from hornbeam.counting.memory.graph import Graph
-from hornbeam.counting.memory.parallel import Rows, SpareSlots, concatenated
+from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.counting.projections import walked
@@ -72,8 +72,8 @@ class MemoryEngine:
         return LastLookup()
 
     @cached_property
-    def _spare(self) -> SpareSlots:
-        return SpareSlots(self.graph.n_entities)
+    def _spare(self) -> SpareArrays:
+        return SpareArrays(self.graph.n_entities)
 
     @property
     def predicates(self) -> Names:

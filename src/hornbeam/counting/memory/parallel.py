@@ -12,15 +12,15 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from hornbeam.arrays import Array, Ids, Ints, Keys, Millionths, pointers, run_starts
-from hornbeam.counting.memory.search import Counters, filled
+from hornbeam.counting.memory import search
+from hornbeam.counting.memory.search import Counters
+from hornbeam.counting.memory.search_arrays import SearchArrays, counters_of
 from hornbeam.progress import Progress
-
-#: Known sequences to enter above which compiling pays.
-WORTH_COMPILING = 100_000
 
 Rows = tuple[Array, ...]
 
@@ -41,44 +41,58 @@ class MergedCounts:
     count: Ints
 
 
-#: One slot per node for each half of a path, all of them -1 between searches.
-NodeSlots = tuple[Ids, Ids]
-
-
-class SpareSlots:
-    """Slots that the searches over one graph reuse: many small ones need not allocate their own."""
+class SpareArrays:
+    """Arrays that the searches over one graph reuse: many small ones need not make their own."""
 
     def __init__(self, n_entities: int) -> None:
         self.n_entities = n_entities
-        self._spare: queue.SimpleQueue[NodeSlots] = queue.SimpleQueue()
+        self._spare: queue.SimpleQueue[SearchArrays] = queue.SimpleQueue()
         self.give_back = self._spare.put
 
-    def take(self) -> NodeSlots:
-        """Slots that no other search uses, created where none are free."""
+    def take(self) -> SearchArrays:
+        """Arrays that no other search uses, created where none are free."""
         try:
             return self._spare.get_nowait()
         except queue.Empty:
-            n = self.n_entities
-            return np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
+            return SearchArrays(self.n_entities)
 
 
 @dataclass(eq=False)
 class Worker:
-    """State used by one thread at a time: counters, and slots for both halves of a path."""
+    """State used by one thread at a time: counters, and what a search works in."""
 
     number: int
     counters: Counters
     size: int
-    slots: NodeSlots
+    arrays: SearchArrays
+
+    def search(self, run: Callable[..., bool], *block: Any) -> Rows:  # noqa: ANN401
+        """Search a block to its end; rows of the sparse table."""
+        state, wanted = np.zeros(search.STATES, np.int64), np.zeros(search.ROOMS, np.int64)
+        state[search.AT_ROW], state[search.SIZE] = search.NEW_SOURCE, self.size
+        while not run(*block, *self.arrays.arguments, self.counters, state, wanted):
+            for room in np.flatnonzero(wanted):
+                self._grow(room, int(wanted[room]), int(state[search.SIZE]))
+            wanted[:] = 0
+        self.size = int(state[search.SIZE])
+        n = state[search.ENTRIES]
+        return tuple(column[:n].copy() for column in self.arrays.entries)
+
+    def _grow(self, room: np.int64, needed: int, size: int) -> None:
+        if room == search.ROOM_COUNTERS:
+            key, figures = self.counters.key[:size], self.counters.figures[:, :size]
+            self.counters = counters_of(key, figures, needed)
+        else:
+            self.arrays.grow(room, needed)
 
 
 class WorkerPool:
     """As many workers as threads, each borrowed by one at a time."""
 
-    def __init__(self, threads: int, spare: SpareSlots, known: Keys) -> None:
-        fill = filled.choose(threads * len(known), WORTH_COMPILING)
+    def __init__(self, threads: int, spare: SpareArrays, known: Keys) -> None:
+        none = np.zeros((3, len(known)), dtype=np.int64)
         self.workers = [
-            Worker(number, fill(empty_counters(), known), len(known), spare.take())
+            Worker(number, counters_of(known, none, len(known)), len(known), spare.take())
             for number in range(threads)
         ]
         self._spare = spare
@@ -98,10 +112,10 @@ class WorkerPool:
     def merged(self, blocks: list[tuple[int, Rows]], target: Ints) -> MergedCounts:
         """Unite the workers' counters and renumber the blocks' rows accordingly.
 
-        All blocks are done, so that the slots are free; those of an interrupted search never are.
+        All blocks are done, so that the arrays are free; those of an interrupted search never are.
         """
         for worker in self.workers:
-            self._spare.give_back(worker.slots)
+            self._spare.give_back(worker.arrays)
         keys = [worker.counters.key[: worker.size] for worker in self.workers]
         key, place = np.unique(np.concatenate(keys), return_inverse=True)
         figures = np.zeros((3, len(key)), dtype=np.int64)
@@ -124,17 +138,6 @@ def concatenated(parts: Sequence[Rows]) -> Rows:
     return tuple(
         np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)
         for k, kind in enumerate(kinds)
-    )
-
-
-def empty_counters() -> Counters:
-    """An empty hash table; it grows as sequences are found."""
-    capacity = 1 << 12
-    return Counters(
-        np.zeros(capacity, dtype=np.uint64),
-        np.zeros(capacity, dtype=np.int32),
-        np.zeros(capacity // 2, dtype=np.uint64),
-        np.zeros((3, capacity // 2), dtype=np.int64),
     )
 
 

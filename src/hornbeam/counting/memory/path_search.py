@@ -14,7 +14,7 @@ from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import (
     MergedCounts,
     Rows,
-    SpareSlots,
+    SpareArrays,
     WorkerPool,
     balanced_blocks,
     run_blocks,
@@ -101,7 +101,7 @@ class PathSearch:
     predicates: Names  #: of the graph's steps
     language: Language
     threads: int
-    spare: SpareSlots
+    spare: SpareArrays
 
     def discover(
         self, works: Sequence[SearchTargets], keep_entries: bool, progress: Progress
@@ -235,12 +235,10 @@ class PathSearch:
         def search(low: int, high: int) -> tuple[int, Rows]:
             part = slice(low, high)
             with pool.borrowed() as worker:
-                worker.counters, worker.size, *rows = run(
-                    work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
+                return worker.number, worker.search(
+                    run, work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
                     work.source[part], work.sink[part], work.positive[part], work.own[part], low,
-                    *worker.slots, worker.counters, worker.size,
                 )  # fmt: skip
-                return worker.number, tuple(rows)
 
         bounds = balanced_blocks(work.source, work.cost, threads * BLOCKS_PER_THREAD)
         return pool.merged(run_blocks(search, bounds, threads, progress), work.row)

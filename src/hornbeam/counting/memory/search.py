@@ -14,11 +14,11 @@ Each prefix (a sequence of one or two codes) has a small number within its sourc
 is `counts[prefix] += 1` in an array that stays in the fastest cache; only the totals of a (source,
 suffix) reach the table of all sequences. A sequence is one 64-bit key of `bits` bits per code.
 
-Four habits keep it fast to run and to compile. Arrays grow once per source, never in an inner
-loop: a variable that is bound to a new array in a loop costs atomic reference counts in every
-iteration. Arrays are copied element by element: an assignment of slices takes seconds to compile,
-and so do `sort` and `full`. And numbers passed to a function are typed (`ZERO`): for a literal
-Numba would compile the function again.
+No array is made in here: all come from `search_arrays`, and where one lacks room, the search stops,
+says so in `wanted`, and goes on when it is called again. A variable that is bound to a new array
+costs reference counts at run time, and half of what there is to compile. For the same reason
+keys are sorted by hand, and numbers passed to a function are typed (`ZERO`): for a literal Numba
+would compile the function again.
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -50,6 +50,19 @@ HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 NO_DEFICIT, FALSE_MARK = np.int32(0), np.int32(1 << 30)
 NO_KEYS = np.empty(0, dtype=np.uint64)
 
+#: How far a search is, by place in its `state`. `AT_ROW` is the row of the sink whose suffixes are
+#: counted, -1 for the short suffixes of all sinks, and `NEW_SOURCE` where no prefixes are known;
+#: `SEGMENTS` is -1 where no suffixes are. The sizes are those of counters and entries.
+AT_SOURCE, AT_ROW, AT_SEGMENT, SEGMENTS, NEAR_SLOTS, FAR_SLOTS, PREFIXES, SIZE, ENTRIES = range(9)
+STATES = 9
+NEW_SOURCE = -2
+#: What a search may lack room for, by place in `wanted`.
+(
+    ROOM_NEAR, ROOM_CODES, ROOM_FAR_NODES, ROOM_STEPS, ROOM_FAR_ITEMS, ROOM_PAIRS, ROOM_PREFIXES,
+    ROOM_SUFFIXES, ROOM_BODIES, ROOM_COUNTERS, ROOM_ENTRIES,
+) = (np.int64(i) for i in range(11))  # fmt: skip
+ROOMS = 11
+
 kernel = kernels("the path search")
 
 
@@ -66,7 +79,7 @@ class Counters(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Growing columns of the sparse table: target row, sequence id, body truth, paths."""
+    """Columns of the sparse table: target row, sequence id, body truth, paths."""
 
     row: Ids
     path: Ids
@@ -90,6 +103,17 @@ class Prefixes(NamedTuple):
     times: Ids
 
 
+class PrefixNumbers(NamedTuple):
+    """The codes of every prefix of a source, and the numbers of pairs of codes.
+
+    `pair[h * n_codes + code]` is the number of prefix h and one more code, -1 unseen, -2 not
+    permitted.
+    """
+
+    code: Keys
+    pair: Ids
+
+
 class SearchPlan(NamedTuple):
     """What to search for.
 
@@ -109,29 +133,12 @@ class SearchPlan(NamedTuple):
     last: Keys = NO_KEYS
 
 
-def grown(array, needed):
-    """The array, or a copy at least twice as long when `needed` does not fit."""
-    if needed <= len(array):
-        return array
-    larger = np.empty(max(2 * len(array), needed), dtype=array.dtype)
-    for i in range(len(array)):
-        larger[i] = array[i]
-    return larger
-
-
-def int32s():
-    """A small array of 32-bit numbers, to be grown."""
-    return np.empty(64, dtype=np.int32)
-
-
-def int64s():
-    """A small array of 64-bit numbers, to be grown."""
-    return np.empty(64, dtype=np.int64)
-
-
-def uint64s():
-    """A small array of keys, to be grown."""
-    return np.empty(64, dtype=np.uint64)
+def lacks(wanted, room, needed, size):
+    """Whether an array of some size has not the room that is needed; notes it in `wanted`."""
+    if needed > size:
+        wanted[room] = needed
+        return True
+    return False
 
 
 def slot_of(slot_key, key):
@@ -144,16 +151,16 @@ def slot_of(slot_key, key):
     return place
 
 
-def sort_keys(keys, n, shift):
+def sort_keys(keys, n, shift, places):
     """Sort the first n keys by their bits from `shift` on, stably and in linear time.
 
-    The n places behind them are overwritten. Keys are moved once per group of six bits (64 places)
-    in which some of them differ.
+    The n places behind them are overwritten. Keys are moved once per group of six bits in which
+    some of them differ; `places` has 64 numbers.
     """
     differing = NO_BITS
     for i in range(n):
         differing |= keys[i] ^ keys[0]
-    here, there, places = ZERO, n, int64s()
+    here, there = ZERO, n
     while shift < KEY_BITS and differing >> shift:
         if (differing >> shift) & DIGIT_MASK:
             for digit in range(len(places)):
@@ -176,28 +183,6 @@ def sort_keys(keys, n, shift):
             keys[i] = keys[n + i]
 
 
-def reserved(counters, size, more):
-    """Counters with room for `more` new keys; the table stays at most half full."""
-    needed = size + more
-    if needed <= len(counters.key):
-        return counters
-    capacity = len(counters.slot_key)
-    while capacity // 2 < needed:
-        capacity *= 2
-    slot_key = np.zeros(capacity, dtype=np.uint64)
-    slot_id = np.zeros(capacity, dtype=np.int32)
-    key = np.zeros(capacity // 2, dtype=np.uint64)
-    figures = np.zeros((3, capacity // 2), dtype=np.int64)
-    for i in range(size):
-        key[i] = counters.key[i]
-        for k in range(3):
-            figures[k, i] = counters.figures[k, i]
-        place = slot_of(slot_key, key[i])
-        slot_key[place] = key[i]
-        slot_id[place] = i
-    return Counters(slot_key, slot_id, key, figures)
-
-
 def contains(known, key):
     """Whether a sorted array holds the code (or codes) that a frozen search would continue with."""
     low, high = 0, len(known)
@@ -217,21 +202,6 @@ def is_own(x, y, code, a, b, own_code):
     return forth or back
 
 
-def with_items(prefixes, items):
-    """Prefixes with room for that many items."""
-    slot, node, start, stop, prefix, via, deficit, times = prefixes
-    prefix, via = grown(prefix, items), grown(via, items)
-    deficit, times = grown(deficit, items), grown(times, items)
-    return Prefixes(slot, node, start, stop, prefix, via, deficit, times)
-
-
-def with_slots(prefixes, slots):
-    """Prefixes with room for that many nodes."""
-    slot, node, start, stop, prefix, via, deficit, times = prefixes
-    node, start, stop = grown(node, slots), grown(start, slots), grown(stop, slots)
-    return Prefixes(slot, node, start, stop, prefix, via, deficit, times)
-
-
 class MiddleSteps(NamedTuple):
     """Edges u -> v in the middle of paths."""
 
@@ -239,12 +209,6 @@ class MiddleSteps(NamedTuple):
     v: Ids
     code: Ids
     deficit: Millionths
-
-
-def with_steps(steps, size):
-    """Steps with room for that many."""
-    u, v, code, deficit = steps
-    return MiddleSteps(grown(u, size), grown(v, size), grown(code, size), grown(deficit, size))
 
 
 def deficit_of(value):
@@ -260,8 +224,6 @@ def joined(one, other):
 def first_steps(adjacency, a, plan, near, codes):
     """Fill `near` with the prefixes of one step; `codes[h]` is the code of prefix h."""
     low, high = adjacency.offsets[a], adjacency.offsets[a + 1]
-    near = with_items(with_slots(near, high - low), high - low)
-    codes = grown(codes, high - low + 1)
     neighbour, code, value = adjacency.neighbour, adjacency.code, adjacency.value
     slot, node, start, stop = near.slot, near.node, near.start, near.stop
     prefix, via, deficit, times = near.prefix, near.via, near.deficit, near.times
@@ -296,7 +258,7 @@ def first_steps(adjacency, a, plan, near, codes):
         deficit[place] = deficit_of(value[edge]) if soft else 0
         times[place] = 1
         stop[s] = place + 1
-    return near, codes, slots, prefixes
+    return slots, prefixes
 
 
 def degree_sum(adjacency, nodes):
@@ -307,11 +269,13 @@ def degree_sum(adjacency, nodes):
     return total
 
 
-def give_slots(adjacency, nodes, slot, node, slots):
-    """Give a slot to every neighbour of some nodes that has none; returns how many there are."""
+def mark_wanted(adjacency, nodes, far):
+    """Mark the neighbours of some nodes as wanted: give each a slot in `far`; their number."""
+    offsets, neighbour = adjacency.offsets, adjacency.neighbour
+    slot, node, slots = far.slot, far.node, 0
     for x in nodes:
-        for edge in range(adjacency.offsets[x], adjacency.offsets[x + 1]):
-            y = adjacency.neighbour[edge]
+        for edge in range(offsets[x], offsets[x + 1]):
+            y = neighbour[edge]
             if slot[y] < 0:
                 slot[y] = slots
                 node[slots] = y
@@ -319,20 +283,15 @@ def give_slots(adjacency, nodes, slot, node, slots):
     return slots
 
 
-def mark_wanted(adjacency, nodes, far):
-    """Mark the neighbours of some nodes as wanted: give each a slot in `far`."""
-    far = with_slots(far, min(degree_sum(adjacency, nodes), len(far.slot)))
-    return far, give_slots(adjacency, nodes, far.slot, far.node, ZERO)
-
-
-def middle_steps(forward, backward, near, near_slots, far, far_slots, steps):
-    """Edges u -> v between the first steps and the wanted nodes; returns them and their number."""
+def middle_steps(forward, backward, near, near_slots, far, far_slots, steps, wanted):
+    """Edges u -> v between the first steps and the wanted nodes; their number, -1 without room."""
     outer, inner = near.node[:near_slots], far.node[:far_slots]
     from_near, from_far = degree_sum(forward, outer), degree_sum(backward, inner)
-    steps = with_steps(steps, min(from_near, from_far))
+    if lacks(wanted, ROOM_STEPS, min(from_near, from_far), len(steps.u)):
+        return -1
     if from_near <= from_far:
-        return steps, walk_middle(forward, outer, far.slot, steps.u, steps.v, ZERO, steps)
-    return steps, walk_middle(backward, inner, near.slot, steps.v, steps.u, FIRST, steps)
+        return walk_middle(forward, outer, far.slot, steps.u, steps.v, ZERO, steps)
+    return walk_middle(backward, inner, near.slot, steps.v, steps.u, FIRST, steps)
 
 
 def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
@@ -353,20 +312,15 @@ def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
     return size
 
 
-def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs):
-    """Fill `far` with the prefixes of two steps, numbered on from `prefixes`.
-
-    `pairs[h1 * n_codes + code]` is the number of a pair, -1 unseen, -2 not permitted.
-    """
+def second_steps(
+    steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs, wanted,
+):  # fmt: skip
+    """Fill `far` with the prefixes of two steps, numbered on; their number, -1 without room."""
     steps_u, steps_v, steps_code, steps_deficit = steps
     near_slot, near_start, near_stop = near.slot, near.start, near.stop
     near_prefix, near_deficit = near.prefix, near.deficit
     far_slot, far_start, far_stop = far.slot, far.start, far.stop
     frozen, bits, known = plan.frozen, np.uint64(plan.bits), plan.pair
-    known_pairs = len(pairs)
-    pairs = grown(pairs, prefixes * n_codes)
-    for i in range(known_pairs, len(pairs)):
-        pairs[i] = -1
     for t in range(far_slots):
         far_stop[t] = 0
     for i in range(n_steps):
@@ -377,8 +331,12 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, 
         far_start[t] = total
         total += far_stop[t]
         far_stop[t] = far_start[t]
-    far = with_items(far, total)
-    codes = grown(codes, prefixes + min(total, prefixes * n_codes))
+    if (
+        lacks(wanted, ROOM_PAIRS, prefixes * n_codes, len(pairs))
+        or lacks(wanted, ROOM_FAR_ITEMS, total, len(far.prefix))
+        or lacks(wanted, ROOM_CODES, prefixes + min(total, prefixes * n_codes), len(codes))
+    ):
+        return -1
     far_prefix, far_via, far_deficit, far_times = far.prefix, far.via, far.deficit, far.times
     for i in range(n_steps):
         s = near_slot[steps_u[i]]
@@ -405,7 +363,40 @@ def second_steps(steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, 
         s = near_slot[steps_u[i]]
         for item in range(near_start[s], near_stop[s]):
             pairs[near_prefix[item] * n_codes + steps_code[i]] = -1
-    return far, prefixes, codes, pairs
+    return prefixes
+
+
+def find_prefixes(
+    forward, backward, n_codes, plan, a, sinks, near, far, steps, numbers, scratch, state, wanted,
+):  # fmt: skip
+    """Fill `near` and `far` with the prefixes of a source; returns whether there was room."""
+    codes, pairs = numbers
+    degree = forward.offsets[a + 1] - forward.offsets[a]
+    if lacks(wanted, ROOM_NEAR, degree, len(near.node)) or lacks(
+        wanted, ROOM_CODES, degree + 1, len(codes)
+    ):
+        return False
+    slots, prefixes = first_steps(forward, a, plan, near, codes)
+    state[NEAR_SLOTS] = slots
+    if plan.max_length > 2:
+        # the last two of four steps are not known yet: all nodes within two steps are wanted
+        ahead = plan.max_length > 3
+        nodes, adjacency = near.node[:slots] if ahead else sinks, forward if ahead else backward
+        most = min(degree_sum(adjacency, nodes), len(far.slot))
+        if lacks(wanted, ROOM_FAR_NODES, most, len(far.node)):
+            return False
+        far_slots = mark_wanted(adjacency, nodes, far)
+        state[FAR_SLOTS] = far_slots
+        n_steps = middle_steps(forward, backward, near, slots, far, far_slots, steps, wanted)
+        if n_steps < 0:
+            return False
+        prefixes = second_steps(
+            steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs, wanted
+        )
+        if prefixes < 0:
+            return False
+    state[PREFIXES] = prefixes
+    return not lacks(wanted, ROOM_PREFIXES, prefixes, len(scratch.counts))
 
 
 def count_merged(slot, start, stop, prefix, times, nodes, low, high, counts, touched, n_touched):
@@ -443,8 +434,10 @@ class Suffixes(NamedTuple):
     """Half-paths into the sinks of one source, in segments of one (suffix, target) each.
 
     `order` sorts the segments by suffix. `v` is where a suffix starts, `w` its inner node or -1.
+    `order`, `v`, `w`, `deficit` and `key` have twice the room, for sorting.
     """
 
+    key: Keys
     order: Keys
     row: Ids
     start: Ints
@@ -459,7 +452,8 @@ class Scratch(NamedTuple):
 
     `counts` are those of one target and `folded` those of all targets so far (connected, true
     ones connected, paths); `touched` and `met` list the prefixes in either, and `seen` marks those
-    that are met without a count. `bodies` collects (prefix, deficit) of one target's paths.
+    that are met without a count. `bodies` collects (prefix, deficit) of one target's paths, with
+    twice the room, for sorting; `places` are those of digits.
     """
 
     counts: Ints
@@ -468,22 +462,17 @@ class Scratch(NamedTuple):
     met: Ids
     folded: Ints
     bodies: Keys
+    places: Ints
 
 
-def with_suffixes(suffixes, segments, items):
-    """Suffixes with room for that many segments and items, and for sorting the segments."""
-    order, row, start, stop, v, w, deficit = suffixes
-    order, row = grown(order, 2 * segments), grown(row, segments)
-    start, stop = grown(start, segments), grown(stop, segments)
-    v, w, deficit = grown(v, items), grown(w, items), grown(deficit, items)
-    return Suffixes(order, row, start, stop, v, w, deficit)
+def one_step_suffixes(backward, sinks, near, far, plan, suffixes, places, wanted):
+    """The empty suffix and the suffixes of one step of every sink that meet some prefix.
 
-
-def one_step_suffixes(backward, sinks, near, far, plan, suffixes):
-    """The empty suffix and the suffixes of one step of every sink that meet some prefix."""
-    most = degree_sum(backward, sinks) + len(sinks)
-    suffixes = with_suffixes(suffixes, most, most)
-    order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
+    Returns the number of segments, -1 without room.
+    """
+    _, order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
+    if lacks(wanted, ROOM_SUFFIXES, degree_sum(backward, sinks) + len(sinks), len(rows)):
+        return -1
     offsets, neighbour, codes, value = backward
     near_slot, far_slot, soft = near.slot, far.slot, len(value) > 0
     max_length, frozen, last = plan.max_length, plan.frozen, plan.last
@@ -521,18 +510,19 @@ def one_step_suffixes(backward, sinks, near, far, plan, suffixes):
                 start[segments] = begin
                 stop[segments] = items
                 segments += 1
-    sort_keys(order, segments, INDEX_BITS)
-    return suffixes, segments
+    sort_keys(order, segments, INDEX_BITS, places)
+    return segments
 
 
-def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
-    """The suffixes of two steps of one sink, sorted into segments."""
+def two_step_suffixes(backward, b, row, far, plan, suffixes, places, wanted):
+    """The suffixes of two steps of one sink in segments; their number, -1 without room."""
     offsets, neighbour, codes, value = backward
     low, high = offsets[b], offsets[b + 1]
     most = degree_sum(backward, neighbour[low:high])
+    keys, order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
+    if lacks(wanted, ROOM_SUFFIXES, most, len(rows)):
+        return -1
     # items are found in the second half of their arrays and sorted into the first
-    suffixes, keys = with_suffixes(suffixes, most, 2 * most), grown(keys, 2 * most)
-    order, rows, start, stop, suffix_v, suffix_w, deficit = suffixes
     far_slot, soft, bits = far.slot, len(value) > 0, np.uint64(plan.bits)
     frozen, known, items = plan.frozen, plan.last, 0
     for edge in range(low, high):
@@ -552,7 +542,7 @@ def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
                     joined(first_deficit, deficit_of(value[inner])) if soft else 0
                 )
                 items += 1
-    sort_keys(keys, items, INDEX_BITS)
+    sort_keys(keys, items, INDEX_BITS, places)
     segments = 0
     for i in range(items):
         suffix, item = keys[i] >> INDEX_BITS, most + np.int64(keys[i] & INDEX_MASK)
@@ -563,7 +553,7 @@ def two_step_suffixes(backward, b, row, far, plan, suffixes, keys):
             start[segments] = i
             segments += 1
         stop[segments - 1] = i + 1
-    return suffixes, segments, keys
+    return segments
 
 
 def repeats(level, length, a, u, v, w, b):
@@ -632,18 +622,6 @@ def count_each_path(
     return n_touched, n_bodies
 
 
-def with_entries(entries, size):
-    """Entries with room for `size` rows."""
-    row, path, body, paths = entries
-    return Entries(grown(row, size), grown(path, size), grown(body, size), grown(paths, size))
-
-
-def with_bodies(scratch, size):
-    """Scratch with room for the bodies of `size` paths, and for sorting them."""
-    counts, touched, seen, met, folded, bodies = scratch
-    return Scratch(counts, touched, seen, met, folded, grown(bodies, 2 * size))
-
-
 def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_prefixes):
     """Add one target's counts to those of its (source, suffix)."""
     for i in range(n_touched):
@@ -674,7 +652,7 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
     """Append one target's body truths, equal ones grouped, to the sparse table."""
     row, path, body, count = entries
     bodies, seen, met, folded = scratch.bodies, scratch.seen, scratch.met, scratch.folded
-    sort_keys(bodies, n_bodies, NO_BITS)
+    sort_keys(bodies, n_bodies, NO_BITS, scratch.places)
     i = 0
     while i < n_bodies:
         run = i
@@ -736,7 +714,7 @@ def resolve(entries, mark, size, ids):
 
 def rows_at_most(suffixes, segment, end, use_near, use_far, near, far, prefixes, soft):
     """Upper bound on the rows of the sparse table from the segments [segment, end)."""
-    order, _, start, stop, suffix_v, _, _ = suffixes
+    order, start, stop, suffix_v = suffixes.order, suffixes.start, suffixes.stop, suffixes.v
     near_slot, _, near_start, near_stop, _, _, _, _ = near
     far_slot, _, far_start, far_stop, _, _, _, _ = far
     total = 0
@@ -754,21 +732,23 @@ def rows_at_most(suffixes, segment, end, use_near, use_far, near, far, prefixes,
 
 
 def count_suffixes(
-    suffixes, segment, segments, length, near, far, codes, prefixes, a, sinks, positive, own,
-    first_row, plan, soft, scratch, counters, size, entries, n_entries,
+    suffixes, length, near, far, codes, a, sinks, positive, own, first_row, plan, soft, scratch,
+    counters, entries, state, wanted,
 ):  # fmt: skip
-    """Count the segments of one source from `segment` on, suffix by suffix; add totals to counters.
+    """Count the segments of one source, suffix by suffix; add totals to counters.
 
-    Stops early where counters or entries have no room for the next segment. Returns that segment,
-    how many entries it needs, and the sizes of both.
+    Returns whether there was room for all; the state says where to go on.
     """
-    order, rows, start, stop, suffix_v, _, _ = suffixes
+    _, order, rows, start, stop, suffix_v, _, _ = suffixes
     near_slot, _, near_start, near_stop, near_prefix, _, _, near_times = near
     far_slot, _, far_start, far_stop, far_prefix, _, _, far_times = far
-    counts, touched, seen, met, folded, bodies = scratch
+    counts, touched, seen, met, folded, bodies, _ = scratch
+    segment, segments, prefixes = state[AT_SEGMENT], state[SEGMENTS], state[PREFIXES]
+    size, n_entries = state[SIZE], state[ENTRIES]
     always_careful = soft or plan.distinct
-    keep, frozen, needed = plan.keep_entries, plan.frozen, ZERO
+    keep, frozen = plan.keep_entries, plan.frozen
     while segment < segments:
+        state[AT_SEGMENT], state[SIZE], state[ENTRIES] = segment, size, n_entries
         suffix, end = order[segment] >> INDEX_BITS, segment + 1
         while end < segments and order[end] >> INDEX_BITS == suffix:
             end += 1
@@ -778,10 +758,12 @@ def count_suffixes(
             needed = rows_at_most(
                 suffixes, segment, end, use_near, use_far, near, far, prefixes, soft
             )
-            if n_entries + needed > len(entries.row) or (soft and 2 * needed > len(bodies)):
-                break
-        if not frozen and size + prefixes > len(counters.key):
-            break
+            if lacks(wanted, ROOM_ENTRIES, n_entries + needed, len(entries.row)) or (
+                soft and lacks(wanted, ROOM_BODIES, 2 * needed, len(bodies))
+            ):
+                return False
+        if not frozen and lacks(wanted, ROOM_COUNTERS, size + prefixes, len(counters.key)):
+            return False
         mark, n_prefixes = n_entries, ZERO
         for k in range(segment, end):
             index = order[k] & INDEX_MASK
@@ -825,24 +807,8 @@ def count_suffixes(
         )
         n_entries = resolve(entries, mark, n_entries, touched)
         segment = end
-    return segment, needed, size, n_entries
-
-
-def fresh_prefixes(slot):
-    """Empty prefixes over a prepared slot array (all -1)."""
-    return Prefixes(slot, int32s(), int64s(), int64s(), int32s(), int32s(), int32s(), int32s())
-
-
-def fresh_scratch(prefixes, bodies):
-    """Zeroed scratch for a number of prefixes."""
-    return Scratch(
-        np.zeros(prefixes, dtype=np.int64),
-        np.zeros(prefixes, dtype=np.int32),
-        np.zeros(prefixes, dtype=np.int32),
-        np.zeros(prefixes, dtype=np.int32),
-        np.zeros((prefixes, 3), dtype=np.int64),
-        bodies,
-    )
+    state[AT_SEGMENT], state[SIZE], state[ENTRIES] = segment, size, n_entries
+    return True
 
 
 def clear_slots(prefixes, slots):
@@ -855,80 +821,64 @@ def clear_slots(prefixes, slots):
 @kernel
 def search_block(
     forward, backward, n_codes, plan, source, sink, positive, own, first_row,
-    near_slot, far_slot, counters, size,
+    near, far, steps, numbers, suffixes, scratch, entries, counters, state, wanted,
 ):  # fmt: skip
-    """Search all targets of a block, which is sorted by source.
+    """Search all targets of a block, which is sorted by source; returns whether that is done.
 
-    `near_slot` and `far_slot` are the worker's arrays of -1, one slot per node, and are reset to
-    -1. Returns the counters, their number of sequences, and the entries of the sparse table.
+    Where an array lacks room, the search stops; called again with the same state, it goes on with
+    the same source, and with the same segment where that source has been counted in part.
     """
-    near, far = fresh_prefixes(near_slot), fresh_prefixes(far_slot)
-    codes, keys, pairs = uint64s(), uint64s(), int32s()
-    for i in range(len(pairs)):
-        pairs[i] = -1
-    steps = MiddleSteps(int32s(), int32s(), int32s(), int32s())
-    scratch = fresh_scratch(np.int64(64), uint64s())
-    suffixes = Suffixes(uint64s(), int32s(), int64s(), int64s(), int32s(), int32s(), int32s())
-    entries, n_entries = Entries(int32s(), int32s(), int32s(), int64s()), ZERO
     soft = len(forward.value) > 0
-    begin = 0
-    while begin < len(source):
+    while state[AT_SOURCE] < len(source):
+        begin = state[AT_SOURCE]
         a, end, any_own = source[begin], begin, False
         while end < len(source) and source[end] == a:
             any_own |= own[end]
             end += 1
         sinks, labels, owned = sink[begin:end], positive[begin:end], own[begin:end]
-        near, codes, near_slots, prefixes = first_steps(forward, a, plan, near, codes)
-        far_slots = ZERO
-        if plan.max_length > 2:
-            if plan.max_length > 3:
-                far, far_slots = mark_wanted(forward, near.node[:near_slots], far)
-            else:
-                far, far_slots = mark_wanted(backward, sinks, far)
-            steps, n_steps = middle_steps(
-                forward, backward, near, near_slots, far, far_slots, steps
-            )
-            far, prefixes, codes, pairs = second_steps(
-                steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs
-            )
-        if prefixes > len(scratch.counts):
-            scratch = fresh_scratch(2 * prefixes, scratch.bodies)
-        if not (plan.distinct or soft or any_own):
-            merge_equal(far, far_slots, scratch.counts)
+        if state[AT_ROW] == NEW_SOURCE:
+            state[NEAR_SLOTS] = state[FAR_SLOTS] = 0
+            if not find_prefixes(
+                forward, backward, n_codes, plan, a, sinks, near, far, steps, numbers, scratch,
+                state, wanted,
+            ):  # fmt: skip
+                clear_slots(near, state[NEAR_SLOTS])
+                clear_slots(far, state[FAR_SLOTS])
+                return False
+            if not (plan.distinct or soft or any_own):
+                merge_equal(far, state[FAR_SLOTS], scratch.counts)
+            state[AT_ROW], state[SEGMENTS] = -1, -1
         # suffixes of up to one step of all sinks together, then those of two steps, sink by sink
-        for row in range(-1, len(sinks) if plan.max_length > 3 else 0):
-            if row < 0:
-                suffixes, segments = one_step_suffixes(backward, sinks, near, far, plan, suffixes)
-            else:
-                suffixes, segments, keys = two_step_suffixes(
-                    backward, sinks[row], row, far, plan, suffixes, keys
-                )
-            segment = needed = ZERO
-            while segment < segments:  # arrays that are full grow in between
-                if not plan.frozen:
-                    counters = reserved(counters, size, prefixes)
-                if plan.keep_entries:
-                    entries = with_entries(entries, n_entries + needed)
-                    scratch = with_bodies(scratch, needed)
-                segment, needed, size, n_entries = count_suffixes(
-                    suffixes, segment, segments, FIRST if row < 0 else SECOND, near, far, codes,
-                    prefixes, a, sinks, labels, owned, first_row + begin, plan, soft, scratch,
-                    counters, size, entries, n_entries,
-                )  # fmt: skip
-        clear_slots(near, near_slots)
-        clear_slots(far, far_slots)
-        begin = end
-    rows, path, body, paths = entries
-    n = n_entries
-    return counters, size, rows[:n], path[:n], body[:n], paths[:n]
+        while state[AT_ROW] < (len(sinks) if plan.max_length > 3 else 0):
+            row = state[AT_ROW]
+            if state[SEGMENTS] < 0:
+                if row < 0:
+                    segments = one_step_suffixes(
+                        backward, sinks, near, far, plan, suffixes, scratch.places, wanted
+                    )
+                else:
+                    segments = two_step_suffixes(
+                        backward, sinks[row], row, far, plan, suffixes, scratch.places, wanted
+                    )
+                state[AT_SEGMENT], state[SEGMENTS] = 0, segments
+                if segments < 0:
+                    return False
+            if not count_suffixes(
+                suffixes, FIRST if row < 0 else SECOND, near, far, numbers.code, a, sinks, labels,
+                owned, first_row + begin, plan, soft, scratch, counters, entries, state, wanted,
+            ):  # fmt: skip
+                return False
+            state[AT_ROW], state[SEGMENTS] = row + 1, -1
+        clear_slots(near, state[NEAR_SLOTS])
+        clear_slots(far, state[FAR_SLOTS])
+        state[AT_SOURCE], state[AT_ROW] = end, NEW_SOURCE
+    return True
 
 
 @kernel
-def filled(counters, keys):
-    """Counters of the given distinct keys, numbered in their order."""
-    counters = reserved(counters, ZERO, len(keys))
+def enter_keys(slot_key, slot_id, keys):
+    """Enter distinct keys into an empty hash table, numbered in their order."""
     for i in range(len(keys)):
-        place = slot_of(counters.slot_key, keys[i])
-        counters.slot_key[place] = counters.key[i] = keys[i]
-        counters.slot_id[place] = i
-    return counters
+        place = slot_of(slot_key, keys[i])
+        slot_key[place] = keys[i]
+        slot_id[place] = i
