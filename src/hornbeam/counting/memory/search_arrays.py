@@ -100,12 +100,13 @@ class SearchArrays:
         )  # fmt: skip
 
     def grow(self, room: np.int64, needed: int) -> None:
-        """Make room for what lacks it, twice as much as needed; entries keep what they have."""
+        """Make room for what lacks it, more than needed; only entries keep what they have."""
+        size = needed + needed // 2
         if room == search.ROOM_ENTRIES:
-            self.entries = Entries(*(extended(column, 2 * needed) for column in self.entries))
+            self.entries = Entries(*(extended(column, size) for column in self.entries))
         else:
             attribute, fields = MADE[room]
-            setattr(self, attribute, getattr(self, attribute)._replace(**fields(2 * needed)))
+            setattr(self, attribute, getattr(self, attribute)._replace(**fields(size)))
 
 
 def extended(array: Array, size: int) -> Array:
