@@ -27,6 +27,8 @@ from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 CHUNK = 1_000_000
 #: Rows of ids fetched at once.
 ROWS = 10_000_000
+#: Facts for which DuckDB's threads have used much memory; starting them again takes milliseconds.
+MANY = 100_000
 
 #: A truth value as millionths, -1 where it is not in [0, 1] (NaN is above everything).
 MILLIONTHS = (
@@ -48,8 +50,10 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
         for arity in arities:
             some = [source for source in sources if source.arity == arity]
             columns[arity] = _fetch(connection, some, any(source.valued for source in some))
-        # free DuckDB's memory before sorting
+        # free DuckDB's memory before sorting: its threads keep what they used, so they end, too
         connection.execute("DROP TABLE entity_ids")
+        if sum(len(part[0]) for part in columns.values()) > MANY:
+            connection.execute("SET threads = 1")
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     _take_unary(columns, sources)
