@@ -23,7 +23,6 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.trace import Trace
-from hornbeam.progress import Silent
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
@@ -56,6 +55,9 @@ every_learner = pytest.mark.parametrize(
     ],
 )
 
+#: In one worker: most tests hold something against the same few models.
+pytestmark = pytest.mark.xdist_group("learners")
+
 LANGUAGE = Language(max_length=2, min_coverage=8)
 Triple = tuple[str, str, str]
 
@@ -79,14 +81,7 @@ def test_every_learner_is_held_to_the_contract() -> None:
 @every_learner
 def test_its_stage_is_what_its_progress_says(make: Callable[[], Learner]) -> None:
     """By it the command line knows how far learning is."""
-    stages: list[str] = []
-
-    class Recorder(Silent):
-        def advance(self, stage: str, done: int, total: int) -> None:
-            stages.append(stage)
-
-    fitted(make, progress=Recorder())
-    assert make().stage in stages
+    assert make().stage in {stage for stage, _, _ in plain(make).told}
 
 
 @dataclass(frozen=True)
@@ -134,6 +129,36 @@ def fitted(
     return learn(facts, labels, method=make(), language=LANGUAGE, **settings)
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """A model, and what was told while it was learned."""
+
+    model: Model
+    told: tuple[tuple[str, int, int], ...]
+
+
+@cache
+def plain(make: Callable[[], Learner]) -> Fitted:
+    """What most tests hold something else against; none of them changes it."""
+    told: list[tuple[str, int, int]] = []
+
+    class Listener:
+        def message(self, text: str) -> None:
+            assert text
+
+        def advance(self, stage: str, done: int, total: int) -> None:
+            told.append((stage, done, total))
+
+    model = fitted(make, seed=5, threads=1, progress=Listener())
+    return Fitted(model, tuple(told))
+
+
+@cache
+def from_triples(make: Callable[[], Learner]) -> Model:
+    """The model of the world as it is, read from triples; no test changes it."""
+    return fitted(make, world())
+
+
 def weights_of(model: Model) -> dict[str, float]:
     return {str(rule.clause): rule.weight for rule in model.rules}
 
@@ -146,7 +171,7 @@ def without_seconds(model: Model) -> Trace:
 @pytest.mark.quick_cases(1)
 @every_setting
 def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Learner]) -> None:
-    model = fitted(make)
+    model = plain(make).model
     assert len(model.rules) > 2
     for rule in model.rules:
         assert np.isfinite(rule.weight)
@@ -185,7 +210,7 @@ def test_every_meaning_of_targets_and_counts_is_learned(
 @pytest.mark.slow
 @every_setting
 def test_the_same_seed_gives_the_same_answer(make: Callable[[], Learner]) -> None:
-    one, again = fitted(make, seed=5), fitted(make, seed=5)
+    one, again = plain(make).model, fitted(make, seed=5, threads=1)
     assert one.text == again.text
     assert without_seconds(one) == without_seconds(again)
 
@@ -193,9 +218,9 @@ def test_the_same_seed_gives_the_same_answer(make: Callable[[], Learner]) -> Non
 @pytest.mark.slow
 @every_setting
 def test_threads_do_not_change_a_byte(make: Callable[[], Learner]) -> None:
-    models = [fitted(make, threads=threads) for threads in (1, 3)]
-    assert models[0].text == models[1].text
-    assert without_seconds(models[0]) == without_seconds(models[1])
+    one, three = plain(make).model, fitted(make, seed=5, threads=3)
+    assert one.text == three.text
+    assert without_seconds(one) == without_seconds(three)
 
 
 @every_setting
@@ -213,7 +238,7 @@ def test_names_of_entities_do_not_matter(make: Callable[[], Learner]) -> None:
         tuple((new[s], p, new[o], y) for s, p, o, y in data.labels),
     )
     assert weights_of(fitted(make, renamed)) == pytest.approx(
-        weights_of(fitted(make, data)), rel=1e-6, abs=1e-9
+        weights_of(from_triples(make)), rel=1e-6, abs=1e-9
     )
 
 
@@ -233,7 +258,7 @@ def test_names_of_predicates_do_not_matter(make: Callable[[], Learner]) -> None:
         return replace(body, steps=steps, target=new[body.target])
 
     expected = {}
-    for rule in fitted(make, data).rules:
+    for rule in from_triples(make).rules:
         clause = rule.clause
         parts = [Part(renamed_body(one.body), one.threshold) for one in clause.body.parts]
         body = simplest(parts) if parts else Body((), new[clause.target])
@@ -251,7 +276,7 @@ def test_the_order_of_labels_and_facts_does_not_matter(make: Callable[[], Learne
         tuple(data.labels[i] for i in rng.permutation(len(data.labels))),
     )
     assert weights_of(fitted(make, permuted)) == pytest.approx(
-        weights_of(fitted(make, data)), rel=1e-6, abs=1e-9
+        weights_of(from_triples(make)), rel=1e-6, abs=1e-9
     )
 
 
@@ -368,26 +393,17 @@ def _forwards(body: AnyBody) -> AnyBody:
 @pytest.mark.slow
 @every_learner
 def test_refitting_the_survivors_fits_better(make: Callable[[], Learner]) -> None:
-    plain, refit = fitted(make), fitted(make, refit=True)
-    kept = {rule.clause for rule in plain.rules if not rule.clause.is_prior}
+    whole, refit = plain(make).model, fitted(make, seed=5, threads=1, refit=True)
+    kept = {rule.clause for rule in whole.rules if not rule.clause.is_prior}
     assert {r.clause for r in refit.rules if not r.clause.is_prior} <= kept
     data = synthetic()
-    before, after = (model.evaluate(data.facts, data.labels).log_loss for model in (plain, refit))
+    before, after = (model.evaluate(data.facts, data.labels).log_loss for model in (whole, refit))
     assert after <= before + 0.02
 
 
 @pytest.mark.slow
 @every_learner
 def test_progress_is_told_and_ends(make: Callable[[], Learner]) -> None:
-    told: list[tuple[str, int, int]] = []
-
-    class Listener:
-        def message(self, text: str) -> None:
-            assert text
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            told.append((stage, done, total))
-
-    fitted(make, progress=Listener())
+    told = plain(make).told
     assert all(0 < done <= total for _, done, total in told)
     assert {stage for stage, _, _ in told} - {"Counting paths"}
