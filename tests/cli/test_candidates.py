@@ -23,6 +23,7 @@ def test_the_json_has_the_keys_of_the_design() -> None:
     assert ended.told == []
 
 
+@pytest.mark.slow
 def test_without_labels_they_are_those_that_learn_chooses_from(tmp_path: Path) -> None:
     """The facts of the target are the true pairs, each fold hidden from itself."""
     words = (*EVIDENCE, "--target", "located_in", "--bodies", "paths,open,unary", "--json")
@@ -91,6 +92,7 @@ def test_bodies_of_other_kinds_are_asked_for() -> None:
     assert keys == sorted(keys)
 
 
+@pytest.mark.slow
 def test_excluded_predicates_are_in_no_body() -> None:
     words = ("candidates", *EVIDENCE, *TRAIN, "--json", "--bodies", "paths,open")
     found = hornbeam_(*words, "--exclude", "neighbour", "--exclude", "speaks").json["candidates"]

@@ -122,6 +122,7 @@ def test_learners_share_the_name_of_an_option_and_keep_their_own_defaults(
     assert "[default: (bold: 2; shy: 1)]" in shown
 
 
+@pytest.mark.slow
 def test_an_option_is_of_one_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,6 +135,7 @@ def test_an_option_is_of_one_kind(
         LearnerOptions.of(DEFAULTS | {"solver": "newton"}).learner("other-kind", 0)
 
 
+@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "code",
     ["import no_such_module\n", "Other = 1\n", "class Mine:\n", "class Mine: pass\n"],

@@ -78,6 +78,7 @@ def test_every_learner_is_held_to_the_contract() -> None:
     }
 
 
+@pytest.mark.quick_cases(1)
 @every_learner
 def test_its_stage_is_what_its_progress_says(make: Callable[[], Learner]) -> None:
     """By it the command line knows how far learning is."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pytest
@@ -86,6 +87,12 @@ class OtherEngine:
         return self.inner.count(targets, bodies, language, progress=progress)
 
 
+@cache
+def in_memory_model() -> hb.Model:
+    """What other engines must learn, too; no test changes it."""
+    return hb.learn(FACTS, LABELS, seed=1)
+
+
 def other_engine(in_memory: bool) -> OtherEngine:
     return OtherEngine(open_in_memory(FACTS, 1), in_memory)
 
@@ -94,13 +101,14 @@ def other_engine(in_memory: bool) -> OtherEngine:
 def test_an_engine_from_outside_learns_and_scores(in_memory: bool) -> None:
     engine: Engine = other_engine(in_memory)
     assert open_engine(engine, "duckdb") is engine
-    model = hb.learn(FACTS, LABELS, seed=1)
+    model = in_memory_model()
     assert hb.learn(engine, LABELS, seed=1) == model
     scores = model.predict(engine, LABELS)["score"]
     np.testing.assert_array_equal(scores, model.predict(FACTS, LABELS)["score"])
     assert model.evaluate(engine, LABELS) == model.evaluate(FACTS, LABELS)
 
 
+@pytest.mark.slow
 def test_an_engine_from_outside_has_other_facts_by_itself() -> None:
     engine = other_engine(in_memory=True)
     model = hb.learn(engine, LABELS, cross_evidence=True, seed=1)
@@ -126,7 +134,7 @@ def test_what_an_engine_cannot_is_refused() -> None:
 
 
 def test_new_links_may_be_counted_by_another_engine() -> None:
-    model = hb.learn(FACTS, LABELS, seed=1)
+    model = in_memory_model()
     expected = model.propose(FACTS, top=5)
     found = model.propose(FACTS, top=5, engine="duckdb")
     assert found.dicts() == expected.dicts()

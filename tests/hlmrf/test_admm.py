@@ -214,6 +214,7 @@ def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) 
     assert TIGHT.solve(linear).state.tobytes() == anchored.state.tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.quick_cases(1)
 @pytest.mark.usefixtures("every_way")
 def test_a_large_linear_program_converges_to_tight_tolerances() -> None:

@@ -25,6 +25,7 @@ def judged(
     return rule_qualities(rules, counted, labelled)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_the_interval_is_wilsons(right: int, wrong: int) -> None:
     from scipy.stats import binomtest
