@@ -28,7 +28,10 @@ from tests.support.problems import learned_rules
 from tests.support.synthetic import Planted, planted
 from tests.support.worlds import World
 
-LANGUAGE = Language(min_coverage=5)
+#: Two hundred bodies: all of them are fitted one by one in most tests.
+LANGUAGE = Language(min_coverage=8)
+#: Rows of counts that may come to Python, which is fewer than these bodies have.
+ROWS = 1000
 
 
 @cache
@@ -39,8 +42,8 @@ def data() -> Planted:
 
 @pytest.fixture(scope="module")
 def small() -> tuple[SqlEngine, Histograms]:
-    """A discovery that may bring 2,000 rows of counts to Python, and brings histograms."""
-    engine = replace(duckdb_engine(data().facts), max_rows=2000)
+    """A discovery that may bring `ROWS` rows of counts to Python, and brings histograms."""
+    engine = replace(duckdb_engine(data().facts), max_rows=ROWS)
     found = engine.discover(data().labels, LANGUAGE)
     assert found.statistics is None
     assert found.histograms is not None
@@ -59,7 +62,7 @@ def test_a_table_too_long_comes_as_histograms(
 ) -> None:
     histograms, table = small[1], whole
     assert list(histograms.bodies) == list(table.bodies)
-    assert histograms.n_rows == len(table.count) > 2000
+    assert histograms.n_rows == len(table.count) > ROWS
     label = data().labels.millionths
     assert label is not None
     for c in range(len(table.bodies)):
