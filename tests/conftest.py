@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 settings.register_profile("hornbeam", deadline=None, max_examples=20)
 # `make quick`: a few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=2)
-#: And of the cases of a test, from first to last, unless the marker `quick_cases` says otherwise.
-QUICK_CASES = 2
+#: And of the cases of a test, unless the marker `quick_cases` says otherwise.
+QUICK_CASES = 1
 settings.load_profile("hornbeam")
 
 # Java's second compiler takes longer than what it makes faster in jobs of seconds

@@ -65,7 +65,6 @@ def one_message(stderr: str) -> str:
     return stderr
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_commands_work_on_good_files(task: Path, command: str) -> None:
     assert hornbeam_(*COMMANDS[command].split(), "--quiet").code == 0
@@ -94,7 +93,6 @@ def place(task: Path, name: str) -> None:
         (task / name).write_bytes(content)
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("role", ["facts", "labels"])
 def test_a_wrong_file_is_named_with_its_line(
@@ -105,7 +103,6 @@ def test_a_wrong_file_is_named_with_its_line(
     assert FILES[name][1] in one_message(refused(task, scratch, words))
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("role", ["facts", "labels"])
 def test_every_command_refuses_it_alike(task: Path, scratch: Path, command: str, role: str) -> None:
@@ -185,7 +182,6 @@ def test_a_target_none_of_whose_pairs_is_connected(task: Path, scratch: Path) ->
     assert hornbeam_(*words.split(), "--quiet").code == 0
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -166,7 +166,6 @@ def test_pairs_that_change_nothing_are_told(small: Path) -> None:
     assert ended.told == ["The model is not collective: --pairs changes nothing."]
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_shown_as_they_are_but_move_no_cursor(
     small: Path, tmp_path: Path, name: str

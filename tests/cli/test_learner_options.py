@@ -135,7 +135,6 @@ def test_an_option_is_of_one_kind(
         LearnerOptions.of(DEFAULTS | {"solver": "newton"}).learner("other-kind", 0)
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     "code",
     ["import no_such_module\n", "Other = 1\n", "class Mine:\n", "class Mine: pass\n"],

@@ -96,7 +96,6 @@ def test_the_map_state_on_demand(tmp_path: Path, small: tuple[Path, Path]) -> No
     assert [row[3] for row in rows] == ["1", "0"]
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("as_json", [(), ("--json",)])
 def test_the_output_goes_to_a_file(
     tmp_path: Path, countries_model: Path, scratch: Path, as_json: tuple[str, ...]

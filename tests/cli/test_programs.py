@@ -38,7 +38,6 @@ def test_infer_prints_the_keys_of_the_design(program: Path) -> None:
     assert ended.stdout.count("\n") == 1
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("solver", ["auto", "admm", "exact"])
 def test_all_solvers_write_the_same_values(program: Path, tmp_path: Path, solver: str) -> None:
     ended = hornbeam_("infer", program, "--solver", solver, "-o", tmp_path / "out")

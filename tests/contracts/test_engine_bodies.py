@@ -39,6 +39,9 @@ from tests.support.worlds import (
     worlds,
 )
 
+# the first engine and the last
+pytestmark = pytest.mark.quick_cases(2)
+
 ALL = tuple(Kind)
 
 

@@ -49,6 +49,9 @@ from tests.support.worlds import (
     worlds,
 )
 
+# the first engine and the last
+pytestmark = pytest.mark.quick_cases(2)
+
 
 def implementations(protocol: type, methods: set[str]) -> set[type]:
     """Every class that has the methods of a protocol of engines, its own or inherited."""
@@ -100,7 +103,6 @@ def test_discovery_equals_brute_force(
     check(make, data.draw(worlds(value)), language)
 
 
-@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @values
 @given(st.data(), languages(), st.integers(1, 4), st.none() | st.integers(1, 6))
@@ -161,7 +163,6 @@ SEARCHES = [
 
 
 @pytest.mark.slow
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("make", "language", "soft"),
     [
@@ -181,7 +182,6 @@ def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None
     assert rows_of(counted) == [*rows_of(discovery.statistics)[::-1], []]
 
 
-@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_statistics_are_optional(make: Make, world: World, language: Language) -> None:
@@ -197,7 +197,6 @@ def test_statistics_are_optional(make: Make, world: World, language: Language) -
     )
 
 
-@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(), languages())
 def test_labels_are_optional(make: Make, world: World, language: Language) -> None:
@@ -237,7 +236,6 @@ def test_counting_equals_discovery(
     assert rows_of(statistics) == [whole[path].rows if path in whole else [] for path in paths]
 
 
-@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_counting_what_was_kept_gives_the_same_table(
@@ -258,7 +256,6 @@ def test_counting_nothing(make: Make) -> None:
     assert len(statistics.target) == len(statistics.count) == 0
 
 
-@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages(), st.data())
 def test_names_of_entities_do_not_matter(
@@ -275,7 +272,6 @@ def test_names_of_entities_do_not_matter(
     assert rows_of(one.statistics) == rows_of(two.statistics)
 
 
-@pytest.mark.quick_cases(1)
 @first_of_every_engine
 @given(worlds(SOFT), languages(), st.data())
 def test_order_of_targets_only_numbers_the_rows(

@@ -85,7 +85,6 @@ def test_a_model_opens_its_own(collective: CollectiveMethod | None) -> None:
     assert kinds == CONTRACT[collective]
 
 
-@pytest.mark.quick_cases(1)
 @every_relaxation
 @every_kind
 def test_scores_are_those_of_predict(
@@ -106,7 +105,6 @@ def test_scores_are_those_of_predict(
     assert (scorer.locate(pairs.entities) < 0).sum() == 1
 
 
-@pytest.mark.quick_cases(1)
 @every_kind
 def test_counts_paths_and_pulls_agree(collective: CollectiveMethod | None) -> None:
     model, facts, pairs = opened(collective)

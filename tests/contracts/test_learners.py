@@ -78,7 +78,6 @@ def test_every_learner_is_held_to_the_contract() -> None:
     }
 
 
-@pytest.mark.quick_cases(1)
 @every_learner
 def test_its_stage_is_what_its_progress_says(make: Callable[[], Learner]) -> None:
     """By it the command line knows how far learning is."""
@@ -169,7 +168,6 @@ def without_seconds(model: Model) -> Trace:
     return replace(model.trace, seconds={})
 
 
-@pytest.mark.quick_cases(1)
 @every_setting
 def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Learner]) -> None:
     model = plain(make).model
@@ -186,7 +184,6 @@ def test_weights_are_finite_and_rules_of_weight_zero_leave(make: Callable[[], Le
     assert Model.parse(model.text).rules == model.rules
 
 
-@pytest.mark.quick_cases(1)
 @every_learner
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("counts", list(Counts))

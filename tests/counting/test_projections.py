@@ -30,6 +30,9 @@ from tests.support.worlds import (
     worlds,
 )
 
+# the first engine and the last
+pytestmark = pytest.mark.quick_cases(2)
+
 Cells = dict[Body, dict[tuple[int, int], int]]
 
 

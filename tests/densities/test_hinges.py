@@ -113,7 +113,6 @@ CASES = {
 }
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 @pytest.mark.parametrize("name", CASES)
 def test_moments_are_exact_on_hard_cases(name: str, relaxation: Relaxation) -> None:
@@ -137,7 +136,6 @@ cases = st.builds(
 )
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 @given(case=cases)
 @settings(max_examples=15, deadline=None)

@@ -215,7 +215,6 @@ def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) 
 
 
 @pytest.mark.slow
-@pytest.mark.quick_cases(1)
 @pytest.mark.usefixtures("every_way")
 def test_a_large_linear_program_converges_to_tight_tolerances() -> None:
     potentials = synthetic(1000, squared=False)

@@ -347,7 +347,6 @@ def test_deep_nesting_is_read() -> None:
     assert parse_one(f"1: {'(' * 3000}a(A){')' * 3000}") == parse_one("1: a(A)")
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("depth", [60, 400, 2000])
 @pytest.mark.parametrize(
     "text",

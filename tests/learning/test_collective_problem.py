@@ -173,7 +173,6 @@ def test_every_ppll_weight_is_the_optimum_of_its_piece(
     assert repeated > 1
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", list(Relaxation))
 @pytest.mark.parametrize("learner", [Joint(folds=2, strengths=4), Ppll(), Greedy(max_rules=3)])
 def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Greedy) -> None:

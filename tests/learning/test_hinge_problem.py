@@ -101,7 +101,6 @@ def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
     assert fit.loss <= best.fun + 1e-6 * abs(best.fun)
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("relaxation", CONTINUOUS)
 def test_values_of_one_are_the_ordinary_problem(relaxation: Relaxation) -> None:
     table, labels = discovered()

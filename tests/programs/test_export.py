@@ -292,7 +292,6 @@ def test_many_whole_numbers_are_exact() -> None:
     np.testing.assert_array_equal(total, x)
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("rule", "semantics", "why"),
     [

@@ -175,7 +175,6 @@ def test_without_a_trace_the_page_says_so() -> None:
     assert "there is no trace next to the model file" in page.words
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("label", [0.0, 1.0])
 def test_labels_of_one_class_have_no_curves(label: float) -> None:
     facts, _ = world()

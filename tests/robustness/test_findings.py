@@ -282,7 +282,6 @@ def test_what_spark_cannot_read_is_said_before_it_starts(
     assert "Starting Spark" not in told
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("kilobytes", [400_000, 700_000, 1_900_000])
 def test_addresses_that_native_libraries_do_not_live_with(kilobytes: int) -> None:
     """`ulimit -v`: told before a library is loaded that would end the process without a word."""

@@ -607,7 +607,6 @@ def test_a_terminal_without_utf8() -> None:
     assert "\\U0001f40d" in done.stdout
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("columns", ["0", "1", "7", "x", "-3"])
 @_about("a terminal of no width")
 def test_a_terminal_of_no_width(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:

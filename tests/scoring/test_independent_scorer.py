@@ -66,7 +66,6 @@ def test_soft_scores_are_those_of_the_definition(world: World, model: ReferenceM
     check(replace(model, semantics=replace(model.semantics, counts=Counts.RAW)), world)
 
 
-@pytest.mark.quick_cases(1)
 @RELAXATIONS
 def test_where_no_rule_speaks_the_score_is_a_half(relaxation: Relaxation) -> None:
     facts = hb.read_facts([("a", "p", "b")])
@@ -77,7 +76,6 @@ def test_where_no_rule_speaks_the_score_is_a_half(relaxation: Relaxation) -> Non
         assert model.predict(facts, pairs, score=score)["score"].tolist() == [0.5] * 3
 
 
-@pytest.mark.quick_cases(1)
 @RELAXATIONS
 def test_entities_never_seen_score_by_the_prior(relaxation: Relaxation) -> None:
     facts = hb.read_facts([("a", "p", "b")])

@@ -180,7 +180,6 @@ def test_pairs_that_are_inferred_together_stay_in_one_process(
         assert client.get("/rules").status == 200
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("facts", [[("a", "wise")], [("a", "knows", "b")]])
 @pytest.mark.parametrize("rules", ["1.0: !trusts(A, B)", "1.0: knows(A, B) -> trusts(A, B)"])
 def test_any_explorer_can_be_warmed_up(

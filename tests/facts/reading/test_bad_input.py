@@ -232,7 +232,6 @@ COLUMNS: list[tuple[str, dict[str, object], int | None, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize(
     ("columns", "row", "said"), [c[1:] for c in COLUMNS], ids=[c[0] for c in COLUMNS]
 )

@@ -118,7 +118,6 @@ def kept(atoms: Atoms) -> dict[tuple[str, str, str], int]:
 FEW = settings(max_examples=3)
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("way", WAYS)
 @FEW
 @given(atoms=ATOMS)

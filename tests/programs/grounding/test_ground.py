@@ -21,7 +21,6 @@ def grounded(rule: str, world: World) -> GroundProgram:
     return ground(rules, program_data(world), closed, missing_is_false=True)
 
 
-@pytest.mark.quick_cases(1)
 @pytest.mark.parametrize("text", LOGICAL + ARITHMETIC)
 @settings(max_examples=10)
 @given(world=worlds(), seed=st.integers(0, 2**32 - 1))
