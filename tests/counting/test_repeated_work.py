@@ -13,6 +13,7 @@ from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareArrays
+from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
 from hornbeam.facts.names import Names
 from hornbeam.progress import SILENT, Progress, Silent
@@ -179,3 +180,12 @@ def test_nobody_has_arrays_that_another_has() -> None:
     assert one is not other
     spare.give_back(one)
     assert spare.take() is one
+
+
+def test_arrays_that_have_grown_large_are_not_kept() -> None:
+    spare = SpareArrays(3)
+    large = spare.take()
+    large.grow(ROOM_STEPS, 1_000_000)
+    assert large.grown_bytes > 16_000_000
+    spare.give_back(large)
+    assert spare.take() is not large

@@ -22,6 +22,9 @@ from hornbeam.counting.memory.search import Counters
 from hornbeam.counting.memory.search_arrays import SearchArrays, counters_of
 from hornbeam.progress import Progress
 
+#: Bytes of arrays, those of one number per entity aside, that are kept for another search.
+MAX_SPARE_BYTES = 1 << 24
+
 Rows = tuple[Array, ...]
 
 
@@ -47,7 +50,11 @@ class SpareArrays:
     def __init__(self, n_entities: int) -> None:
         self.n_entities = n_entities
         self._spare: queue.SimpleQueue[SearchArrays] = queue.SimpleQueue()
-        self.give_back = self._spare.put
+
+    def give_back(self, arrays: SearchArrays) -> None:
+        """Keep the arrays of a search that is done, unless they have grown large."""
+        if arrays.grown_bytes <= MAX_SPARE_BYTES:
+            self._spare.put(arrays)
 
     def take(self) -> SearchArrays:
         """Arrays that no other search uses, created where none are free."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -92,12 +91,18 @@ class SearchArrays:
         self.entries = Entries(**rows, **_int64s(["paths"], SMALL))
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
+    def arguments(self) -> tuple[tuple[Array, ...], ...]:
         """What the search takes."""
         return (
             self.near, self.far, self.steps, self.numbers, self.suffixes, self.scratch,
             self.entries,
         )  # fmt: skip
+
+    @property
+    def grown_bytes(self) -> int:
+        """Bytes of all arrays that grow."""
+        slots = self.near.slot.nbytes + self.far.slot.nbytes
+        return sum(array.nbytes for part in self.arguments for array in part) - slots
 
     def grow(self, room: np.int64, needed: int) -> None:
         """Make room for what lacks it, more than needed; only entries keep what they have."""
