@@ -33,6 +33,10 @@ class Adjacency(NamedTuple):
     code: Integers
     value: Ids
 
+    def degree(self, nodes: Ids) -> Ints:
+        """How many edges each of some nodes has."""
+        return self.offsets[nodes + 1] - self.offsets[nodes]
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:

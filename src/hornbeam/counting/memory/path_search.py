@@ -80,8 +80,7 @@ class SearchTargets:
         """Estimated cost of every target: its part of the source's cost, plus the sink's edges."""
         distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
         shared = _two_step_cost(self.graph.forward, distinct) // size
-        offsets = self.graph.backward.offsets
-        estimate: Ints = shared[place] + np.diff(offsets)[self.sink] + 1
+        estimate: Ints = shared[place] + self.graph.backward.degree(self.sink) + 1
         return estimate
 
     def take(self, rows: Integers) -> SearchTargets:
@@ -264,12 +263,13 @@ def _sample(work: SearchTargets, total: int, max_length: int) -> SearchTargets:
 
 def _two_step_cost(adjacency: Adjacency, nodes: Ids) -> Ints:
     """Edges within two steps of each node."""
-    offsets, neighbour = adjacency.offsets, adjacency.neighbour
-    degree, found = np.diff(offsets), [np.empty(0, dtype=np.int64)]
+    offsets, found = adjacency.offsets, [np.empty(0, dtype=np.int64)]
     for start in range(0, len(nodes), NODES):
         some = nodes[start : start + NODES]
-        further = pointers(degree[neighbour[ranges(offsets[some], offsets[some + 1])]])
-        found.append(degree[some] + np.diff(further[pointers(degree[some])]))
+        degree = adjacency.degree(some)
+        ends = adjacency.neighbour[ranges(offsets[some], offsets[some + 1])]
+        further = pointers(adjacency.degree(ends))
+        found.append(degree + np.diff(further[pointers(degree)]))
     return np.concatenate(found)
 
 

@@ -129,7 +129,7 @@ class ShareCounter:
 
     def _work(self, source: Ids) -> int:
         """Edges of the first steps; the rest of the work is of the same order."""
-        return int(np.diff(self.graph.forward.offsets)[source].sum()) + len(source)
+        return int(self.graph.forward.degree(source).sum()) + len(source)
 
     def _propagated(
         self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, alone: Ints
