@@ -53,7 +53,8 @@ def test_models_of_whole_graphs_give_the_same_answers(path: Path) -> None:
     found = hb.GraphModel.load(path).rank(FACTS, QUERIES, top=5)
     assert [list(row[:3]) for row in found] == [row[:3] for row in SCORES[path]]
     expected = [row[3] for row in SCORES[path]]
-    np.testing.assert_allclose(found["score"], expected, rtol=0, atol=1e-9)
+    # the ridge is inverted in single precision, and processors round differently
+    np.testing.assert_allclose(found["score"], expected, rtol=0, atol=1e-6)
 
 
 LEARNING = """
