@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-import hornbeam as hb
 from tests.support.agreement import NamedWorld, differences, learned, read_world, worlds
 
 pytestmark = pytest.mark.slow
 
 WORLDS = tuple(worlds())
-SPARK = [pytest.mark.java, pytest.mark.xdist_group("spark")]
 
 
 def _hold_together(world: NamedWorld) -> None:
@@ -34,14 +32,6 @@ def test_they_agree_on_shared_data(shared_data: Path) -> None:
     fold = shared_data / "srl_uwcse" / "fold0"
     world = read_world("uwcse", fold / "train_observed.tsv", fold / "train.tsv", "ppll")
     _hold_together(world)
-
-
-@pytest.mark.parametrize("world", [pytest.param(WORLDS[2], marks=SPARK, id="spark")])
-def test_spark_agrees(world: NamedWorld, spark: object) -> None:
-    from tests.support.sparks import spark_engine
-
-    facts = hb.read_facts(list(world.permuted(3).facts))
-    assert learned(world, facts=spark_engine(spark, facts)) == learned(world)  # type: ignore[arg-type]
 
 
 def test_what_differs_is_said() -> None:

@@ -124,7 +124,7 @@ def test_counting_equals_discovery(
     check_shares(statistics, whole, language)
 
 
-#: Searches over many worlds at once; Spark is held to the first.
+#: Searches over many worlds at once.
 SEARCHES = [
     (Language(2, 1, bodies=ALL, shares=True), True),
     (Language(4, 1, shares=True, max_fanout=2), False),
@@ -134,14 +134,8 @@ SEARCHES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("make", "language", "soft"),
-    [
-        *(pytest.param(*first.values, *search) for first in FIRST for search in SEARCHES),
-        *(pytest.param(*make.values, *SEARCHES[0], marks=make.marks) for make in WITH_FIXTURES),
-    ],
-    indirect=["make"],
-)
+@first_of_every_engine
+@pytest.mark.parametrize(("language", "soft"), SEARCHES)
 def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None:
     """What is kept is counted again, in another order."""
     world = many_worlds(60, soft, seed=language.max_length, classes=CLASSES)
@@ -234,12 +228,12 @@ def test_facts_of_classes_alone(make: Make) -> None:
 
 
 @pytest.mark.parametrize("make", FIRST + WITH_FIXTURES, indirect=True)
-def test_all_hand_made_worlds_at_once(make: Make) -> None:
-    """For databases in which every query takes long: what is odd about each world, in one search.
+def test_all_worlds_at_once(make: Make) -> None:
+    """For databases in which every query takes long: many worlds, and what is odd, in one search.
 
     What is found is counted again, with a body that nothing is known of.
     """
-    world = joined(HAND_MADE.values())
+    world = joined([*HAND_MADE.values(), many_worlds(60, soft=True, seed=2, classes=CLASSES)])
     language = Language(2, 1, max_fanout=2, bodies=ALL, shares=True)
     discovery = check(make, world, language)
     bodies = [candidate.body for candidate in discovery.candidates]

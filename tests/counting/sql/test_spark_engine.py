@@ -6,7 +6,7 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,20 @@ pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
 
 from pyspark.sql import SparkSession
 
+from hornbeam.arrays import Array
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
 from hornbeam.counting.sql.spark_inputs import SparkInputs
 from hornbeam.counting.sql.spark_reading import read_facts
+from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.errors import DataError, InputError
+from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import read_facts as read_in_memory
-from hornbeam.facts.reading.readers import read_labels
 from hornbeam.facts.reading.sources import literal
-from hornbeam.rules.body import Kind
+from hornbeam.facts.table import Facts
 from hornbeam.rules.candidates import Language
 from tests.support.brute_force import ONE
-from tests.support.engine_contract import figures_of, rows_of
 from tests.support.worlds import CLASSES, World, many_worlds
 
 pytestmark = pytest.mark.java
@@ -81,18 +83,39 @@ def unary_parquet(world: World, path: Path) -> str:
     return str(path)
 
 
-def test_facts_from_files_of_all_kinds_and_counts(spark: SparkSession, tmp_path: Path) -> None:
-    """Names become ids on the executors; counting finds what the engine in memory finds.
+def check_tables(engine: SqlEngine, facts: Facts) -> None:
+    """Hold the tables of an engine to facts that were read in memory: the same names, by ids."""
+    edges = walked(facts)
+    assert list(engine.predicates) == list(edges.predicates)
+    assert engine.not_binary == facts.not_binary
+    assert engine.soft == edges.soft
+    named = engine.database.fetch("SELECT name, id FROM entity_ids ORDER BY id")
+    assert named["name"].tolist() == list(facts.entities)
+    assert named["id"].tolist() == list(range(len(facts.entities)))
+    for table, columns in (("facts", fact_columns(edges)), ("unary_facts", unary_columns(edges))):
+        found = engine.database.fetch(f"SELECT {', '.join(columns)} FROM {table}")
+        assert sorted(rows(found)) == sorted(rows(columns))
+
+
+def rows(columns: Mapping[str, Array]) -> Iterator[tuple[int, ...]]:
+    """Rows of a table of integers."""
+    return zip(*(column.tolist() for column in columns.values()), strict=True)
+
+
+def test_facts_from_files_of_all_kinds(spark: SparkSession, tmp_path: Path) -> None:
+    """Names become ids on the executors, the same as in memory, and what is stored goes again.
 
     Parquet files have some of the facts, TSV and gzipped CSV others, and N-Triples their own.
     """
     world = many_worlds(20, soft=True, seed=9, classes=CLASSES)
     facts = list(world.values.items())
-    rows = [(*fact, str(value / ONE)) for fact, value in facts]
+    lines = [(*fact, str(value / ONE)) for fact, value in facts]
     texts = {
-        "facts.tsv": "".join("\t".join(row) + "\n" for row in rows[1::3]).encode(),
-        "facts.csv.gz": gzip.compress("".join(",".join(row) + "\n" for row in rows[2::3]).encode()),
-        "facts.nt": "".join(f"<x:{a}> <x:{p}> <x:{b}> .\n" for a, p, b, _ in rows).encode(),
+        "facts.tsv": "".join("\t".join(line) + "\n" for line in lines[1::3]).encode(),
+        "facts.csv.gz": gzip.compress(
+            "".join(",".join(line) + "\n" for line in lines[2::3]).encode()
+        ),
+        "facts.nt": "".join(f"<x:{a}> <x:{p}> <x:{b}> .\n" for a, p, b, _ in lines).encode(),
     }
     for name, data in texts.items():
         (tmp_path / name).write_bytes(data)
@@ -106,18 +129,11 @@ def test_facts_from_files_of_all_kinds_and_counts(spark: SparkSession, tmp_path:
     given = SparkInputs.of(files)
     database = Spark(spark.newSession(), str(work))
     engine = read_facts(database, given.own, given.to_parquet(str(work)))
-    labels = [(*pair, value / ONE) for pair, value in world.labels]
-    targets = read_labels([*labels, *((f"x:{a}", t, f"x:{b}", v) for a, t, b, v in labels)])
-    language = Language(2, 2, bodies=(Kind.PATH, Kind.UNARY))
-    memory = MemoryEngine(read_in_memory(*files))
-    expected = memory.discover(targets, language)
-    found = engine.discover(targets, language, statistics=False)
-    assert {candidate.text.startswith("x_") for candidate in expected.candidates} == {True, False}
-    assert figures_of(found) == figures_of(expected)
-    assert (found.own_edges, found.unseen) == (expected.own_edges, expected.unseen)
-    paths = [candidate.body for candidate in expected.candidates]
-    counted = engine.count(targets, paths, language)
-    assert rows_of(counted) == rows_of(memory.count(targets, paths, language))
+    check_tables(engine, read_in_memory(*files))
+    asked = Names.of(["nobody", facts[0][0][0], facts[-1][0][2]])
+    names, places = engine.named(engine.locate(asked))
+    found = [names[i] if i >= 0 else "nobody" for i in places.tolist()]
+    assert found == list(asked)
     assert any(work.iterdir())
     database.close()
     assert not work.exists()
@@ -149,7 +165,7 @@ def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: 
 
 
 def test_facts_of_any_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
-    """Triples, unary facts and tables of one predicate; all kinds of bodies as in memory."""
+    """Triples, unary facts and tables of one predicate, with the edges that rules walk."""
     rng = np.random.default_rng(3)
 
     def drawn(n: int, size: int) -> list[tuple[str, ...]]:
@@ -164,24 +180,15 @@ def test_facts_of_any_number_of_arguments(spark: SparkSession, tmp_path: Path) -
     }
     header = {"triples": ["subject", "predicate", "object"], "unary": ["head", "relation", "truth"]}
     inputs = []
-    for name, rows in tables.items():
+    for name, listed in tables.items():
         file = tmp_path / f"{name.partition('=')[2] or name}.parquet"
-        rows = [tuple(cell[0] if isinstance(cell, tuple) else cell for cell in r) for r in rows]
-        names = header.get(name, [f"c{i}" for i in range(len(rows[0]))])
-        pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), file)
+        cells = [tuple(c[0] if isinstance(c, tuple) else c for c in row) for row in listed]
+        names = header.get(name, [f"c{i}" for i in range(len(cells[0]))])
+        pq.write_table(pa.table(dict(zip(names, zip(*cells, strict=True), strict=True))), file)
         inputs.append(f"{name.partition('=')[0]}={file}" if "=" in name else str(file))
-    memory = MemoryEngine(read_in_memory(*inputs))
     engine = read_facts(Spark(spark.newSession(), str(tmp_path / "work")), inputs)
-    assert engine.not_binary == memory.not_binary == {"u": 1, "ta": 3, "r": 4, "v": 1}
-    assert list(engine.predicates) == list(memory.predicates)
-    world = World({}, [((s, "t", o), ONE) for s, o in set(drawn(12, 2))])
-    language = Language(1, 1, bodies=tuple(Kind))
-    expected = memory.discover(world.targets, language)
-    assert expected.statistics is not None
-    bodies = list(expected.statistics.bodies)
-    assert {body.kind for body in bodies} == set(Kind)
-    counted = engine.count(world.targets, bodies, language)
-    assert rows_of(counted) == rows_of(expected.statistics)
+    assert engine.not_binary == {"u": 1, "ta": 3, "r": 4, "v": 1}
+    check_tables(engine, read_in_memory(*inputs))
 
 
 def test_another_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
