@@ -25,6 +25,8 @@ from hornbeam.facts.reading.argument_tables import MAX_ARITY
 from hornbeam.facts.table import ONE, Facts
 from tests.support.fact_tables import NAMES, Atom, as_dict, same_bytes, write
 
+pytestmark = pytest.mark.usefixtures("few_and_many")
+
 MIXED = "a\tp\tb\nx\tstudent\nb\tp\tc\ny\tstudent\nx\tstudent\n"
 EXPECTED = {
     ("a", "p", "b"): ONE,

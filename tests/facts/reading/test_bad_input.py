@@ -29,6 +29,8 @@ from hornbeam.facts.reading.workspace import workspace
 from tests.support.commands import plain_user
 from tests.support.fact_tables import write
 
+pytestmark = pytest.mark.usefixtures("few_and_many")
+
 Reader = Callable[..., object]
 PACKED = gzip.compress("".join(f"e{i}\tp\te{i * i}\n" for i in range(1000)).encode(), mtime=0)
 

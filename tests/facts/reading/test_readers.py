@@ -32,6 +32,8 @@ from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.table import ONE
 from tests.support.fact_tables import ATOMS, NAMES, as_dict, as_rows, same_bytes, write
 
+pytestmark = pytest.mark.usefixtures("few_and_many")
+
 Atoms = Mapping[tuple[str, str, str], int]
 HEADER = ["subject", "predicate", "object", "value"]
 

@@ -16,7 +16,7 @@ import duckdb
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
-from hornbeam.facts.reading.interning import (
+from hornbeam.facts.reading.numbering import (
     MILLIONTHS,
     fetch_names,
     id_joins,
