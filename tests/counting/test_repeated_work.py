@@ -10,6 +10,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
+from hornbeam.counting.memory import memory_engine
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareArrays
@@ -17,8 +18,9 @@ from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
 from hornbeam.facts.names import Names
 from hornbeam.progress import SILENT, Progress, Silent
-from hornbeam.rules.body import Body, Step
+from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
+from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.state import Explorer
@@ -121,6 +123,34 @@ def test_the_names_of_all_blocks_are_looked_up_once(engine: str, translated: lis
     others = hb.read_pairs([("a1", "t", "nobody")])
     assert opened.locate(others.entities).tolist() == [FACTS.entities.index("a1"), -1]
     assert opened.locate(PAIRS.entities).tolist() == FACTS.locate(PAIRS.entities).tolist()
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_no_count_searches_the_table_of_predicates(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, searched, index = open_engine(FACTS, engine, 1), list[str](), Names.index
+
+    def told(names: Names, text: str) -> int:
+        searched.append(text)
+        return index(names, text)
+
+    monkeypatch.setattr(Names, "index", told)
+    bodies = [*PLAIN.bodies, Body((Step("q"),), "t", Kind.OPEN, 0)]
+    opened.count(PAIRS, bodies, Language(shares=True))
+    assert {"p", "q"}.isdisjoint(searched)
+
+
+def test_a_count_with_shares_has_the_codes_of_a_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    coded = list[Body]()
+
+    def told(body: Body, predicates: Names) -> list[int] | None:
+        coded.append(body)
+        return path_codes(body, predicates)
+
+    monkeypatch.setattr(memory_engine, "path_codes", told)
+    MemoryEngine(FACTS, 1).count(PAIRS, SHARES.bodies, Language(shares=True))
+    assert coded == SHARES.bodies
 
 
 def test_shares_are_counted_of_the_pairs_that_were_located(
