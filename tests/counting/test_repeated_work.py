@@ -16,6 +16,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareArrays
 from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
+from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
 from hornbeam.progress import SILENT, Progress, Silent
 from hornbeam.rules.body import Body, Kind, Step
@@ -123,6 +124,21 @@ def test_the_names_of_all_blocks_are_looked_up_once(engine: str, translated: lis
     others = hb.read_pairs([("a1", "t", "nobody")])
     assert opened.locate(others.entities).tolist() == [FACTS.entities.index("a1"), -1]
     assert opened.locate(PAIRS.entities).tolist() == FACTS.locate(PAIRS.entities).tolist()
+
+
+def test_a_database_limits_its_facts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, created, create = open_engine(FACTS, "duckdb", 1), list[str](), DuckDB.create
+
+    def told(database: DuckDB, table: str, select: str) -> None:
+        created.append(table)
+        create(database, table, select)
+
+    monkeypatch.setattr(DuckDB, "create", told)
+    for limit in (2, 5, 2, 5):
+        counted = engine.count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
+        expected = MemoryEngine(FACTS, 1).count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
+        assert np.array_equal(counted.dense(), expected.dense())
+    assert [table for table in created if "wide" in table] == ["wide_2", "wide_5"]
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
