@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -124,6 +125,16 @@ def test_the_names_of_all_blocks_are_looked_up_once(engine: str, translated: lis
     others = hb.read_pairs([("a1", "t", "nobody")])
     assert opened.locate(others.entities).tolist() == [FACTS.entities.index("a1"), -1]
     assert opened.locate(PAIRS.entities).tolist() == FACTS.locate(PAIRS.entities).tolist()
+
+
+def test_a_model_derives_from_its_rules_once() -> None:
+    model = hb.Model(PLAIN.rules, PLAIN.semantics)
+    for name in ("bodies", "language", "identifiers", "clause_texts"):
+        assert getattr(model, name) is getattr(model, name)
+    assert model == PLAIN
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert not model.with_rules(model.rules[1:]).bodies
+    assert replace(model, semantics=LIMITED.semantics).language.max_fanout == 5
 
 
 def test_a_database_limits_its_facts_once(monkeypatch: pytest.MonkeyPatch) -> None:
