@@ -12,13 +12,15 @@ import hornbeam as hb
 from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory import memory_engine
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.conditions import unary_facts
+from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareArrays
 from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress, Silent
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
@@ -26,6 +28,7 @@ from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.state import Explorer
+from tests.support.worlds import wide_facts
 
 FACTS = hb.read_facts(
     [
@@ -125,6 +128,24 @@ def test_the_names_of_all_blocks_are_looked_up_once(engine: str, translated: lis
     others = hb.read_pairs([("a1", "t", "nobody")])
     assert opened.locate(others.entities).tolist() == [FACTS.entities.index("a1"), -1]
     assert opened.locate(PAIRS.entities).tolist() == FACTS.locate(PAIRS.entities).tolist()
+
+
+def test_unary_facts_are_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # projections of the wide atom come before the unary predicate
+    wide = {("asks", ("a1", "a2", "b1")): ONE, ("busy", ("a1",)): ONE, ("busy", ("b1",)): ONE}
+    facts = wide_facts({("a2", "p", "b1"): ONE}, wide)
+    engine, laid_out = MemoryEngine(facts, 1), list[hb.Facts]()
+
+    def told(facts: hb.Facts) -> Adjacency:
+        laid_out.append(facts)
+        return unary_facts(facts)
+
+    monkeypatch.setattr(memory_engine, "unary_facts", told)
+    body = Body((Step("busy", arity=1),), "t", Kind.UNARY)
+    for subject, expected in (("a1", 1), ("a2", 0)):
+        pairs = hb.read_pairs([(subject, "t", "b1")])
+        assert engine.count(pairs, [body], Language()).count.sum() == expected
+    assert len(laid_out) == 1
 
 
 def test_a_model_derives_from_its_rules_once() -> None:

@@ -94,18 +94,19 @@ def condition_key(
 class ConditionCounter:
     """Counts conditions over one graph.
 
-    `forward` has the steps that may be walked from a node, `n_codes` is above every code.
+    `forward` has the steps that may be walked from a node, `unary` the unary facts about it (see
+    `unary_facts`), and `n_codes` is above every code.
     """
 
-    facts: Facts
     forward: Adjacency
+    unary: Adjacency
     n_codes: int
     distinct: bool
 
     @property
     def n_entities(self) -> int:
         """Number of nodes."""
-        return len(self.facts.entities)
+        return len(self.forward.offsets) - 1
 
     def cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
@@ -188,19 +189,8 @@ class ConditionCounter:
     def _unary(self, pairs: LocatedPairs, argument: int) -> Cells:
         """Unary conditions: facts about the argument alone."""
         node, _, _ = pairs.ends(argument)
-        table = self.facts.atoms.get(1)
-        if table is None or not len(pairs):
-            return Cells.united([])
         nodes, place = np.unique(node, return_inverse=True)
-        position = np.searchsorted(nodes, table.arguments[0])
-        known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
-        facts = _Edges(
-            position[known],
-            step_code(table.predicate[known].astype(np.int64)),
-            np.full(int(known.sum()), -1),
-            table.all_millionths[known].astype(np.int64),
-        )
-        return _cells(UNARY, argument, facts.sorted(), None, place)
+        return _cells(UNARY, argument, _edges_of(self.unary, nodes), None, place)
 
     def _equal(self, pairs: LocatedPairs, argument: int, min_pairs: int) -> Cells:
         """Conditions `(A == 'c')`: the argument is a given entity."""
@@ -226,8 +216,21 @@ class _Edges:
     def take(self, rows: Integers | Bools) -> _Edges:
         return _Edges(self.node[rows], self.code[rows], self.neighbour[rows], self.truth[rows])
 
-    def sorted(self) -> _Edges:
-        return self.take(np.argsort(self.node, kind="stable"))
+
+def unary_facts(facts: Facts) -> Adjacency:
+    """The unary facts by entity, as edges that lead nowhere (-1)."""
+    n, atoms = len(facts.entities), facts.atoms.get(1)
+    none = np.empty(0, dtype=np.int32)
+    if atoms is None:
+        return Adjacency(np.zeros(n + 1, dtype=np.int64), none, none, none)
+    [entity] = atoms.arguments
+    order = np.argsort(entity, kind="stable")
+    return Adjacency(
+        pointers(np.bincount(entity, minlength=n)),
+        np.full(len(order), -1, dtype=np.int32),
+        step_code(atoms.predicate[order].astype(np.int64)),
+        none if atoms.millionths is None else atoms.millionths[order],
+    )
 
 
 def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:

@@ -17,9 +17,10 @@ from hornbeam.counting.memory.conditions import (
     ConditionCounter,
     LocatedPairs,
     conditions_found,
+    unary_facts,
     wanted_keys,
 )
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
@@ -68,6 +69,10 @@ class MemoryEngine:
     def graph(self) -> Graph:
         """The whole graph, built once."""
         return Graph.of(self.walked)
+
+    @cached_property
+    def _unary(self) -> Adjacency:
+        return unary_facts(self.walked)
 
     @cached_property
     def _last(self) -> LastLookup:
@@ -147,7 +152,7 @@ class MemoryEngine:
     def _condition_counter(self, language: Language) -> ConditionCounter:
         graph = self.limited_graph(language.max_fanout)
         return ConditionCounter(
-            self.walked, graph.forward, graph.n_codes, language.distinct_variables
+            graph.forward, self._unary, graph.n_codes, language.distinct_variables
         )
 
     def _table(
