@@ -99,6 +99,13 @@ def test_all_of_the_explorer_has_one_graph(made: list[str]) -> None:
     assert made == ["whole", "limit 5"]
 
 
+def test_the_methods_of_a_fold_have_one_graph(made: list[str]) -> None:
+    facts = [(f"a{i}", "p", f"b{i}") for i in range(0, 60, 2)]
+    labels = [(f"a{i}", "t", f"b{i}", (i + 1) % 2) for i in range(60)]
+    hb.cross_validate(facts, labels, ["ppll", "joint"], folds=2)
+    assert made.count("whole") == 2
+
+
 def test_beliefs_are_laid_out_once(made: list[str]) -> None:
     beliefs = BelievedPairs(MemoryEngine(FACTS, 1), PAIRS, np.full(len(PAIRS), 0.5))
     for _ in range(3):
