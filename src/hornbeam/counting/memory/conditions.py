@@ -174,9 +174,9 @@ class ConditionCounter:
         if not len(some):
             return some, some
         n = self.n_entities
-        by_end = np.argsort(edges.node * np.int64(n) + edges.neighbour, kind="stable")
-        ends = (edges.node * np.int64(n) + edges.neighbour)[by_end]
-        wanted = place[some] * np.int64(n) + other[some]
+        ends = pair_keys(edges.node, edges.neighbour, n)
+        by_end = np.argsort(ends, kind="stable")
+        ends, wanted = ends[by_end], pair_keys(place[some], other[some], n)
         low, high = np.searchsorted(ends, wanted), np.searchsorted(ends, wanted, side="right")
         pair = np.repeat(some, high - low)
         edge = by_end[ranges(low, high)]
@@ -262,7 +262,8 @@ def _cells(
         low, high = starts[place[special]], starts[place[special] + 1]
         pair, edge = np.repeat(special, high - low), ranges(low, high)
         assert unseen is not None
-        gone = np.isin(pair * len(edges.node) + edge, unseen[0] * len(edges.node) + unseen[1])
+        n_edges = len(edges.node)
+        gone = np.isin(pair_keys(pair, edge, n_edges), pair_keys(*unseen, n_edges))
         parts.append((pair[~gone], edges.take(edge[~gone])))
         pairs = np.setdiff1d(pairs, special)
     order = np.lexsort((edges.truth, edges.neighbour, edges.code, edges.node))
@@ -309,7 +310,7 @@ def conditions_found(
     n = len(first)
     true = cells.truth >= HALF
     # a condition covers a pair once, however many values its groundings have
-    covered = np.unique(condition[true] * np.int64(len(pairs)) + cells.pair[true])
+    covered = np.unique(pair_keys(condition[true], cells.pair[true], len(pairs)))
     of_covered = covered // max(len(pairs), 1)
     positive = pairs.positive[covered % max(len(pairs), 1)]
     steps = np.zeros((n, language.max_length), dtype=np.uint32)
