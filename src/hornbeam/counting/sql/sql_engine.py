@@ -242,7 +242,7 @@ class SqlEngine:
 
     def _limit(self, max_fanout: int) -> None:
         """Let `wide` be the steps that a limit forbids, grouped from all facts once per limit."""
-        table = f"wide_{max_fanout}"
+        table = f"wide_{int(max_fanout)}"
         if max_fanout not in self._limits:
             self.database.create(table, wide_nodes(max_fanout))
             self._limits.add(max_fanout)
