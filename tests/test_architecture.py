@@ -213,7 +213,14 @@ def test_no_two_public_classes_or_types_have_one_name() -> None:
 
 
 #: Who opens engines: functions that users call, and the command line.
-OPENING = {"flow.py", "labelled_search.py", "model.py", "serve/state.py", "cli/evidence.py"}
+OPENING = {
+    "flow.py",
+    "labelled_search.py",
+    "model.py",
+    "crossval.py",
+    "serve/state.py",
+    "cli/evidence.py",
+}
 #: Who makes them: the engines themselves, and the one place that knows their names.
 MAKING = {
     "counting/opening.py",

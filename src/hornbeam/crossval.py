@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.symmetry import with_known
@@ -127,9 +128,11 @@ def cross_validate(
     """
     from hornbeam.flow import learn
 
-    if not isinstance(methods, Mapping):
-        if isinstance(methods, str):
-            raise InputError(f"`methods` is {methods!r}; expected a list: [{methods!r}]")
+    if isinstance(methods, str):
+        raise InputError(f"`methods` is {methods!r}; expected a list: [{methods!r}]")
+    if isinstance(methods, Mapping):
+        methods = {name: _from_facts(method) for name, method in methods.items()}
+    else:
         methods = {
             name: partial(learn, method=name, cross_evidence=cross_evidence, seed=seed)
             for name in methods
@@ -143,23 +146,33 @@ def cross_validate_worlds(
     methods: Mapping[str, Learn],
     on_fold: Callable[[str], None] = lambda fold: None,
     cross_evidence: bool = False,
+    threads: int | None = None,
 ) -> list[MethodResult]:
     """Learn on every world's training labels with every method and evaluate on its test labels.
 
-    `on_fold` is called with the name of each world before it is learned.
+    Methods are given an engine over the facts, and the labels. `on_fold` is called with the name of
+    each world before it is learned.
     """
     results: dict[str, list[FoldResult]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
         on_fold(fold)
         if cross_evidence and test_facts is train_facts:
             test_facts = with_known(test_facts, train)
+        engine = open_in_memory(train_facts, threads)
+        test_engine = engine.over(test_facts)
+        _ = engine.graph  # now, or the seconds of the first method would have it
         for name, learn in methods.items():
             clock = time.perf_counter()
-            model = learn(train_facts, train)
+            model = learn(engine, train)
             seconds = time.perf_counter() - clock
-            evaluation = model.evaluate(test_facts, test)
+            evaluation = model.evaluate(test_engine, test)
             results[name].append(FoldResult(fold, evaluation, len(model.rules), seconds))
     return [MethodResult(name, tuple(folds)) for name, folds in results.items()]
+
+
+def _from_facts(learn: Learn) -> Learn:
+    """A user's method, which is given the facts themselves."""
+    return lambda engine, labels: learn(engine.facts, labels)
 
 
 def with_comparisons(name: str, learn: Learn) -> dict[str, Learn]:

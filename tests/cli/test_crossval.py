@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.counting import opening
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.crossval import label_worlds
+from hornbeam.progress import SILENT, Progress
 from tests.support.commands import COUNTRIES, hornbeam_, write
 
 
@@ -87,6 +91,31 @@ def test_a_test_target_is_no_evidence_while_its_fold_is_tested() -> None:
                                strict=True))  # fmt: skip
         tested = set(test.entities.take(test.subject))
         assert not {subject for subject, p in engine_pairs if p == "t"} & tested
+
+
+def test_a_method_of_ones_own_is_given_facts() -> None:
+    def learned(facts: hb.Facts, labels: hb.Targets) -> hb.Model:
+        assert isinstance(facts, hb.Facts)
+        return hb.learn(facts, labels, method="ppll")
+
+    rows = [(f"a{i}", "p", f"b{i}") for i in range(0, 60, 2)]
+    labels = [(f"a{i}", "t", f"b{i}", (i + 1) % 2) for i in range(60)]
+    [own] = hb.cross_validate(rows, labels, {"own": learned}, folds=2)
+    [named] = hb.cross_validate(rows, labels, ["ppll"], folds=2)
+    assert own.figures("log_loss") == named.figures("log_loss")
+
+
+def test_learning_and_scoring_have_the_given_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads, count = set[int](), MemoryEngine.count
+
+    def told(engine: MemoryEngine, *given: object, progress: Progress = SILENT) -> Statistics:
+        threads.add(engine.threads)
+        return count(engine, *given, progress=progress)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(MemoryEngine, "count", told)
+    monkeypatch.setattr(opening, "worker_threads", lambda threads: threads or 7)
+    hornbeam_("crossval", COUNTRIES, "--methods", "ppll", "--folds", "1", "--threads", "1")
+    assert threads == {1}
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -10,18 +11,24 @@ import pytest
 import hornbeam as hb
 from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory import memory_engine
+from hornbeam.counting.memory.conditions import unary_facts
+from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareArrays
 from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
+from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress, Silent
-from hornbeam.rules.body import Body, Step
+from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
+from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.state import Explorer
+from tests.support.worlds import wide_facts
 
 FACTS = hb.read_facts(
     [
@@ -92,6 +99,13 @@ def test_all_of_the_explorer_has_one_graph(made: list[str]) -> None:
     assert made == ["whole", "limit 5"]
 
 
+def test_the_methods_of_a_fold_have_one_graph(made: list[str]) -> None:
+    facts = [(f"a{i}", "p", f"b{i}") for i in range(0, 60, 2)]
+    labels = [(f"a{i}", "t", f"b{i}", (i + 1) % 2) for i in range(60)]
+    hb.cross_validate(facts, labels, ["ppll", "joint"], folds=2)
+    assert made.count("whole") == 2
+
+
 def test_beliefs_are_laid_out_once(made: list[str]) -> None:
     beliefs = BelievedPairs(MemoryEngine(FACTS, 1), PAIRS, np.full(len(PAIRS), 0.5))
     for _ in range(3):
@@ -121,6 +135,77 @@ def test_the_names_of_all_blocks_are_looked_up_once(engine: str, translated: lis
     others = hb.read_pairs([("a1", "t", "nobody")])
     assert opened.locate(others.entities).tolist() == [FACTS.entities.index("a1"), -1]
     assert opened.locate(PAIRS.entities).tolist() == FACTS.locate(PAIRS.entities).tolist()
+
+
+def test_unary_facts_are_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    # projections of the wide atom come before the unary predicate
+    wide = {("asks", ("a1", "a2", "b1")): ONE, ("busy", ("a1",)): ONE, ("busy", ("b1",)): ONE}
+    facts = wide_facts({("a2", "p", "b1"): ONE}, wide)
+    engine, laid_out = MemoryEngine(facts, 1), list[hb.Facts]()
+
+    def told(facts: hb.Facts) -> Adjacency:
+        laid_out.append(facts)
+        return unary_facts(facts)
+
+    monkeypatch.setattr(memory_engine, "unary_facts", told)
+    body = Body((Step("busy", arity=1),), "t", Kind.UNARY)
+    for subject, expected in (("a1", 1), ("a2", 0)):
+        pairs = hb.read_pairs([(subject, "t", "b1")])
+        assert engine.count(pairs, [body], Language()).count.sum() == expected
+    assert len(laid_out) == 1
+
+
+def test_a_model_derives_from_its_rules_once() -> None:
+    model = hb.Model(PLAIN.rules, PLAIN.semantics)
+    for name in ("bodies", "language", "identifiers", "clause_texts"):
+        assert getattr(model, name) is getattr(model, name)
+    assert model == PLAIN
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert not model.with_rules(model.rules[1:]).bodies
+    assert replace(model, semantics=LIMITED.semantics).language.max_fanout == 5
+
+
+def test_a_database_limits_its_facts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, created, create = open_engine(FACTS, "duckdb", 1), list[str](), DuckDB.create
+
+    def told(database: DuckDB, table: str, select: str) -> None:
+        created.append(table)
+        create(database, table, select)
+
+    monkeypatch.setattr(DuckDB, "create", told)
+    for limit in (2, 5, 2, 5):
+        counted = engine.count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
+        expected = MemoryEngine(FACTS, 1).count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
+        assert np.array_equal(counted.dense(), expected.dense())
+    assert [table for table in created if "wide" in table] == ["wide_2", "wide_5"]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_no_count_searches_the_table_of_predicates(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, searched, index = open_engine(FACTS, engine, 1), list[str](), Names.index
+
+    def told(names: Names, text: str) -> int:
+        searched.append(text)
+        return index(names, text)
+
+    monkeypatch.setattr(Names, "index", told)
+    bodies = [*PLAIN.bodies, Body((Step("q"),), "t", Kind.OPEN, 0)]
+    opened.count(PAIRS, bodies, Language(shares=True))
+    assert {"p", "q"}.isdisjoint(searched)
+
+
+def test_a_count_with_shares_has_the_codes_of_a_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    coded = list[Body]()
+
+    def told(body: Body, predicates: Names) -> list[int] | None:
+        coded.append(body)
+        return path_codes(body, predicates)
+
+    monkeypatch.setattr(memory_engine, "path_codes", told)
+    MemoryEngine(FACTS, 1).count(PAIRS, SHARES.bodies, Language(shares=True))
+    assert coded == SHARES.bodies
 
 
 def test_shares_are_counted_of_the_pairs_that_were_located(

@@ -54,7 +54,7 @@ def test_soft_rows_are_sorted_alike_by_one_key_and_by_several(
     cells = list(zip(*rng.integers(0, [3, 5, ONE], size=(300, 3)).T.tolist(), strict=True))
     rows = [(cell, n) for n, cell in enumerate(cells)]
     one = of(rows)
-    monkeypatch.setattr("hornbeam.counting.statistics.MAX_KEY", 0)
+    monkeypatch.setattr("hornbeam.counting.statistics.LIMIT", 0)
     other = of(rows)
     for name in ("indptr", "target", "count", "body_truth"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))

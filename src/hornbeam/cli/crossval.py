@@ -115,7 +115,7 @@ def crossval(
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
             counts=evidence.counts, cross_evidence=evidence.cross_evidence, collective=collective,
-            seed=seed, threads=threads,
+            seed=seed,
         )
         for name in names
     }  # fmt: skip
@@ -131,6 +131,7 @@ def crossval(
             learners,
             lambda fold: progress.message(f"{fold} ..."),
             cross_evidence=evidence.cross_evidence,
+            threads=threads,
         )
     chances = significance(results)
     table.write_or_show(

@@ -6,7 +6,7 @@ of facts that is reported to flip a decision has been verified by scoring withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -27,8 +27,7 @@ from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import AnyBody, Body, Part, body_texts
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.body import AnyBody, Part, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_words
@@ -45,12 +44,10 @@ NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
 
 class _RulesOfTarget(NamedTuple):
-    """The rules of one target, their indices in the whole model, and what counting needs."""
+    """The rules of one target, and their indices in the whole model."""
 
     model: RuleModel
     indices: Sequence[int]
-    bodies: Sequence[Body]
-    language: Language
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,9 +99,9 @@ class IndependentExplainer:
         progress: Progress = SILENT,
     ) -> Explanation:
         """Explain the score of target(subject, object); see `Explainer.explain`."""
-        of_target, pair = self._rules_of(target), one_pair(subject, target, object_)
-        counted = self.counter.count(pair, of_target.bodies, of_target.language, progress=progress)
-        scored, index = ScoredPair(of_target.model, pair, counted), of_target.indices
+        (model, index), pair = self._rules_of(target), one_pair(subject, target, object_)
+        counted = self.counter.count(pair, model.bodies, model.language, progress=progress)
+        scored = ScoredPair(model, pair, counted)
         reasons = [
             Reason(
                 index[place],
@@ -150,9 +147,9 @@ class IndependentExplainer:
 
     def _rules_of(self, target: str) -> _RulesOfTarget:
         if target not in self._by_target:
-            own, rules = self.model.of_target(target), self.model.rules
-            index = [k for k, rule in enumerate(rules) if rule.clause.target == target]
-            self._by_target[target] = _RulesOfTarget(own, index, own.bodies, own.language)
+            rules = enumerate(self.model.rules)
+            index = [k for k, rule in rules if rule.clause.target == target]
+            self._by_target[target] = _RulesOfTarget(self.model.of_target(target), index)
         return self._by_target[target]
 
     @cached_property
@@ -160,16 +157,12 @@ class IndependentExplainer:
         """Cached rules per target: many pairs of one target may be explained."""
         return {}
 
-    @cached_property
-    def _identifiers(self) -> Mapping[str, str]:
-        return self.model.identifiers
-
     def _conditions(
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
     ) -> Iterator[GroundedCondition]:
         """The conditions of a rule's body, with their groundings for the pair."""
         body = clause.body
-        texts = body_texts(body, self._identifiers)
+        texts = body_texts(body, self.model.identifiers)
         if len(body.parts) == 1:
             texts = [" & ".join(texts)]
         shares = self.model.counts_of(clause).counts is Counts.SHARE

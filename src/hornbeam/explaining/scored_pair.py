@@ -90,7 +90,7 @@ class ScoredPair:
         return self.model.with_rules(self.grounded_rules.values())
 
     @property
-    def grounded_bodies(self) -> list[Body]:
+    def grounded_bodies(self) -> Sequence[Body]:
         """The conditions of the grounded rules."""
         return self.grounded_model.bodies
 

@@ -8,8 +8,9 @@ string), so that ten million entities fit into memory with a hundred million fac
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -87,6 +88,11 @@ class Names:
         wanted = text.encode("utf-8", "surrogatepass")
         place = bisect_left(range(len(self)), wanted, key=self._bytes)
         return place if place < len(self) and self._bytes(place) == wanted else -1
+
+    @cached_property
+    def ids_by_name(self) -> Mapping[str, int]:
+        """The whole table in memory: for predicates, which are few and asked for often."""
+        return {text: i for i, text in enumerate(self)}
 
     def find(self, texts: Iterable[str]) -> Ids:
         """Ids of many names, -1 where unknown."""

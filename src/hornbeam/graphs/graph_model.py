@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.name_files import as_names
@@ -151,7 +151,8 @@ class GraphModel(RankingModel):
         hornbeam.errors.DataError
             Where the text is not a model, with the line.
         """
-        return cls(**vars(read_model(text, source)))
+        read = read_model(text, source)
+        return cls(**{one.name: getattr(read, one.name) for one in fields(read)})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the text to a file, all of it or nothing."""

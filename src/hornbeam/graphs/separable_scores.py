@@ -20,11 +20,10 @@ from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions
 from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, Body, Kind, Step
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.end_conditions import first_unlinked
+from hornbeam.scoring.end_conditions import first_unlinked, only_argument
 from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.proposals import grounded_for, is_positive
 from hornbeam.scoring.reach import Reach
@@ -39,9 +38,8 @@ def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
     Not if a rule has conditions on both arguments without a path, if a condition on one argument
     must differ from the other (distinct variables), or if bodies are soft.
     """
-    ends = [rule for rule in model.rules if not _has_path(rule) and not rule.clause.is_prior]
-    wide = any(is_positive(rule) and _arguments(rule) == {1 - near} for rule in ends)
-    apart = all(len(_arguments(rule)) == 1 for rule in ends)
+    wide = any(is_positive(rule) and only_argument(rule) == 1 - near for rule in model.rules)
+    apart = all(_has_path(rule) or only_argument(rule) is not None for rule in model.rules)
     return wide and apart and not facts.soft and not model.semantics.distinct_variables
 
 
@@ -145,19 +143,18 @@ class SeparableScores:
 
     def _near(self, starts: Ids) -> tuple[Floats, Floats]:
         """Strengths of conditions on the known argument."""
-        rules = self._conditions(self.near)
-        pairs = self._pairs(
-            starts, first_unlinked(self.engine.facts, self.target, self.near)[starts]
-        )
+        rules, pairs = self._near_rules, self._pairs(starts, self._unlinked[starts])
         return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
+
+    @cached_property
+    def _unlinked(self) -> Ids:
+        """For every known argument an entity that the target does not link it to."""
+        return first_unlinked(self.engine.facts, self.target, self.near)
 
     def _pairs(self, start: Ids, end: Ids) -> Targets:
         """Pairs of known and proposed entities."""
         subject, object_ = (end, start) if self.near else (start, end)
-        predicate = np.zeros(len(start), dtype=np.int32)
-        return Targets(
-            self.engine.facts.entities, Names.of([self.target]), predicate, subject, object_
-        )
+        return Targets.between(self.engine.facts.entities, self.target, subject, object_)
 
     @cached_property
     def _path_rules(self) -> RuleModel:
@@ -166,23 +163,20 @@ class SeparableScores:
     @cached_property
     def _far_rules(self) -> RuleModel:
         priors = [rule for rule in self.model.rules if rule.clause.is_prior]
-        return self.model.with_rules([*priors, *self._conditions(1 - self.near).rules])
+        return self.model.with_rules([*priors, *self._conditions(1 - self.near)])
 
-    def _conditions(self, argument: int) -> RuleModel:
+    @cached_property
+    def _near_rules(self) -> RuleModel:
+        return self.model.with_rules(self._conditions(self.near))
+
+    def _conditions(self, argument: int) -> list[Rule]:
         """Rules with conditions on one argument only."""
         rules = (rule for rule in self.model.rules if not rule.clause.is_prior)
-        return self.model.with_rules(
-            rule for rule in rules if not _has_path(rule) and _arguments(rule) == {argument}
-        )
+        return [rule for rule in rules if only_argument(rule) == argument]
 
 
 def _has_path(rule: Rule) -> bool:
     return any(part.body.kind is Kind.PATH for part in rule.clause.body.parts)
-
-
-def _arguments(rule: Rule) -> set[int]:
-    """Which arguments a rule without paths is about."""
-    return {part.body.argument for part in rule.clause.body.parts}
 
 
 def _positive_bodies(model: RuleModel) -> list[AnyBody]:

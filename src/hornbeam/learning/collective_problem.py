@@ -15,6 +15,7 @@ from hornbeam.counting.collective.collective_statistics import (
 )
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import DOWN, UP
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, priors_of
 from hornbeam.learning.count_problem import CountProblem
@@ -51,7 +52,8 @@ def collective_problem(
     parts += [] if heads_only else _bodies(statistics, times)
     side, clause, target, count = map(np.concatenate, zip(*parts, strict=True))
     n, width = max(len(labels), 1), len(clauses)
-    cell, place = np.unique((side * width + clause) * n + target, return_inverse=True)
+    column = pair_keys(side, clause, width)
+    cell, place = np.unique(pair_keys(column, target, n), return_inverse=True)
     occupied, sizes = np.unique(cell // n, return_counts=True)
     columns = np.full((2 + len(times)) * width, -1, dtype=np.int64)
     columns[occupied] = np.arange(len(occupied))

@@ -67,10 +67,10 @@ def code_limit(n_predicates: int) -> int:
 
 def path_codes(body: Body, predicates: Names) -> list[int] | None:
     """Codes of a body's steps, None where the facts lack one of its predicates."""
-    ids = predicates.find(step.relation for step in body.steps).tolist()
-    if any(p < 0 for p in ids):
+    ids, relations = predicates.ids_by_name, [step.relation for step in body.steps]
+    if not all(relation in ids for relation in relations):
         return None
-    return [step_code(p, step.inverse) for p, step in zip(ids, body.steps, strict=True)]
+    return [step_code(ids[r], step.inverse) for r, step in zip(relations, body.steps, strict=True)]
 
 
 def from_subject(codes: Array, flipped: bool) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -111,7 +111,7 @@ class RuleModel:
         mirrored = (Rule(rule.weight, rule.clause.mirror) for rule in self.rules)
         return len(self.targets) == 1 and set(self.rules).issuperset(mirrored)
 
-    @property
+    @cached_property
     def language(self) -> Language:
         """How the rules walk the graph."""
         # imported late: it needs NumPy, and the help of commands only the enumerations above
@@ -124,8 +124,8 @@ class RuleModel:
             shares=self.shares,
         )
 
-    @property
-    def bodies(self) -> list[Body]:
+    @cached_property
+    def bodies(self) -> Sequence[Body]:
         """The distinct bodies that scoring counts, in the order of the rules; priors have none."""
         parts = (part for rule in self.rules for part in rule.clause.body.parts)
         return list(dict.fromkeys(part.body for part in parts))
@@ -139,7 +139,7 @@ class RuleModel:
         """How groundings weigh where a clause has no weighing."""
         return Weighing(self.semantics.counts)
 
-    @property
+    @cached_property
     def shares(self) -> bool:
         """Whether some rule needs shares of paths, not only their number."""
         return any(
@@ -149,15 +149,15 @@ class RuleModel:
             if not rule.clause.is_prior
         )
 
-    @property
+    @cached_property
     def identifiers(self) -> Mapping[str, str]:
         """PSL identifier of every predicate that the rules use."""
         names = {*self.targets, *self.believed}
         rules = (*self.rules, *self.beliefs)
         return identifiers(names.union(*(rule.clause.body.predicates for rule in rules)))
 
-    @property
-    def clause_texts(self) -> list[str]:
+    @cached_property
+    def clause_texts(self) -> Sequence[str]:
         """PSL text of every rule's clause, as in the model file, without weight."""
         spelt, distinct = self.identifiers, self.semantics.distinct_variables
         return [rule.clause.text(spelt, distinct=distinct) for rule in self.rules]

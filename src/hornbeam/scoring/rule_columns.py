@@ -2,8 +2,9 @@
 
 A rule of one body has the body's column in its way of counting; priors, and conjunctions and
 thresholds, have columns of their own. Looking up every rule's column takes longer than adding a few
-hundred entries, so that is done once per model (`RuleLayout`), and entries are computed once for
-all weights under which the same pairs are scored (`RuleColumns`).
+hundred entries, so that a model which scores a few pairs again and again looks them up once
+(`RuleLayout`), and entries are computed once for all weights under which the same pairs are scored
+(`RuleColumns`).
 """
 
 from __future__ import annotations

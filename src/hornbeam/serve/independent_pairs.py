@@ -76,18 +76,14 @@ class IndependentPairs:
         return GroundingFinder.of(self.model, self.engine)
 
     @cached_property
-    def _texts(self) -> list[str]:
-        return self.model.clause_texts
-
-    @cached_property
     def _explainer(self) -> IndependentExplainer:
         """Explains by the unedited rules, which most visitors see."""
         return self._explainer_of(self.model.rules)
 
     def _explainer_of(self, rules: Sequence[Rule]) -> IndependentExplainer:
         # everything but the weights is shared
-        model = self.model.with_rules(rules)
-        return IndependentExplainer(model, self.groundings, self.pair_counter, self._texts)
+        edited, texts = self.model.with_rules(rules), self.model.clause_texts
+        return IndependentExplainer(edited, self.groundings, self.pair_counter, texts)
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""

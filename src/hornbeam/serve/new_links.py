@@ -17,10 +17,8 @@ from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
-from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts
@@ -80,11 +78,6 @@ class NewLinkFinder:
         return self.engine.limited_graph(self.model.semantics.max_fanout)
 
     @cached_property
-    def language(self) -> Language:
-        """The language of the model's rules."""
-        return self.model.language
-
-    @cached_property
     def arrays(self) -> WalkArrays:
         """The arrays in which walks count."""
         return WalkArrays(self.graph.n_entities, len(self.weights.forward) > 0)
@@ -92,14 +85,14 @@ class NewLinkFinder:
     @cached_property
     def walks_count(self) -> bool:
         """Whether walks find all counts that scores need."""
-        return not (self.facts.soft or self.language.distinct_variables)
+        return not (self.facts.soft or self.model.language.distinct_variables)
 
     @cached_property
     def weights(self) -> StepWeights:
         """Factors of shares per step, if rules need shares and walks find them."""
-        if not (self.language.shares and self.walks_count):
+        if not (self.model.language.shares and self.walks_count):
             return NO_WEIGHTS
-        counter = self.engine.share_counter(self.language.max_fanout)
+        counter = self.engine.share_counter(self.model.language.max_fanout)
         return StepWeights(counter.step_weights, counter.steps_back)
 
     @cached_property
@@ -140,7 +133,7 @@ class NewLinkFinder:
         if rules.paths_only and self.walks_count:
             counted = Statistics(
                 rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths,
-                share=ends.share if self.language.shares else None,
+                share=ends.share if self.model.language.shares else None,
             )  # fmt: skip
             pairs = _pairs(self.facts, target, entity, ends.nodes, forward)
             return CountedPairs(rules.kept(pairs, counted), forward, 0)
@@ -177,15 +170,8 @@ class NewLinkFinder:
             paths[ends.nodes] = np.bincount(ends.place, ends.paths, len(ends.nodes))
             kept = np.sort(nodes[np.argsort(-paths[nodes], kind="stable")[:MAX_COUNTED]])
         pairs = _pairs(self.facts, target, entity, kept, forward)
-        # with a name table of its own: one of all entities would be translated as a whole
-        used, ids = np.unique(np.append(kept, entity), return_inverse=True)
-        own = Names.from_sorted_chunks([self.facts.entities.take(used)])
-        others = ids[:-1].astype(np.int32)
-        here = np.full(len(kept), ids[-1], dtype=np.int32)
-        sides = (here, others) if forward else (others, here)
-        small = Targets(own, pairs.predicates, pairs.predicate, *sides)
         rules = self.by_target[target]
-        counted = self.engine.count(small, rules.bodies, self.language)
+        counted = self.engine.count(pairs, rules.bodies, self.model.language)
         return CountedPairs(rules.kept(pairs, counted), forward, len(nodes) - len(kept))
 
     def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:

@@ -252,7 +252,7 @@ class Pages:
         rule = self.explorer.model.rules[i]
         return {
             "number": i,
-            "text": self.explorer.served.texts[i],
+            "text": self.explorer.model.clause_texts[i],
             "words": rule_words(rule.clause),
             "negated": rule.clause.negated,
             "prior": rule.clause.is_prior,

@@ -48,11 +48,6 @@ class ServedModel:
     scorer: ExplorerScorer
 
     @cached_property
-    def texts(self) -> list[str]:
-        """The rules without their weights."""
-        return self.model.clause_texts
-
-    @cached_property
     def fingerprint(self) -> str:
         """The model's identifier in a cookie of edits."""
         return fingerprint(self.model.text)

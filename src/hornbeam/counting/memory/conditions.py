@@ -94,18 +94,19 @@ def condition_key(
 class ConditionCounter:
     """Counts conditions over one graph.
 
-    `forward` has the steps that may be walked from a node, `n_codes` is above every code.
+    `forward` has the steps that may be walked from a node, `unary` the unary facts about it (see
+    `unary_facts`), and `n_codes` is above every code.
     """
 
-    facts: Facts
     forward: Adjacency
+    unary: Adjacency
     n_codes: int
     distinct: bool
 
     @property
     def n_entities(self) -> int:
         """Number of nodes."""
-        return len(self.facts.entities)
+        return len(self.forward.offsets) - 1
 
     def cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
@@ -173,9 +174,9 @@ class ConditionCounter:
         if not len(some):
             return some, some
         n = self.n_entities
-        by_end = np.argsort(edges.node * np.int64(n) + edges.neighbour, kind="stable")
-        ends = (edges.node * np.int64(n) + edges.neighbour)[by_end]
-        wanted = place[some] * np.int64(n) + other[some]
+        ends = pair_keys(edges.node, edges.neighbour, n)
+        by_end = np.argsort(ends, kind="stable")
+        ends, wanted = ends[by_end], pair_keys(place[some], other[some], n)
         low, high = np.searchsorted(ends, wanted), np.searchsorted(ends, wanted, side="right")
         pair = np.repeat(some, high - low)
         edge = by_end[ranges(low, high)]
@@ -188,19 +189,8 @@ class ConditionCounter:
     def _unary(self, pairs: LocatedPairs, argument: int) -> Cells:
         """Unary conditions: facts about the argument alone."""
         node, _, _ = pairs.ends(argument)
-        table = self.facts.atoms.get(1)
-        if table is None or not len(pairs):
-            return Cells.united([])
         nodes, place = np.unique(node, return_inverse=True)
-        position = np.searchsorted(nodes, table.arguments[0])
-        known = nodes[np.minimum(position, len(nodes) - 1)] == table.arguments[0]
-        facts = _Edges(
-            position[known],
-            step_code(table.predicate[known].astype(np.int64)),
-            np.full(int(known.sum()), -1),
-            table.all_millionths[known].astype(np.int64),
-        )
-        return _cells(UNARY, argument, facts.sorted(), None, place)
+        return _cells(UNARY, argument, _edges_of(self.unary, nodes), None, place)
 
     def _equal(self, pairs: LocatedPairs, argument: int, min_pairs: int) -> Cells:
         """Conditions `(A == 'c')`: the argument is a given entity."""
@@ -226,8 +216,21 @@ class _Edges:
     def take(self, rows: Integers | Bools) -> _Edges:
         return _Edges(self.node[rows], self.code[rows], self.neighbour[rows], self.truth[rows])
 
-    def sorted(self) -> _Edges:
-        return self.take(np.argsort(self.node, kind="stable"))
+
+def unary_facts(facts: Facts) -> Adjacency:
+    """The unary facts by entity, as edges that lead nowhere (-1)."""
+    n, atoms = len(facts.entities), facts.atoms.get(1)
+    none = np.empty(0, dtype=np.int32)
+    if atoms is None:
+        return Adjacency(np.zeros(n + 1, dtype=np.int64), none, none, none)
+    [entity] = atoms.arguments
+    order = np.argsort(entity, kind="stable")
+    return Adjacency(
+        pointers(np.bincount(entity, minlength=n)),
+        np.full(len(order), -1, dtype=np.int32),
+        step_code(atoms.predicate[order].astype(np.int64)),
+        none if atoms.millionths is None else atoms.millionths[order],
+    )
 
 
 def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:
@@ -259,7 +262,8 @@ def _cells(
         low, high = starts[place[special]], starts[place[special] + 1]
         pair, edge = np.repeat(special, high - low), ranges(low, high)
         assert unseen is not None
-        gone = np.isin(pair * len(edges.node) + edge, unseen[0] * len(edges.node) + unseen[1])
+        n_edges = len(edges.node)
+        gone = np.isin(pair_keys(pair, edge, n_edges), pair_keys(*unseen, n_edges))
         parts.append((pair[~gone], edges.take(edge[~gone])))
         pairs = np.setdiff1d(pairs, special)
     order = np.lexsort((edges.truth, edges.neighbour, edges.code, edges.node))
@@ -306,7 +310,7 @@ def conditions_found(
     n = len(first)
     true = cells.truth >= HALF
     # a condition covers a pair once, however many values its groundings have
-    covered = np.unique(condition[true] * np.int64(len(pairs)) + cells.pair[true])
+    covered = np.unique(pair_keys(condition[true], cells.pair[true], len(pairs)))
     of_covered = covered // max(len(pairs), 1)
     positive = pairs.positive[covered % max(len(pairs), 1)]
     steps = np.zeros((n, language.max_length), dtype=np.uint32)

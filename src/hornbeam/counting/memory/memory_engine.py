@@ -17,9 +17,10 @@ from hornbeam.counting.memory.conditions import (
     ConditionCounter,
     LocatedPairs,
     conditions_found,
+    unary_facts,
     wanted_keys,
 )
-from hornbeam.counting.memory.graph import Graph
+from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
@@ -36,6 +37,8 @@ from hornbeam.rules.codes import path_codes, step_code
 
 #: Target pairs by their predicates.
 Located = dict[str, LocatedPairs]
+#: Codes of the steps of paths, by target predicate and the index of the body.
+PathCodes = dict[str, dict[int, list[int]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,10 @@ class MemoryEngine:
     def graph(self) -> Graph:
         """The whole graph, built once."""
         return Graph.of(self.walked)
+
+    @cached_property
+    def _unary(self) -> Adjacency:
+        return unary_facts(self.walked)
 
     @cached_property
     def _last(self) -> LastLookup:
@@ -145,7 +152,7 @@ class MemoryEngine:
     def _condition_counter(self, language: Language) -> ConditionCounter:
         graph = self.limited_graph(language.max_fanout)
         return ConditionCounter(
-            self.walked, graph.forward, graph.n_codes, language.distinct_variables
+            graph.forward, self._unary, graph.n_codes, language.distinct_variables
         )
 
     def _table(
@@ -165,7 +172,9 @@ class MemoryEngine:
         keep = path >= 0
         bodies = kept.bodies
         table = Statistics.of(bodies, n_targets, path[keep], target[keep], body[keep], count[keep])
-        return self._with_shares(table, located, language) if language.shares else table
+        if not language.shares:
+            return table
+        return self._with_shares(table, self._path_codes(bodies), located, language)
 
     def count(
         self,
@@ -180,22 +189,28 @@ class MemoryEngine:
         longest = max((len(body) for body in paths), default=1)
         language = replace(language, max_length=longest)
         search, located = self._path_search(language), self._located(targets)
-        parts: list[Rows] = []
+        codes, parts = self._path_codes(bodies), list[Rows]()
         with announced(progress):
             for name, pairs in located.items():
-                of_name = [(i, body) for i, body in enumerate(bodies) if body.target == name]
-                known = {
-                    i: codes
-                    for i, body in of_name
-                    if body.kind is Kind.PATH and (codes := path_codes(body, self.predicates))
-                }
-                if known:
-                    parts.append(search.count(search.work(pairs), known, progress))
-                others = [(i, body) for i, body in of_name if body.kind is not Kind.PATH]
+                if name in codes:
+                    parts.append(search.count(search.work(pairs), codes[name], progress))
+                others = [
+                    (i, body)
+                    for i, body in enumerate(bodies)
+                    if body.target == name and body.kind is not Kind.PATH
+                ]
                 if others:
                     parts.append(self._count_conditions(pairs, others, language))
         table = Statistics.of(bodies, len(targets), *concatenated(parts))
-        return self._with_shares(table, located, language) if language.shares else table
+        return self._with_shares(table, codes, located, language) if language.shares else table
+
+    def _path_codes(self, bodies: Sequence[Body]) -> PathCodes:
+        """Codes of the paths that the facts may have."""
+        found: PathCodes = {}
+        for i, body in enumerate(bodies):
+            if body.kind is Kind.PATH and (codes := path_codes(body, self.predicates)):
+                found.setdefault(body.target, {})[i] = codes
+        return found
 
     def _count_conditions(
         self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
@@ -212,20 +227,15 @@ class MemoryEngine:
         cell = np.repeat(np.arange(len(cells)), high - low)
         return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
 
-    def _with_shares(self, table: Statistics, located: Located, language: Language) -> Statistics:
+    def _with_shares(
+        self, table: Statistics, codes: PathCodes, located: Located, language: Language
+    ) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
         counter = self.share_counter(language.max_fanout)
         for name, pairs in located.items():
-            sequences = {
-                i: codes
-                for i, body in enumerate(table.bodies)
-                if body.target == name
-                and body.kind is Kind.PATH
-                and (codes := path_codes(body, self.predicates))
-            }
-            if sequences:
-                counter.add(share, table, sequences, pairs, language.distinct_variables)
+            if name in codes:
+                counter.add(share, table, codes[name], pairs, language.distinct_variables)
         return replace(table, share=share)
 
     def share_counter(self, max_fanout: int | None) -> ShareCounter:

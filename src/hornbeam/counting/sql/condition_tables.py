@@ -63,10 +63,11 @@ def known_conditions(
     ids = dict(zip(constants, locate(constants).tolist(), strict=True)) if len(constants) else {}
     rows = []
     for i, body in enumerate(bodies):
+        if body.kind is Kind.PATH or heads[i] < 0:
+            continue
         codes = path_codes(body, predicates)
         anchor = -1 if body.constant is None else ids[body.constant]
-        grounded = codes is not None and (body.constant is None or anchor >= 0)
-        if body.kind is not Kind.PATH and heads[i] >= 0 and grounded:
+        if codes is not None and (body.constant is None or anchor >= 0):
             code = codes[0] if codes else 0
             rows.append((i, heads[i], KINDS.index(body.kind), body.argument, code, anchor))
     columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T.copy()

@@ -39,7 +39,7 @@ from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import code_limit, path_codes
 
 #: Tables that a search leaves behind.
-TABLES = ("targets", "wide", *PATH_TABLES, *CONDITION_TABLES)
+TABLES = ("targets", *PATH_TABLES, *CONDITION_TABLES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +63,8 @@ class SqlEngine:
     facts: Facts | None = None  #: the facts where they are in memory, too
     #: Opens such an engine over facts in memory; None where the facts were read by the database.
     opener: Callable[[Facts], SqlEngine] | None = None
+    #: Fan-out limits that have a table of the steps they forbid.
+    _limits: set[int] = field(default_factory=set, init=False, repr=False)
 
     def over(self, facts: Facts) -> SqlEngine:
         """An engine on another such database over other facts; see `Engine.over`."""
@@ -223,7 +225,7 @@ class SqlEngine:
         flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))
         self.database.upload("targets", located.columns(flipped))
         if language.max_fanout is not None:
-            self.database.create("wide", wide_nodes(language.max_fanout))
+            self._limit(language.max_fanout)
         longest = max(len(located), *located.frontiers(flipped))
         return Search(
             base=code_limit(len(self.predicates)),
@@ -237,6 +239,14 @@ class SqlEngine:
             broadcast=longest <= self.broadcast_rows,
             shares=shares,
         )
+
+    def _limit(self, max_fanout: int) -> None:
+        """Let `wide` be the steps that a limit forbids, grouped from all facts once per limit."""
+        table = f"wide_{int(max_fanout)}"
+        if max_fanout not in self._limits:
+            self.database.create(table, wide_nodes(max_fanout))
+            self._limits.add(max_fanout)
+        self.database.view("wide", f"SELECT origin, code FROM {table}")  # noqa: S608
 
     def _table(
         self,
