@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hornbeam.counting.opening import facts_of
 from hornbeam.errors import InputError
-from hornbeam.facts.reading.readers import Input, as_facts, as_labels
+from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
@@ -134,7 +135,7 @@ def cross_validate(
             name: partial(learn, method=name, cross_evidence=cross_evidence, seed=seed)
             for name in methods
         }
-    worlds = label_worlds(as_facts(facts), as_labels(labels, target), folds, seed)
+    worlds = label_worlds(facts_of(facts), as_labels(labels, target), folds, seed)
     return cross_validate_worlds(worlds, methods, cross_evidence=cross_evidence)
 
 
