@@ -44,7 +44,7 @@ class LanguageOptions(Options):
             metavar="KINDS",
             help="What bodies may be, with commas between: paths from A to B; open, p(A, X) with "
             "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: "
-            "paths,open,unary for joint, paths for the others and for candidates.",
+            "paths,open,unary for joint and boost, paths for the others and for candidates.",
         ),
     ] = None
     exclude: Annotated[
