@@ -226,6 +226,10 @@ class Candidates:
         conditions = None if self.conditions is None else self.conditions.take(rows)
         return replace(self, **columns, conditions=conditions)
 
+    def beside_conditions(self, constants: Names) -> Candidates:
+        """The same paths, which conditions with these constants may follow."""
+        return replace(self, conditions=Conditions.of_paths(len(self), constants))
+
     def followed_by(self, other: Candidates) -> Candidates:
         """The rows of both, over the same predicates, targets and constants."""
         columns: dict[str, Any] = {
