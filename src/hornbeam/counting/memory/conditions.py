@@ -335,5 +335,5 @@ def wanted_keys(
     bodies: Sequence[tuple[int, Body]], predicates: Names, entities: Names, n_codes: int
 ) -> tuple[Ints, Ints]:
     """Keys and numbers of those bodies that the facts can ground."""
-    numbers, *condition = condition_columns(bodies, predicates, entities.index)
-    return condition_key(*condition, n_codes, len(entities)), numbers
+    numbers, kind, argument, code, constant = condition_columns(bodies, predicates, entities.index)
+    return condition_key(kind, argument, code, constant, n_codes, len(entities)), numbers
