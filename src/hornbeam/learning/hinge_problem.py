@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, part_numbers, pointers, run_starts
+from hornbeam.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -26,7 +26,6 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
-from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
 from hornbeam.learning.count_problem import MIN_SPREAD
@@ -66,10 +65,6 @@ class HingeProblem(Generic[C]):
     def symmetric(self) -> bool:
         """False: a clause does not represent its mirror image."""
         return False
-
-    def column(self, k: int) -> tuple[Ids, Floats]:
-        """Raises an InputError: soft ground clauses have no column of entries."""
-        raise InputError("this learner takes facts that are true or absent: round the facts")
 
     @property
     def size(self) -> int:
