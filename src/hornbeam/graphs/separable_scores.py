@@ -22,7 +22,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody, Body, Kind, Step
+from hornbeam.rules.body import AnyBody, Body, Step
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.end_conditions import first_unlinked
 from hornbeam.scoring.independent_scorer import strengths
@@ -177,7 +177,7 @@ class SeparableScores:
 
 
 def _has_path(rule: Rule) -> bool:
-    return any(part.body.kind is Kind.PATH for part in rule.clause.body.parts)
+    return any(part.body.is_path for part in rule.clause.body.parts)
 
 
 def _arguments(rule: Rule) -> set[int]:

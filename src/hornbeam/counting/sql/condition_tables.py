@@ -15,7 +15,7 @@ from hornbeam.counting.sql.step_queries import allowed_steps
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import Progress
-from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Conditions, Language
 
 #: Tables that the search leaves behind.
@@ -61,9 +61,7 @@ def known_conditions(
     """The table `known_conditions`: those of the bodies that the facts can ground."""
     constants = Names.of(body.constant for body in bodies if body.constant is not None)
     ids = dict(zip(constants, locate(constants).tolist(), strict=True)) if len(constants) else {}
-    wanted = [
-        (i, body) for i, body in enumerate(bodies) if body.kind is not Kind.PATH and heads[i] >= 0
-    ]
+    wanted = [(i, body) for i, body in enumerate(bodies) if not body.is_path and heads[i] >= 0]
     numbers, *condition = condition_columns(wanted, predicates, ids.__getitem__)
     columns = np.stack([numbers, heads[numbers], *condition]).astype(np.int32)
     return dict(zip(("path", "predicate", *CONDITION_KEY), columns, strict=True))
