@@ -32,6 +32,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.rules.candidates import Candidates, Language
+from tests.support.dense_counts import dense
 from tests.support.kernels import kernels_are
 
 LANGUAGE = Language(max_length=3, min_coverage=1)
@@ -202,7 +203,7 @@ def scipy_reference(problem: Problem, clauses: int) -> Figures:
 
     counts, seconds = timed(count)
     others = np.flatnonzero(~problem.own)
-    table = problem.ours(rows, others).dense()
+    table = dense(problem.ours(rows, others))
     for column, found in enumerate(counts):
         np.testing.assert_array_equal(np.asarray(found)[others], table[:, column])
     scale = len(steps) / len(rows)

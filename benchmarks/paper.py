@@ -34,6 +34,7 @@ from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
+from tests.support.dense_counts import dense
 
 Floats = npt.NDArray[np.float64]
 
@@ -182,7 +183,7 @@ def tree_scores(
     statistics = hb.discover(facts, train).statistics
     assert statistics is not None
     counted = open_engine(test_facts).count(test, statistics.bodies, hb.Language())
-    table, unseen = np.log1p(statistics.dense()), np.log1p(counted.dense())
+    table, unseen = np.log1p(dense(statistics)), np.log1p(dense(counted))
     trees = {
         "trees": GradientBoostingClassifier(random_state=0),
         "histogram_trees": HistGradientBoostingClassifier(random_state=0),

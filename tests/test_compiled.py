@@ -10,13 +10,16 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 
 import hornbeam
-from hornbeam.compiled import TEMPORARY, announced, kernels
+from hornbeam import compiled
+from hornbeam.compiled import TEMPORARY, Kernel, announced, kernels
+from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.names import translated
 from tests.support.commands import process, write
 from tests.support.worlds import facts_of
@@ -46,6 +49,13 @@ def _nested(x: int) -> int:
 @kernel
 def _wrapping(x: np.ndarray) -> np.uint64:
     return x[0] * x[0]  # type: ignore[no-any-return]
+
+
+def without_file() -> Kernel:
+    """A kernel that Numba cannot keep, since it has no file."""
+    space: dict[str, Any] = {"__name__": __name__}
+    exec("def following(x):\n    return x + 1\n", space)
+    return kernel(space["following"])
 
 
 def test_what_a_kernel_calls_is_compiled_with_it() -> None:
@@ -174,6 +184,26 @@ def test_code_that_cannot_be_kept_is_kept_for_a_while(
     assert first.stderr.count(f"Compiled code is kept in {nowhere['TMPDIR']}") == 1
     assert "Compiling the comparison of names" in first.stderr
     assert "Compiling" not in second.stderr
+
+
+def test_code_that_can_be_kept_nowhere_is_compiled_and_said_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_folder() -> Path:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(compiled, "_temporary_folder", no_folder)
+    monkeypatch.setattr(compiled, "_announced", set())
+    told = Told()
+    with announced(told):
+        assert without_file().compiled(1) == 2
+    said = "Compiled code cannot be kept anywhere; the next run compiles again."
+    assert said in told.messages
+    monkeypatch.setattr(compiled, "_announced", set())
+    with pytest.warns(HornbeamWarning) as warned:  # nobody listens
+        assert [without_file().compiled(1) for _ in range(2)] == [2, 2]
+    assert [str(one.message) for one in warned] == [said]
+    assert without_file().folder is None
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+#: Numbers in single precision: features of many candidates, matrices of many entities.
+Singles = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 #: Integers of any width.
 Integers = npt.NDArray[np.integer]

@@ -19,13 +19,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from hornbeam.errors import warn
 from hornbeam.progress import Progress, Silent
 
 #: Allocations between garbage collections while compiling, which frees little.
@@ -83,9 +84,10 @@ class Kernel:
         return _translated(self.function, KEPT)
 
     @property
-    def folder(self) -> str:
-        """Where the machine code is kept; one whose name has `TEMPORARY` may not last."""
-        return str(self.compiled.stats.cache_path)  # type: ignore[attr-defined]
+    def folder(self) -> str | None:
+        """Where the machine code is kept, if anywhere; a name with `TEMPORARY` may not last."""
+        found: str | None = self.compiled.stats.cache_path  # type: ignore[attr-defined]
+        return found
 
 
 def numba_in_use() -> bool:
@@ -127,17 +129,23 @@ def _namespace(module: str) -> dict[str, Any]:
 def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
     from numba import config, njit
 
-    translate = njit(nogil=True, error_model="numpy", **options)  # type: ignore[call-overload]
+    plain = partial(njit, nogil=True, error_model="numpy")
+    translate = plain(**options)
     try:
         translated: Callable[..., Any] = translate(function)
     except RuntimeError:  # there is no folder that the code can be kept in
-        folder = _temporary_folder()
-        config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+        try:
+            folder = _temporary_folder()
+            config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
+            translated = translate(function)
+        except (OSError, RuntimeError):  # nor a temporary one
+            _say("Compiled code cannot be kept anywhere; the next run compiles again.", warns=True)
+            return plain()(function)
         _say(
             f"Compiled code is kept in {folder}, since neither Hornbeam's own folder nor "
-            "your home can be written to; set NUMBA_CACHE_DIR to a folder that lasts."
+            "your home can be written to; set NUMBA_CACHE_DIR to a folder that lasts.",
+            warns=True,
         )
-        translated = translate(function)
     _drop_unreadable(translated)
     _tolerate_full_disks(translated)
     return translated
@@ -154,7 +162,8 @@ def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
         try:
             save(*overload)
         except OSError as error:
-            _say(f"Compiled code cannot be kept ({error.strerror}); the next run compiles again.")
+            why = error.strerror
+            _say(f"Compiled code cannot be kept ({why}); the next run compiles again.", warns=True)
 
     kept.save_overload = save_if_possible
 
@@ -206,10 +215,15 @@ def announced(progress: Progress) -> Iterator[None]:
         del _listeners[max(i for i, one in enumerate(_listeners) if one is progress)]
 
 
-def _say(text: str) -> None:
-    if _listeners and text not in _announced:
-        _announced.add(text)
+def _say(text: str, *, warns: bool = False) -> None:
+    """Say something once to who listens; if nobody does, as a warning or not at all."""
+    if text in _announced or not (_listeners or warns):
+        return
+    _announced.add(text)
+    if _listeners:
         _listeners[-1].message(text)
+    else:
+        warn(text)
 
 
 def _listen(module: str, purpose: str) -> None:

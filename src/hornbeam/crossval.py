@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.counting.opening import open_in_memory
+from hornbeam.counting.opening import facts_of, open_in_memory
 from hornbeam.errors import InputError
-from hornbeam.facts.reading.readers import Input, as_facts, as_labels
+from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
@@ -137,7 +137,7 @@ def cross_validate(
             name: partial(learn, method=name, cross_evidence=cross_evidence, seed=seed)
             for name in methods
         }
-    worlds = label_worlds(as_facts(facts), as_labels(labels, target), folds, seed)
+    worlds = label_worlds(facts_of(facts), as_labels(labels, target), folds, seed)
     return cross_validate_worlds(worlds, methods, cross_evidence=cross_evidence)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
+from pathlib import Path
 
 #: Largest weight, coefficient, step or tolerance: sums and squares of such stay finite. One over it
 #: is the smallest that is not 0.
@@ -25,6 +27,16 @@ def physical_memory() -> int:
         ctypes.windll.kernel32.GetPhysicallyInstalledSystemMemory(ctypes.byref(kilobytes))
         return kilobytes.value * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that are free; None where the system does not tell."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
+    return None if found is None else int(found[1]) * 1024
 
 
 def address_space() -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from hornbeam.choices import Score
+from hornbeam.choices import EngineName, Score
 from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
@@ -102,7 +102,8 @@ class Model(RuleModel):
         Their arguments have types that the target's facts have; loops only where a fact is one.
         """
         memory = open_in_memory(facts, threads)
-        counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
+        own = engine == EngineName.MEMORY
+        counter = memory if own else open_engine(memory.facts, engine, threads)
         return propose_links(
             self, memory, counter, target, names, subjects=subjects, top=top,
             per_subject=per_subject, score=score, progress=progress,

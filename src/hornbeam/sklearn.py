@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.arrays import Array, Floats
+from hornbeam.counting.opening import facts_of
 from hornbeam.errors import InputError, MissingExtraError
-from hornbeam.facts.reading.readers import Input, as_facts, read_labels, read_pairs
+from hornbeam.facts.reading.readers import Input, read_labels, read_pairs
 from hornbeam.flow import learn
 from hornbeam.learning.learner import Learner
 from hornbeam.rules.candidates import Language
@@ -101,7 +102,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = [(*pair, int(label)) for pair, label in zip(_named(pairs), truth, strict=True)]
         if self.facts is None:
             raise InputError("`facts` is None; expected facts about the entities of the pairs")
-        self.facts_ = as_facts(self.facts)
+        self.facts_ = facts_of(self.facts)
         self.model_ = learn(
             self.facts_,
             read_labels(rows, target=self.target),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from hornbeam.cli import doctor
+from hornbeam.compiled import TEMPORARY, Kernel
 from tests.support.commands import hornbeam_, process
 
 COMPILE = """
@@ -67,7 +68,7 @@ def test_a_missing_extra_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_problems_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LITTLE_MEMORY", 1 << 60)
-    monkeypatch.setattr(doctor, "_is_persistent", lambda _: False)
+    monkeypatch.setattr(Kernel, "folder", f"/tmp/{TEMPORARY}0")
     problems = hornbeam_("doctor", "--json").json["problems"]
     assert len(problems) == 2
     for word in ("NUMBA_CACHE_DIR", "memory"):
@@ -75,6 +76,8 @@ def test_problems_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = hornbeam_("doctor")
     assert ended.code == 0
     assert ended.stdout.count("problem: ") == 2
+    monkeypatch.setattr(Kernel, "folder", None)
+    assert "compiled kernels are kept nowhere" in hornbeam_("doctor").stdout
 
 
 def test_a_broken_java_is_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
-from hornbeam.cli.learner_options import LearnerOptions
+from hornbeam.cli.language_options import LanguageOptions
+from hornbeam.cli.learner_options import EvidenceOptions, FitOptions, LearnerOptions
+from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
+from hornbeam.learning.boost import Boost
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.settings import OPTIONS
 from tests.support.commands import EVIDENCE, TRAIN, hornbeam_
 from tests.support.other_package import register_learner
@@ -55,6 +59,34 @@ class Shy:
     def __post_init__(self):
         check_settings(self)
 """
+
+
+def help_of(group: type[Options], name: str) -> str:
+    """The help of an option."""
+    hint = get_type_hints(group, include_extras=True)[name]
+    return str(hint.__metadata__[0].help)
+
+
+def test_helps_state_the_learners_own_defaults() -> None:
+    """They are written by hand: learners import NumPy, which help must not."""
+    assert {point.name for point in BUNDLED} == {"joint", "boost", "ppll", "greedy"}
+    assert Joint.bodies == Boost.bodies
+    assert Ppll.bodies == Greedy.bodies
+    paths, all_three = ",".join(Ppll.bodies), ",".join(Joint.bodies)
+    stated = f"Default: {all_three} for joint and boost, {paths} for the others and for candidates."
+    assert help_of(LanguageOptions, "bodies").endswith(stated)
+    assert Ppll.counts == Greedy.counts
+    *first, last = Joint.counts
+    stated = (
+        f"auto: {', '.join(first)} and {last} side by side for joint, "
+        f"{' and '.join(Boost.counts)} for boost, {' and '.join(Ppll.counts)} for the others."
+    )
+    assert help_of(EvidenceOptions, "counts").endswith(stated)
+    assert Joint.relaxation is Boost.relaxation
+    assert Ppll.relaxation is Greedy.relaxation
+    relaxations = help_of(FitOptions, "relaxation")
+    assert f"({Joint.relaxation}; default of joint and boost)" in relaxations
+    assert f"({Ppll.relaxation}; default of ppll and greedy)" in relaxations
 
 
 def test_a_learner_gets_what_was_given_and_keeps_its_defaults() -> None:

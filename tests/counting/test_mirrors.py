@@ -12,6 +12,7 @@ from hornbeam.facts.symmetry import MIN_EDGES, is_symmetric
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.rules.weighing import Counts
+from tests.support.dense_counts import dense
 
 LABELS = hb.read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 0.0)])
 
@@ -82,10 +83,10 @@ def test_every_body_has_its_mirror_counted(seed: int) -> None:
         [*map(swapped.names_at, range(len(swapped)))].index((o, p, s))
         for s, p, o, *_ in map(labels.names_at, range(len(labels)))
     ]
-    exchanged = engine.count(swapped, bodies, language).dense()[order]
-    dense = found.statistics.dense()
+    exchanged = dense(engine.count(swapped, bodies, language))[order]
+    matrix = dense(found.statistics)
     for c, body in enumerate(bodies):
-        np.testing.assert_array_equal(dense[:, bodies.index(body.mirror)], exchanged[:, c])
+        np.testing.assert_array_equal(matrix[:, bodies.index(body.mirror)], exchanged[:, c])
     assert with_mirrors(found, engine, labels, language) is found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -131,6 +131,33 @@ def test_what_an_engine_cannot_is_refused() -> None:
         hb.learn(FACTS, LABELS, collective=True, engine="duckdb")
     with hb.open_duckdb(ROWS) as opened, pytest.raises(InputError, match="takes no others"):
         opened.over(FACTS)
+
+
+def test_an_engine_in_memory_stands_for_its_facts() -> None:
+    engine, other = open_in_memory(FACTS, 1), other_engine(in_memory=True)
+    assert open_in_memory(engine) is engine
+    assert open_in_memory(other).facts is FACTS
+    model, pair = in_memory_model(), ("a1", "c1")
+    assert model.explain(other, pair) == model.explain(FACTS, pair)
+    assert model.propose(engine, top=5).dicts() == model.propose(FACTS, top=5).dicts()
+
+
+NEED_MEMORY: dict[str, Callable[[Engine], object]] = {
+    "explain": lambda engine: in_memory_model().explain(engine, ("a1", "c1")),
+    "rank": lambda engine: in_memory_model().rank(engine, [("a1", "t", "?")]),
+    "propose": lambda engine: in_memory_model().propose(engine),
+    "infer": lambda engine: in_memory_model().infer(engine, [("a1", "t", "c1")]),
+    "report": lambda engine: in_memory_model().report(engine),
+    "cross_validate": lambda engine: hb.cross_validate(engine, LABELS, ["joint"]),
+    "explain a graph": lambda engine: hb.learn_graph(FACTS).explain(engine, ("a1", "t", "c1")),
+}
+
+
+@pytest.mark.parametrize("work", NEED_MEMORY)
+def test_facts_elsewhere_are_refused_with_what_to_give(work: str) -> None:
+    expected = "the open engine has them somewhere else: give the facts themselves"
+    with hb.open_duckdb(ROWS) as engine, pytest.raises(InputError, match=expected):
+        NEED_MEMORY[work](engine)
 
 
 def test_new_links_may_be_counted_by_another_engine() -> None:

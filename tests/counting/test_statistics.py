@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hornbeam.counting.statistics import Statistics
 from hornbeam.rules.body import Body, Step
 from tests.support.brute_force import ONE
+from tests.support.dense_counts import dense
 
 PATHS = [Body((Step(name),), "t") for name in "abc"]
 CELLS = st.tuples(st.integers(0, 2), st.integers(0, 4), st.sampled_from([ONE, 1, 500_000]))
@@ -37,14 +38,14 @@ def test_dense() -> None:
     statistics = of([((2, 4, ONE), 7), ((0, 1, ONE), 2), ((0, 0, ONE), 1)])
     expected = np.zeros((5, 3), dtype=np.int64)
     expected[0, 0], expected[1, 0], expected[4, 2] = 1, 2, 7
-    np.testing.assert_array_equal(statistics.dense(), expected)
+    np.testing.assert_array_equal(dense(statistics), expected)
     assert repr(statistics) == "Statistics(3 bodies x 5 targets, 3 counts)"
 
 
 def test_empty() -> None:
     statistics = of([])
     assert statistics.indptr.tolist() == [0, 0, 0, 0]
-    assert statistics.dense().shape == (5, 3)
+    assert dense(statistics).shape == (5, 3)
 
 
 def test_soft_rows_are_sorted_alike_by_one_key_and_by_several(

@@ -19,6 +19,7 @@ from hornbeam.facts.known import with_targets
 from hornbeam.facts.negatives import origins, with_negatives, with_negatives_of_each
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.rule_model import Semantics
+from tests.support.dense_counts import dense
 from tests.support.rich_worlds import RichWorld
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -231,13 +232,13 @@ def test_counts_over_folds_are_those_of_each_pair_in_its_own_view(
     column = np.repeat(np.arange(len(BODIES)), np.diff(counted.indptr))
     assert counted.share is not None
     shares[counted.target, column] = counted.share
-    dense, named = counted.dense(), triples(folds.pairs)
+    matrix, named = dense(counted), triples(folds.pairs)
     world = RichWorld({(p, s, o): 1_000_000 for s, p, o in facts})
     for i, pair in enumerate(named):
         gone = triples(folds.hidden[int(folds.fold[i])])
         mine = world.without([(p, s, o) for s, p, o in gone])
         for c, body in enumerate(BODIES):
-            assert dense[i, c] == len(mine.groundings(body, pair, Semantics()))
+            assert matrix[i, c] == len(mine.groundings(body, pair, Semantics()))
             if body.kind is Kind.PATH:
                 assert shares[i, c] == pytest.approx(mine.share(body, pair, Semantics()))
 
@@ -252,10 +253,10 @@ def test_candidates_of_all_folds_have_the_sums_of_their_figures(
     language = hb.Language(max_length=2, min_coverage=2, bodies=(Kind.PATH, Kind.OPEN))
     found = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).discover(language)
     assert found.statistics is not None
-    dense = found.statistics.dense()
+    matrix = dense(found.statistics)
     true = folds.pairs.positive
     for k, candidate in enumerate(found.candidates):
-        column = dense[:, list(found.statistics.bodies).index(candidate.body)]
+        column = matrix[:, list(found.statistics.bodies).index(candidate.body)]
         assert candidate.coverage == (column > 0).sum() >= 2, str(k)
         assert candidate.coverage_true == (column[true] > 0).sum()
         assert candidate.paths == column.sum()

@@ -25,8 +25,9 @@ from hornbeam.graphs.ranking_model import (
 )
 from hornbeam.rules.body import Step
 from hornbeam.serve.access import Access
-from hornbeam.serve.app import make_app
+from hornbeam.serve.graph_app import GraphApp
 from hornbeam.serve.graph_state import GraphExplorer
+from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.server import listen, make_server
 from hornbeam.serve.state import Explorer
 from tests.support.commands import HOSTILE, write
@@ -258,7 +259,12 @@ def serving(
     opened = listen("127.0.0.1", 0)
     port = opened.getsockname()[1]
     ready, loops = Event(), list[asyncio.AbstractEventLoop]()
-    app = make_app(explorer, Access(host, port, token))
+    access = Access(host, port, token)
+    app = (
+        GraphApp(explorer, access)
+        if isinstance(explorer, GraphExplorer)
+        else RuleApp(explorer, access)
+    )
 
     def started() -> None:
         loops.append(asyncio.get_running_loop())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import shutil
@@ -10,7 +9,6 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from pathlib import Path
 
 from hornbeam import __version__
 from hornbeam.cli import options
@@ -34,7 +32,7 @@ class Checkup:
     libraries: Versions
     extras: dict[str, Versions]
     threads: int
-    memory_total: int | None
+    memory_total: int
     memory_available: int | None
     java: str | None
     kernels: str | None
@@ -63,7 +61,7 @@ def doctor(*, console: options.ConsoleOptions) -> None:
 
 def examine() -> Checkup:
     """Run all checks."""
-    from hornbeam.machine import physical_memory, worker_threads
+    from hornbeam.machine import available_memory, physical_memory, worker_threads
 
     core, extras = _libraries()
     problems = [
@@ -74,15 +72,17 @@ def examine() -> Checkup:
     problems += _outside_ranges()
     kernels = None
     if not problems:
+        from hornbeam.compiled import TEMPORARY
         from hornbeam.counting.memory.search import search_block
 
         kernels = search_block.folder  # the cache folder of one kernel stands for all of them
-    if kernels is not None and not _is_persistent(kernels):
-        problems.append(
-            "compiled kernels cannot be kept, so that they are compiled again and again: "
-            "set NUMBA_CACHE_DIR to a folder that you may write to"
-        )
-    available = _available_memory()
+        if kernels is None or TEMPORARY in kernels:
+            where = "nowhere" if kernels is None else "in a temporary folder only"
+            problems.append(
+                f"compiled kernels are kept {where} and may be compiled again: "
+                "set NUMBA_CACHE_DIR to a folder that you may write to"
+            )
+    available = available_memory()
     if available is not None and available < LITTLE_MEMORY:
         problems.append(
             f"only {_gib(available)} of memory is free: close other programs, or use a smaller "
@@ -95,7 +95,7 @@ def examine() -> Checkup:
         libraries=core,
         extras=extras,
         threads=worker_threads(),
-        memory_total=physical_memory() if hasattr(os, "sysconf") else None,
+        memory_total=physical_memory(),
         memory_available=available,
         java=_java(),
         kernels=kernels,
@@ -155,26 +155,6 @@ def _version(library: str) -> str | None:
         return None
 
 
-def _is_persistent(folder: str) -> bool:
-    """Whether a folder is writable (or can be created) and not temporary."""
-    from hornbeam.compiled import TEMPORARY
-
-    path = Path(folder)
-    while not os.path.exists(path):
-        path = path.parent
-    return TEMPORARY not in folder and os.access(path, os.W_OK)
-
-
-def _available_memory() -> int | None:
-    """Free memory in bytes."""
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-    except OSError:
-        return None
-    found = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
-    return None if found is None else int(found[1]) * 1024
-
-
 def _java() -> str | None:
     """First line of `java -version`; None without Java."""
     command = shutil.which("java")
@@ -201,9 +181,8 @@ def _show(found: Checkup) -> None:
         missing = "not installed: " + screen_text(f"pip install 'hornbeam[{name}]'")
         lines[f"  {name}"] = missing if None in libraries.values() else _listed(libraries)
     lines["Threads"] = str(found.threads)
-    if found.memory_total is not None:
-        free = found.memory_available
-        lines["Memory"] = _gib(found.memory_total) + (f", {_gib(free)} free" if free else "")
+    free = found.memory_available
+    lines["Memory"] = _gib(found.memory_total) + (f", {_gib(free)} free" if free else "")
     lines["Java"] = screen_text(found.java or "none (only Spark and PSL's own runtime need it)")
     if found.kernels is not None:
         lines["Kernels"] = f"compiled code is kept in {screen_text(found.kernels)}"

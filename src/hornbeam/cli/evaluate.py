@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen, screen_text
-from hornbeam.cli.evidence import evidence_for, graph_evidence, open_evidence
+from hornbeam.cli.evidence import evidence_for, open_evidence
 from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
@@ -131,7 +131,7 @@ def _judged_graph(
     ):
         triples = reading.read(hb.read_facts, truth.test, progress)
         further = reading.read_given(hb.read_facts, truth.filter_, progress)
-        ranker = model.ranker(graph_evidence(known), engine.threads, test=triples)
+        ranker = model.ranker(known, engine.threads, test=triples)
         ranked = ranker.evaluate(triples, further, progress)
         if not leave_out_linked:
             return Judged(ranked, partial(_show_ranks, ranked))

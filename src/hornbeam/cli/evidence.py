@@ -90,11 +90,6 @@ def evidence_for(
             yield opened
 
 
-def graph_evidence(engine: Engine) -> Facts | Engine:
-    """The evidence of models of whole graphs: facts in memory, or an engine that has them."""
-    return engine if engine.facts is None else engine.facts
-
-
 def facts_for(
     model: Model, given: ModelOptions, reading: ReadingOptions, progress: TerminalProgress
 ) -> Facts:

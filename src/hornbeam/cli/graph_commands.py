@@ -13,7 +13,7 @@ import typer
 from hornbeam.choices import EngineName
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
-from hornbeam.cli.evidence import graph_evidence, open_evidence
+from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError, warn
@@ -111,7 +111,7 @@ def learn_graph_model(
         valid = reading.read_given(hb.read_facts, graph.valid, progress)
         load = time.perf_counter() - clock
         model = hb.learn_graph(
-            graph_evidence(known),
+            known,
             valid,
             relations=training.target,
             rules=graph.rules,

@@ -10,7 +10,7 @@ import typer
 
 from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
-from hornbeam.rules.body import MAX_LENGTH, Kind
+from hornbeam.rules.body import Kind
 
 if TYPE_CHECKING:
     from hornbeam.rules.candidates import Language
@@ -44,7 +44,7 @@ class LanguageOptions(Options):
             metavar="KINDS",
             help="What bodies may be, with commas between: paths from A to B; open, p(A, X) with "
             "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: "
-            "paths,open,unary for joint, paths for the others and for candidates.",
+            "paths,open,unary for joint and boost, paths for the others and for candidates.",
         ),
     ] = None
     exclude: Annotated[
@@ -75,10 +75,8 @@ class LanguageOptions(Options):
         """The language as the library's object."""
         from hornbeam.rules.candidates import Language
 
-        if self.max_length is not None and self.max_length > MAX_LENGTH:
-            raise InputError(f"`max_length` is {self.max_length}; expected 1 to {MAX_LENGTH}")
         given = {
-            "max_length": self.max_length or 3,
+            "max_length": self.max_length or Language.max_length,
             "bodies": body_kinds(self.bodies),
             "exclude": tuple(self.exclude or ()),
         }

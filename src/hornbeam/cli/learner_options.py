@@ -81,8 +81,8 @@ class EvidenceOptions(Options):
         str,
         options.learner_option(
             help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
-            "their share of the hubs' many (share, paths only). auto: joint learns with log, "
-            "exists and share side by side, the others with raw."
+            "their share of the hubs' many (share, paths only). auto: log, exists and share side "
+            "by side for joint, raw and share for boost, raw for the others."
         ),
         COUNTINGS,
     ] = "auto"
@@ -136,8 +136,8 @@ class FitOptions(Options):
     relaxation: Annotated[
         Relaxation | None,
         options.learner_option(
-            help="Targets are 0 or 1 (boolean; joint's default), or lie between with hinges of "
-            "power 1 (linear; ppll's and greedy's) or 2 (squared)."
+            help="Targets are 0 or 1 (boolean; default of joint and boost), or lie between with "
+            "hinges of power 1 (linear; default of ppll and greedy) or 2 (squared)."
         ),
     ] = None
     refit: Annotated[

@@ -12,7 +12,7 @@ import typer
 from hornbeam.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
-from hornbeam.cli.evidence import entity_names, evidence_for, graph_evidence, open_evidence
+from hornbeam.cli.evidence import entity_names, evidence_for, open_evidence
 from hornbeam.cli.graph_commands import (
     LeaveOutLinked,
     refuse_engine,
@@ -220,7 +220,7 @@ def _of_graph(
     console: options.ConsoleOptions,
 ) -> ResultTable:
     """Answers of a model of a whole graph, or the most probable new facts of every relation."""
-    from hornbeam.facts.reading.readers import as_facts
+    from hornbeam.counting.opening import facts_of
     from hornbeam.graphs.memory_ranker import MemoryRanker
     from hornbeam.graphs.named_queries import read_queries
     from hornbeam.graphs.new_facts import new_facts
@@ -235,8 +235,8 @@ def _of_graph(
         raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
     with console.progress() as progress, ExitStack() as stack:
         called = entity_names(names, None, progress) if names else None
-        opened = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
-        known, apart = graph_evidence(opened), wanted.leave_out_linked
+        known = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
+        apart = wanted.leave_out_linked
         top = wanted.top or 10
         if wanted.queries:
             answering = model.ranker(known, engine.threads, leave_out_linked=apart)
@@ -244,7 +244,7 @@ def _of_graph(
             report_unanswerable(queries, relation_names(model), answering.facts, progress)
             return answering.rank(queries, top=top, names=called, progress=progress)
         ranker = MemoryRanker.of(
-            model, as_facts(known), threads=engine.threads, leave_out_linked=apart
+            model, facts_of(known), threads=engine.threads, leave_out_linked=apart
         )
         warn_of_another_graph(model, ranker.facts.predicates)
         found = new_facts(

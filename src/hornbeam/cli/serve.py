@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.serve.access import Access
-    from hornbeam.serve.graph_state import GraphExplorer
-    from hornbeam.serve.state import Explorer
+    from hornbeam.serve.web_app import WebApp
 
-    #: Reads the facts and makes an explorer.
-    Preparing = Callable[[TerminalProgress], Explorer | GraphExplorer]
+    #: Reads the facts and makes the application.
+    Preparing = Callable[[Access, TerminalProgress], WebApp]
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,6 @@ def serve(
     """
     try:
         from hornbeam.serve.access import access_for
-        from hornbeam.serve.app import make_app
         from hornbeam.serve.server import listen, run
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
@@ -112,24 +110,24 @@ def serve(
 
     prepared = with_model(
         given.model,
-        lambda model: _rule_explorer(model, given, shown, names, threads, reading),
-        lambda model: _graph_explorer(model, given, shown, names, threads, reading),
+        lambda model: _rule_app(model, given, shown, names, threads, reading),
+        lambda model: _graph_app(model, given, shown, names, threads, reading),
     )
     # before the facts are read: a port in use should be reported at once
     with listen(listening.host, listening.port) as opened, console.progress() as progress:
         access = access_for(listening.host, opened.getsockname()[1], listening.token)
-        explorer = prepared(progress)
+        app = prepared(access, progress)
         progress.close()
 
         announce = partial(_print_address, access, console.as_json, listening.open_browser)
         try:
             with interrupts_delegated():
-                run(make_app(explorer, access), opened, announce, progress)
+                run(app, opened, announce, progress)
         except KeyboardInterrupt:
             progress.message("Stopped.")
 
 
-def _graph_explorer(
+def _graph_app(
     model: GraphModel,
     given: options.ModelOptions,
     shown: ShownOptions,
@@ -137,8 +135,9 @@ def _graph_explorer(
     threads: int | None,
     reading: options.ReadingOptions,
 ) -> Preparing:
-    """Return how to make the explorer of a whole graph; refuse options that it does not use."""
+    """Return how to make the application of a whole graph; refuse options that it does not use."""
     import hornbeam as hb
+    from hornbeam.serve.graph_app import GraphApp
     from hornbeam.serve.graph_state import GraphExplorer
 
     for name in ["known"] * bool(given.known) + list(shown.changed()):
@@ -146,21 +145,21 @@ def _graph_explorer(
             f"{given.model}: is a model of a whole graph; `{name}` is for models of one target"
         )
 
-    def prepared(progress: TerminalProgress) -> GraphExplorer:
+    def prepared(access: Access, progress: TerminalProgress) -> GraphApp:
         evidence = reading.read(hb.read_facts, given.facts, progress)
-        return GraphExplorer(
+        explorer = GraphExplorer(
             evidence,
             model,
             Path(given.model).name,
             entity_names=entity_names(names, evidence, progress),
             threads=threads,
-            progress=progress,
         )
+        return GraphApp(explorer, access)
 
     return prepared
 
 
-def _rule_explorer(
+def _rule_app(
     model: Model,
     given: options.ModelOptions,
     shown: ShownOptions,
@@ -168,10 +167,11 @@ def _rule_explorer(
     threads: int | None,
     reading: options.ReadingOptions,
 ) -> Preparing:
-    """Load the model to compare with, and return how to make the explorer."""
+    """Load the model to compare with, and return how to make the application."""
     import hornbeam as hb
     from hornbeam.learning.trace import trace_of
     from hornbeam.opened_model import open_rules
+    from hornbeam.serve.rule_app import RuleApp
     from hornbeam.serve.state import Explorer, refuse_without_pairs
 
     other_file = shown.compare or ""
@@ -180,9 +180,9 @@ def _rule_explorer(
     refuse_without_pairs([(loaded, given.model), (other, other_file)], bool(shown.pairs))
     name, other_name = _names(given.model, other_file)
 
-    def prepared(progress: TerminalProgress) -> Explorer:
+    def prepared(access: Access, progress: TerminalProgress) -> RuleApp:
         evidence = facts_for(loaded, given, reading, progress)
-        return Explorer(
+        explorer = Explorer(
             evidence,
             loaded,
             name,
@@ -194,6 +194,7 @@ def _rule_explorer(
             threads=threads,
             progress=progress,
         )
+        return RuleApp(explorer, access)
 
     return prepared
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from hornbeam.errors import warn
 from hornbeam.facts.table import Targets
-from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Candidates
 
 #: Least share of the true pairs, and largest share of the false ones, that a copy covers.
@@ -28,7 +27,7 @@ def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:
         copies &= false <= HARDLY_ANY * negatives
         for row in np.flatnonzero(copies).tolist():
             body = candidates.body(row)
-            if body.kind is Kind.PATH and body.steps[0].predicate != target:
+            if body.is_path and body.steps[0].predicate != target:
                 name = body.steps[0].predicate
                 warn(
                     f"{name!r} links {int(candidates.coverage_true[row]):,} of the {positives:,} "

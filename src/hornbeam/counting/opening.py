@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
+from hornbeam.choices import EngineName
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
 
-def open_engine(facts: Input, engine: str = "memory", threads: int | None = None) -> Engine:
+def open_engine(
+    facts: Input, engine: str = EngineName.MEMORY, threads: int | None = None
+) -> Engine:
     """Open the engine of that name over facts in any form; an engine is returned as it is."""
-    if hasattr(facts, "discover"):
-        return cast("Engine", facts)
-    if engine == "memory":
+    if (given := _given_engine(facts)) is not None:
+        return given
+    if engine == EngineName.MEMORY:
         return open_in_memory(facts, threads)
-    if engine == "duckdb":
+    if engine == EngineName.DUCKDB:
         from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 
         return duckdb_engine(as_facts(facts), threads)
@@ -32,10 +35,38 @@ def open_engine(facts: Input, engine: str = "memory", threads: int | None = None
 
 
 def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:
-    """Open the default engine, whose graph can be walked, over facts in any form."""
+    """Open the default engine, whose graph can be walked, over facts in any form.
+
+    One that is open is returned as it is; of another engine the facts are taken.
+    """
     from hornbeam.counting.memory.memory_engine import MemoryEngine
 
-    return MemoryEngine(as_facts(facts), worker_threads(threads))
+    if isinstance(facts, MemoryEngine):
+        return facts
+    return MemoryEngine(facts_of(facts), worker_threads(threads))
+
+
+def facts_or_database(facts: Input) -> Facts | SqlEngine:
+    """Facts in any form, or the engine that has them in its database."""
+    from hornbeam.counting.sql.sql_engine import SqlEngine
+
+    return facts if isinstance(facts, SqlEngine) else facts_of(facts)
+
+
+def facts_of(facts: Input) -> Facts:
+    """Facts in any form, or those of an engine."""
+    if (given := _given_engine(facts)) is None:
+        return as_facts(facts)
+    return facts_in_memory(
+        given,
+        "this works on facts in memory, and the open engine has them somewhere else: give the "
+        "facts themselves (files, frames or what `read_facts` returns)",
+    )
+
+
+def _given_engine(facts: Input) -> Engine | None:
+    """The engine that is given in place of facts, which may be one of another package."""
+    return cast("Engine", facts) if hasattr(facts, "discover") else None
 
 
 def facts_in_memory(engine: Engine, why: str) -> Facts:

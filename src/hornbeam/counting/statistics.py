@@ -21,7 +21,6 @@ from hornbeam.arrays import (
     Integers,
     Ints,
     Millionths,
-    part_numbers,
     pointers,
     ranges,
 )
@@ -148,13 +147,6 @@ class Statistics:
     def column(self, row: int) -> slice:
         """Slice of the rows of a body."""
         return slice(int(self.indptr[row]), int(self.indptr[row + 1]))
-
-    def dense(self) -> Ints:
-        """Counts as a (targets, bodies) array; for small tables and 0/1 facts only."""
-        table = np.zeros((self.n_targets, len(self.bodies)), dtype=np.int64)
-        column = part_numbers(self.indptr)
-        table[self.target, column] = self.count
-        return table
 
     def __repr__(self) -> str:
         return (

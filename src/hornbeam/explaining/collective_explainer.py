@@ -26,19 +26,14 @@ from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.rules.rule_words import rule_words
-from hornbeam.scoring.collective_scorer import (
-    ONE_RULE,
-    CollectiveState,
-    ConditionalHinges,
-    infer_linked,
-    linked_pairs,
-)
+from hornbeam.scoring.collective_scorer import CollectiveState, infer_linked, linked_pairs
 from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
 from hornbeam.scoring.model_checks import collective_path
 

@@ -82,7 +82,7 @@ class GroundingFinder:
         The body has predicates and a constant that the facts have.
         """
         ends = self._ends(body.target, subject, object_)
-        if body.kind is Kind.PATH:
+        if body.is_path:
             return self._paths(body.steps, self._codes(body), ends, limit, progress)
         here = ends.source if body.argument == 0 else ends.sink
         if not body.steps:
@@ -98,7 +98,7 @@ class GroundingFinder:
     def cut(self, body: Body, subject: str, object_: str) -> Ints:
         """Numbers of facts without which a body has no grounding; empty if it needs no fact."""
         ends = self._ends(body.target, subject, object_)
-        if body.kind is not Kind.PATH:
+        if not body.is_path:
             every = len(self.graph.forward.code)
             return np.unique(self.first(body, subject, object_, every).facts)
         at, here, there = cut(self.graph, self._codes(body), ends)

@@ -11,14 +11,13 @@ Paths come in the order of their entities' names: by the second entity, then the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints
-from hornbeam.compiled import Kernel, announced, kernels
+from hornbeam.compiled import announced, kernels
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.facts.table import ONE
 from hornbeam.progress import SILENT, Progress
@@ -26,8 +25,6 @@ from hornbeam.rules.codes import inverse_code
 
 kernel = kernels("the path walk")
 
-#: Edges of a graph above which compiling pays.
-WORTH_COMPILING = 20_000
 #: Sentinel truth of entities from which the object cannot be reached.
 NEVER = -(1 << 40)
 
@@ -78,17 +75,12 @@ def first_paths(
         edges, edge_runs = np.empty((limit, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
         path, truth = np.full(n + 1, pair.source, np.int32), np.full(n + 1, ONE, np.int64)
         # arrays are made here: each that a kernel makes takes a fifth of a second to compile
-        found = _run_on(graph, _walk)(
+        found = graph.walked_by(_walk)(
             *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
             np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct,
             edge_runs, path, truth, nodes, edges, body,
         )  # fmt: skip
     return Paths(nodes[:found].copy(), edges[:found].copy(), body[:found].copy())
-
-
-def _run_on(graph: Graph, kernel: Kernel) -> Callable[..., Any]:
-    """Choose the interpreted or compiled form of a kernel by the number of edges."""
-    return kernel.for_size(len(graph.forward.neighbour), WORTH_COMPILING)
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
@@ -99,7 +91,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
-    count_edges = _run_on(graph, _cost)
+    count_edges = graph.walked_by(_cost)
     while len(front) + len(back) < len(steps) + 2:
         forth, towards = steps[len(front) - 1], inverse_code(steps[-len(back)])
         cost_forth = count_edges(*graph.forward[:3], front[-1], forth)
@@ -112,7 +104,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     levels = [*front[:-1], middle, *reversed(back[:-1])]
     for k in reversed(range(len(front) - 1)):
         leading = np.zeros(len(levels[k]), dtype=np.bool_)
-        _run_on(graph, _leading)(*graph.forward[:3], levels[k], steps[k], levels[k + 1], leading)
+        graph.walked_by(_leading)(*graph.forward[:3], levels[k], steps[k], levels[k + 1], leading)
         levels[k] = levels[k][leading]
     return levels
 
@@ -120,7 +112,7 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
 def _reached(graph: Graph, adjacency: Adjacency, nodes: Ids, step: int, n_edges: int) -> Ids:
     """Ends of the edges of a step that leave the nodes, each once; there are `n_edges` edges."""
     ends = np.empty(n_edges, dtype=np.int32)
-    _run_on(graph, _ends)(*adjacency[:3], nodes, step, ends)
+    graph.walked_by(_ends)(*adjacency[:3], nodes, step, ends)
     return np.unique(ends)
 
 
@@ -131,7 +123,7 @@ def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, I
     """
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
-        size = _run_on(graph, _cost)(*graph.forward[:3], levels[k], steps[k])
+        size = graph.walked_by(_cost)(*graph.forward[:3], levels[k], steps[k])
         reached = _reached(graph, graph.forward, levels[k], steps[k], size)
         levels[k + 1] = np.intersect1d(reached, levels[k + 1], assume_unique=True)
     at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
@@ -148,7 +140,7 @@ def _best_truths(graph: Graph, steps: Sequence[int], levels: list[Ids]) -> list[
     best = [np.zeros(len(level), dtype=np.int64) for level in levels]
     if len(graph.forward.value):
         for k in reversed(range(len(steps))):
-            best[k] = _run_on(graph, _best)(
+            best[k] = graph.walked_by(_best)(
                 *graph.forward, levels[k], steps[k], levels[k + 1], best[k + 1]
             )
     return best

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.constants import (
@@ -182,7 +181,3 @@ class GraphEvidence:
             lent = GatherScratch.of(self.graph)
         yield lent
         self._free.append(lent)
-
-
-#: Rows of ridge scores of sources.
-RidgeRows = npt.NDArray[np.float32]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 
+from hornbeam.counting.opening import facts_of
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
@@ -125,7 +126,7 @@ class GraphModel(RankingModel):
         names: Input | None = None,
     ) -> GraphExplanation:
         """The rank of a triple, the rules that fire for it, and the answers above it."""
-        known, called = as_facts(facts), as_names(names)
+        known, called = facts_of(facts), as_names(names)
         ends = (triple[0], triple[2])
         subject, object_ = (called.known_entity(end, known.entities) for end in ends)
         found = explain_triple(

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, part_numbers
+from hornbeam.arrays import Floats, Ids, Ints, Singles, part_numbers
 from hornbeam.compiled import announced
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
@@ -18,7 +18,7 @@ from hornbeam.graphs.calibration import log_odds, probabilities
 from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.pools import Features, Pool
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.queries import Answers, Queries
 from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
@@ -163,7 +163,7 @@ class GraphRanker(ABC):
         return Answers(pool.offsets, pool.entity[order], score[order])
 
 
-def _columns(pool: Pool, columns: Ints) -> Features:
+def _columns(pool: Pool, columns: Ints) -> Singles:
     """Features of a pool; those of the ridge are 0 if the graph is too large for it."""
     wide = np.zeros((len(pool.entity), len(columns)), dtype=np.float32)
     present = columns < pool.feature.shape[1]

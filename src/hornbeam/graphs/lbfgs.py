@@ -17,6 +17,8 @@ from hornbeam.arrays import Floats
 SUFFICIENT = 1e-4
 #: Maximum number of times that a step is halved.
 HALVINGS = 40
+#: Past steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
+PAST_STEPS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,6 @@ def minimise(
     start: Floats,
     iterations: int = 100,
     min_gain: float = 1e-7,
-    memory: int = 10,
     expired: Callable[[], bool] = lambda: False,
     precondition: Callable[[Floats], Floats] | None = None,
 ) -> Minimum:
@@ -50,8 +51,6 @@ def minimise(
         Maximum number of iterations.
     min_gain
         The search ends when an iteration gains less than this fraction of the value.
-    memory
-        Past steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
     expired
         Whether there is no time for a further iteration.
     precondition
@@ -79,7 +78,7 @@ def minimise(
         moved, change = new - x, new_gradient - gradient
         curvature = _dot(moved, change)
         if curvature > 1e-12 * _dot(change, change):
-            pairs = [*pairs[-(memory - 1) :], (moved, change, curvature)]
+            pairs = [*pairs[-(PAST_STEPS - 1) :], (moved, change, curvature)]
         gain = value - new_value
         x, value, gradient = new, new_value, new_gradient
         if gain <= min_gain * max(abs(value), 1.0):

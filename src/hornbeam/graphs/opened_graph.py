@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hornbeam.counting.engine import Engine
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.counting.opening import facts_or_database
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_ranker import GraphRanker
@@ -12,18 +13,18 @@ from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.ranking_model import RankingModel
 
-#: Files, frames, tuples or `Facts`; or an engine of `open_duckdb` or `open_spark`.
+#: Files, frames, tuples or `Facts`; or an open engine.
 GraphInput = Input | Facts | Engine
 
 
 def open_graph(facts: GraphInput, settings: GraphSettings) -> GraphCounter:
     """Read a graph into memory, or leave it in the database of an engine."""
-    from hornbeam.counting.sql.sql_engine import SqlEngine
+    known = facts_or_database(facts)
+    if isinstance(known, Facts):
+        return MemoryGraph.of(known, settings)
     from hornbeam.graphs.sql.sql_graph import SqlGraph
 
-    if isinstance(facts, SqlEngine):
-        return SqlGraph.of(facts, settings)
-    return MemoryGraph.of(as_facts(facts), settings)
+    return SqlGraph.of(known, settings)
 
 
 def open_ranker(
@@ -41,12 +42,12 @@ def open_ranker(
     hornbeam.errors.InputError
         Where an engine does not offer it.
     """
-    from hornbeam.counting.sql.sql_engine import SqlEngine
-    from hornbeam.graphs.sql.sql_ranker import SqlRanker
-
     ranker: GraphRanker
-    if isinstance(facts, SqlEngine):
-        ranker = SqlRanker.of(model, facts, test)
+    known = facts_or_database(facts)
+    if isinstance(known, Facts):
+        ranker = MemoryRanker.of(model, known, threads=threads)
     else:
-        ranker = MemoryRanker.of(model, as_facts(facts), threads=threads)
+        from hornbeam.graphs.sql.sql_ranker import SqlRanker
+
+        ranker = SqlRanker.of(model, known, test)
     return ranker.without_linked() if leave_out_linked else ranker

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Ids, Ints, part_numbers, pointers, ranges
+from hornbeam.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
-from hornbeam.graphs.graph_evidence import GraphEvidence, RidgeRows
+from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MAX_PROPOSED, SMOOTHING, PathRules, TrieWalk
@@ -39,10 +38,6 @@ INFORMATIVE_SHARE = 0.9
 BLOCK = 64
 
 
-#: A row per candidate, a column per feature.
-Features = npt.NDArray[np.float32]
-
-
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Candidates of sources along steps: those of source i are offsets[i] to offsets[i + 1].
@@ -55,7 +50,7 @@ class Pool:
     source: Ids
     offsets: Ints
     entity: Ids
-    feature: Features
+    feature: Singles
     truth: Bools
     missed: Ints
     fold: Ids
@@ -72,7 +67,7 @@ class Pool:
         queries: GroupedQueries,
         sizes: Ints,
         entity: Ids,
-        feature: Features,
+        feature: Singles,
         fold: int,
     ) -> Pool:
         """Candidates of the sources of queries along a step, `sizes[i]` of source i."""
@@ -174,7 +169,7 @@ def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
     return Firings(pointers(sizes), rule[order])
 
 
-def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[RidgeRows, RidgeRows, Ints]:
+def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[Singles, Singles, Ints]:
     if ridge is None:
         empty = np.empty((0, 0), dtype=np.float32)
         return empty, empty, np.empty((0, 0), dtype=np.int64)

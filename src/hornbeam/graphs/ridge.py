@@ -19,11 +19,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.linalg import lapack
 
-from hornbeam.arrays import Floats, Integers, pointers, ranges
+from hornbeam.arrays import Floats, Integers, Singles, pointers, ranges
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
 from hornbeam.rules.codes import inverse_code
@@ -33,10 +32,8 @@ MAX_ENTITIES = 20_000
 #: Number of candidates that the ridge proposes per query.
 PROPOSED = 50
 
-Single = npt.NDArray[np.float32]
 
-
-def gram_matrix(graph: LinkedGraph) -> Single:
+def gram_matrix(graph: LinkedGraph) -> Singles:
     """The upper triangle of X X^T: the number of properties that any two entities share."""
     links = graph.links
     gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
@@ -45,7 +42,7 @@ def gram_matrix(graph: LinkedGraph) -> Single:
     return gram
 
 
-def inverted(gram: Single, penalty: float) -> Single:
+def inverted(gram: Singles, penalty: float) -> Singles:
     """(G + l I)^-1 by Cholesky's factorisation, in place; only the upper triangle of G is used."""
     n = len(gram)
     gram[np.arange(n), np.arange(n)] += penalty
@@ -53,7 +50,7 @@ def inverted(gram: Single, penalty: float) -> Single:
     factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
     inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
     assert (problem, further) == (0, 0), "a positive definite matrix has a factor"
-    both: Single = inverse.T  # the upper triangle, by rows
+    both: Singles = inverse.T  # the upper triangle, by rows
     for start in range(0, n, 1024):
         stop = min(start + 1024, n)
         block = both[start:stop, start:stop]
@@ -67,7 +64,7 @@ class Ridge:
     """The inverse A of a graph, ready to score; the denominators are 1 - x^T A x per property."""
 
     graph: LinkedGraph
-    inverse: Single
+    inverse: Singles
     denominators: Floats
 
     @classmethod
@@ -79,7 +76,7 @@ class Ridge:
         add(links.run_start, links.end, inverse, 0, len(out), out)
         return cls(graph, inverse, np.maximum(1.0 - out, 1e-6))
 
-    def scores(self, step: int, sources: Integers) -> tuple[Single, Single]:
+    def scores(self, step: int, sources: Integers) -> tuple[Singles, Singles]:
         """Scores forward and backward of all entities as answers of the sources' queries."""
         graph = self.graph
         forward = np.zeros((len(sources), graph.n_entities), dtype=np.float32)

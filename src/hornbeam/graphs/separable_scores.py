@@ -21,7 +21,7 @@ from hornbeam.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody, Body, Kind, Step
+from hornbeam.rules.body import AnyBody, Body, Step
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.end_conditions import first_unlinked, only_argument
 from hornbeam.scoring.independent_scorer import strengths
@@ -176,7 +176,7 @@ class SeparableScores:
 
 
 def _has_path(rule: Rule) -> bool:
-    return any(part.body.kind is Kind.PATH for part in rule.clause.body.parts)
+    return any(part.body.is_path for part in rule.clause.body.parts)
 
 
 def _positive_bodies(model: RuleModel) -> list[AnyBody]:

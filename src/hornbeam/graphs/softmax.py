@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, part_numbers
+from hornbeam.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.softmax_kernels import (
     add_curvature,
@@ -40,12 +39,12 @@ class CandidateRows(NamedTuple):
     """Candidates of sources, with the features that are fitted."""
 
     offsets: Ints
-    feature: npt.NDArray[np.float32]
+    feature: Singles
     truth: Bools
     firings: Firings = NO_FIRINGS
 
 
-def spread(feature: npt.NDArray[np.float32]) -> Floats:
+def spread(feature: Singles) -> Floats:
     """Standard deviations of features, 1 for constant ones."""
     if not len(feature):
         return np.ones(feature.shape[1])
@@ -125,7 +124,7 @@ def inverted(matrix: Floats) -> Floats:
     return both[:, n:]
 
 
-def linear_scores(feature: npt.NDArray[np.float32], weights: Floats) -> Floats:
+def linear_scores(feature: Singles, weights: Floats) -> Floats:
     """Scores of candidates, with one order of summation on every machine."""
     total = np.zeros(len(feature))
     for k in range(len(weights)):

@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.arrays import Ints
 from hornbeam.rules.beliefs import mentions_beliefs
-from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.weighing import Counts, Weighing
 
@@ -29,9 +29,9 @@ def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
 
     Only paths over facts have shares, and counts that are always 1 need one way only.
     """
-    if body.kind in (Kind.UNARY, Kind.ANCHORED):
+    if body.is_fixed:
         return [model_counts(ways)]
-    if body.kind is Kind.PATH and not mentions_beliefs(body):
+    if body.is_path and not mentions_beliefs(body):
         return list(ways)
     return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
 

@@ -80,7 +80,8 @@ class Boost:
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
         """Boost, choose the number of trees by internal validation, and write clauses."""
-        if problem.relaxation is not Relaxation.BOOLEAN:
+        # problems of Boolean targets have columns of counts
+        if problem.relaxation is not Relaxation.BOOLEAN or not isinstance(problem, CountProblem):
             raise InputError(f'boost learns with `relaxation="boolean"`, not {problem.relaxation}')
         columns = BoostedColumns.of(problem, self.folds, self.seed)
         n_trees = self._number_of_trees(columns, progress)

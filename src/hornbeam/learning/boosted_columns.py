@@ -14,7 +14,6 @@ from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import deal
 from hornbeam.learning.monomials import Feature, Monomial, body_of, mirrored, polynomial
-from hornbeam.learning.problem import Problem
 from hornbeam.learning.trees import Binned, Tree
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause, prior
@@ -53,7 +52,7 @@ class BoostedColumns:
     mirror: dict[int, int]
 
     @classmethod
-    def of(cls, problem: Problem, folds: int, seed: int) -> BoostedColumns:
+    def of(cls, problem: CountProblem, folds: int, seed: int) -> BoostedColumns:
         """Take the columns of a problem."""
         targets = {clause.target for clause in problem.clauses}
         if len(targets) > 1:
@@ -174,7 +173,7 @@ class BoostedColumns:
                 yield feature.body, weighing, self._of_pairs(rows, x, itself)
 
 
-def _features_of(problem: Problem) -> tuple[list[Feature], list[tuple[Ids, Floats]]]:
+def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, Floats]]]:
     """Counts and shares of the bodies, before they were weighed."""
     features, columns = list[Feature](), list[tuple[Ids, Floats]]()
     for k, clause in enumerate(problem.clauses):

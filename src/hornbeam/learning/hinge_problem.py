@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, part_numbers, run_starts
+from hornbeam.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
@@ -26,7 +26,6 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
-from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
 from hornbeam.learning.count_problem import MIN_SPREAD
@@ -66,10 +65,6 @@ class HingeProblem(Generic[C]):
     def symmetric(self) -> bool:
         """False: a clause does not represent its mirror image."""
         return False
-
-    def column(self, k: int) -> tuple[Ids, Floats]:
-        """Raises an InputError: soft ground clauses have no column of entries."""
-        raise InputError("this learner takes facts that are true or absent: round the facts")
 
     @property
     def size(self) -> int:
@@ -219,16 +214,10 @@ def hinge_problem(
     listed = body_clauses(statistics.bodies, ways, {})
     clauses = [one.clause for one in listed] + priors_of(labels.predicates)
     rows = {way: hinge_rows(statistics, way) for way in {one.way for one in listed}}
-    parts = []
-    for k, one in enumerate(listed):
-        part = statistics.column(one.body)
-        target, height, count = rows[one.way].part(part)
-        parts.append((np.full(len(target), k), target, height, count))
-    for k in range(len(listed), len(clauses)):
-        targets = np.flatnonzero(labels.predicate == (k - len(listed)) // 2)
-        ones = np.ones(len(targets))
-        parts.append((np.full(len(targets), k), targets, ones, ones))
-    rule, target, height, count = (np.concatenate([part[i] for part in parts]) for i in range(4))
+    parts = [rows[one.way].part(statistics.column(one.body)) for one in listed]
+    priors = range(len(clauses) - len(listed))  # two per predicate
+    parts += [HingeRows.of_prior(np.flatnonzero(labels.predicate == k // 2)) for k in priors]
+    rule, (target, height, count) = joined_rows(parts)
     return HingeProblem(
         clauses,
         body_lengths(clauses),
@@ -249,9 +238,20 @@ class HingeRows(NamedTuple):
     height: Floats
     number: Floats
 
+    @classmethod
+    def of_prior(cls, targets: Ints) -> HingeRows:
+        """One ground clause per target, whose body is true."""
+        return cls(targets, np.ones(len(targets)), np.ones(len(targets)))
+
     def part(self, rows: slice) -> HingeRows:
         """Some of the rows."""
         return HingeRows(self.target[rows], self.height[rows], self.number[rows])
+
+
+def joined_rows(parts: Sequence[HingeRows]) -> tuple[Ints, HingeRows]:
+    """The rows of all clauses, and the clause of each."""
+    clause = part_numbers(pointers([len(part.target) for part in parts]))
+    return clause, HingeRows._make(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
 def hinge_rows(statistics: Statistics, counts: Counts) -> HingeRows:

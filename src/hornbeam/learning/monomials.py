@@ -19,7 +19,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.learning.trees import SLACK, Tree
-from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, simplest
+from hornbeam.rules.body import AnyBody, Body, Conjunction, Part, simplest
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: Columns with the number of the cut that is reached, sorted; none for the constant.
@@ -38,7 +38,7 @@ class Feature:
         if self.share:
             # a model's threshold on shares is strict
             return Part(self.body, Threshold(float(cut) * (1.0 - SLACK), share=True))
-        if self.body.kind in (Kind.UNARY, Kind.ANCHORED):
+        if self.body.is_fixed:
             return Part(self.body)  # at most one grounding
         return Part(self.body, Threshold(cut))
 
@@ -46,7 +46,7 @@ class Feature:
         """How the body weighs without a cut, given its entries."""
         if self.share:
             return Weighing(Counts.SHARE, float(np.median(x)))
-        return None if self.body.kind in (Kind.UNARY, Kind.ANCHORED) else Weighing(Counts.LOG)
+        return None if self.body.is_fixed else Weighing(Counts.LOG)
 
 
 def polynomial(trees: Iterable[Tree]) -> dict[Monomial, float]:

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions
+from hornbeam.arrays import Bools, Floats, Ints, Positions
 from hornbeam.learning.newton import Fit, Fittable, Newton
 from hornbeam.learning.pieces import Piece
 from hornbeam.rules.clause import Clause
@@ -48,9 +48,6 @@ class Problem(Fittable, Protocol):
     @property
     def symmetric(self) -> bool:
         """Whether a clause represents its mirror image too."""
-
-    def column(self, k: int) -> tuple[Ids, Floats]:
-        """Rows and entries of a clause; an InputError where groundings are soft."""
 
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""

@@ -19,7 +19,7 @@ from itertools import combinations, product
 from hornbeam.errors import InputError
 from hornbeam.language.syntax import Atom, Comparison, Literal, Operator, Term, Variable
 from hornbeam.programs.exported_names import ExportedNames
-from hornbeam.rules.body import Kind, body_ends, variables
+from hornbeam.rules.body import body_ends, variables
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.rules.weighing import Counts
@@ -42,7 +42,7 @@ def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
         return ""
     counts, semantics = model.counts_of(clause).counts, model.semantics
     lone_path = len(clause.body.parts) == 1 and all(
-        part.body.kind is Kind.PATH and all(step.arity == 2 for step in part.body.steps)
+        part.body.is_path and all(step.arity == 2 for step in part.body.steps)
         for part in clause.body.parts
     )
     if not clause.body.predicates.isdisjoint(model.believed):
@@ -107,7 +107,7 @@ class PlainRules:
 
     def _pairs(self, clause: Clause) -> str:
         """The pairs that a clause may have groundings for."""
-        on_paths = all(part.body.kind is Kind.PATH for part in clause.body.parts)
+        on_paths = all(part.body.is_path for part in clause.body.parts)
         if on_paths or clause.target not in self.unseen:
             return self.names.pairs[clause.target]
         return self.names.located[clause.target]

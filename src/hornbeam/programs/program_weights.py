@@ -1,14 +1,7 @@
 """Weights of a program's logical rules by exact pseudolikelihood.
 
-Given the truth of all other atoms, a ground rule is a hinge in the one atom that is left. With l
-its linear form, a the atom's coefficient there (m times +1 or -1 where it occurs m times) and b the
-rest at the truth, max(0, a y + b)^p is
-
-    m^p max(0, b/m - y)^p            for a = -m: it pulls y up,
-    m^p max(0, (1 + b/m) + y - 1)^p  for a = +m: it pushes y down,
-
-and `hornbeam.densities.hinges` integrates sums of such hinges in closed form, whatever their
-powers.
+Given the truth of all other atoms, a ground rule is a hinge in the one atom that is left
+(`hornbeam.hlmrf.conditional_hinges`), of power 1 or 2.
 
 * joint: maximise sum_i log p(y_i | the others) over all weights at once;
 * ppll: the same for each rule alone, as if there were no other (piecewise).
@@ -32,6 +25,7 @@ from hornbeam.choices import WeightMethod
 from hornbeam.compiled import announced
 from hornbeam.errors import DataError, InputError
 from hornbeam.files import save_text
+from hornbeam.hlmrf.conditional_hinges import conditional_hinges
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
 from hornbeam.language.places import error_at
@@ -183,24 +177,20 @@ def ground_problem(
     rules: Sequence[PslRule], potentials: Potentials, y: Floats
 ) -> HingeProblem[PslRule]:
     """Condition ground rules on the truth y; every weighted rule was grounded with weight 1."""
-    row = potentials.row
-    size, is_down = np.abs(potentials.coefficient), potentials.coefficient > 0.0
-    own = potentials.coefficient * y[potentials.variable]
-    rest = potentials.forms(y)[row] - own
-    height = np.where(is_down, 1.0 + rest / size, rest / size)
-    power = np.where(potentials.kind[row] == PotentialKind.SQUARED, 2.0, 1.0)
-    keep = (height > 0.0) & ~potentials.is_constraint[row]
+    row, is_squared = potentials.row, potentials.kind == PotentialKind.SQUARED
+    hinges = conditional_hinges(potentials, y, is_squared)
+    keep = (hinges.height > 0.0) & ~potentials.is_constraint[row]
     lengths = [len(rule.body) if isinstance(rule, LogicalRule) else 0 for rule in rules]
     return HingeProblem(
         rules,
         np.array(lengths, dtype=np.int64),
         np.array([rule.squared for rule in rules], dtype=np.bool_),
         y,
-        potentials.variable[keep].astype(np.int64),
+        hinges.variable[keep].astype(np.int64),
         potentials.rule[row][keep].astype(np.int64),
-        np.minimum(height[keep], 1.0),  # rounding may overshoot
-        is_down[keep],
-        (potentials.weight[row] * size**power)[keep],
+        hinges.height[keep],
+        hinges.down[keep],
+        hinges.strength[keep],
     )
 
 

@@ -145,6 +145,16 @@ class Body:
         return max(len(self.steps), self.constant is not None)
 
     @property
+    def is_path(self) -> bool:
+        """Whether it leads from subject to object; all other kinds are about one argument."""
+        return self.kind is Kind.PATH
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it names all entities: then facts of two arguments ground it once at most."""
+        return self.kind in (Kind.UNARY, Kind.ANCHORED)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Itself as the only body of a conjunction; none where it is empty."""
         return (Part(self),) if len(self) else ()
@@ -161,7 +171,7 @@ class Body:
     @property
     def mirror(self) -> Body:
         """The same condition with subject and object exchanged."""
-        if self.kind is Kind.PATH:
+        if self.is_path:
             steps = tuple(step.reversed() for step in reversed(self.steps))
             return Body(steps, self.target)
         return Body(self.steps, self.target, self.kind, 1 - self.argument, self.constant)
@@ -174,7 +184,7 @@ class Body:
         anchor = None if self.constant is None else Constant(self.constant)
         if self.kind is Kind.ANCHORED and anchor is not None and not self.steps:
             return [Comparison(here, Operator.EQUAL, anchor)]
-        if self.kind is not Kind.PATH:
+        if not self.is_path:
             return [self.steps[0].atom(here, anchor, free)]
         between = [next(free) for _ in self.steps[1:]]
         nodes: list[Term] = [ends[0], *between, ends[1]]
@@ -244,7 +254,7 @@ def body_ends(body: AnyBody) -> tuple[Variable, Variable]:
     names = variables()
     nodes = [next(names) for _ in range(MAX_LENGTH + 1)]
     parts = body.parts
-    alone = len(parts) == 1 and parts[0].body.kind is Kind.PATH
+    alone = len(parts) == 1 and parts[0].body.is_path
     return nodes[0], nodes[len(parts[0].body.steps) if alone else 1]
 
 

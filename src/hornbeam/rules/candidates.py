@@ -60,7 +60,7 @@ class Language:
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_length <= MAX_LENGTH:
-            raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
+            raise InputError(f"`max_length` is {self.max_length}; expected 1 to {MAX_LENGTH}")
         for name in ("min_coverage", "top", "max_fanout"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MAX_COUNT:
@@ -225,6 +225,10 @@ class Candidates:
         }
         conditions = None if self.conditions is None else self.conditions.take(rows)
         return replace(self, **columns, conditions=conditions)
+
+    def beside_conditions(self, constants: Names) -> Candidates:
+        """The same paths, which conditions with these constants may follow."""
+        return replace(self, conditions=Conditions.of_paths(len(self), constants))
 
     def followed_by(self, other: Candidates) -> Candidates:
         """The rows of both, over the same predicates, targets and constants."""

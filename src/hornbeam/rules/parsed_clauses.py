@@ -22,7 +22,7 @@ from hornbeam.language.syntax import (
     Operator,
     Variable,
 )
-from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Kind, Part, simplest
+from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Part, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.parsed_bodies import (
     Component,
@@ -192,7 +192,7 @@ def _part(condition: Component, parsed: ParsedBody, bracket: Bracket | None) -> 
         threshold = Threshold.from_bracket(bracket)
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
-    if threshold.share and body.kind is not Kind.PATH:
+    if threshold.share and not body.is_path:
         raise RefusedError(f"{condition.text} is no path; expected [n >= 25]", bracket.place)
     return Part(body, threshold)
 
@@ -207,7 +207,7 @@ def _weighing(rule: LogicalRule, body: AnyBody) -> Weighing | None:
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
     alone = len(body.parts) == 1 and body.parts[0].threshold is None
-    if weighing.counts is Counts.SHARE and not (alone and body.parts[0].body.kind is Kind.PATH):
+    if weighing.counts is Counts.SHARE and not (alone and body.parts[0].body.is_path):
         why = "shares are for a body that is one path"
         raise RefusedError(f"{why}; expected [raw], [log] or [exists]", bracket.place)
     return weighing

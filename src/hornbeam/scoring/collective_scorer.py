@@ -14,7 +14,6 @@ ground clause is a hinge in y whose knee the others decide, so closed forms rema
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +21,12 @@ from hornbeam.arrays import Bools, Floats, Ids, pointers
 from hornbeam.choices import CollectiveMethod, Score
 from hornbeam.counting.collective.target_edges import recursive_engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.densities.hinges import Hinges, group_hinges, hinge_map, hinge_moments
+from hornbeam.densities.hinges import hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges, conditional_hinges
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.progress import SILENT, Progress
@@ -81,60 +81,16 @@ class CollectiveState:
     def conditional_hinges(self) -> ConditionalHinges:
         """What each ground clause is to each of its variables, given the others' MAP values.
 
-        With the others fixed, a row is weight * max(0, a y + rest)^p. For a head, a = -1: a hinge
-        up of body truth rest. For an atom that occurs m times in the body, a = m and rest <= 0: m^p
-        times a hinge down of height 1 + rest / m. Where rules move only their heads, body atoms
-        have none.
+        Where rules move only their heads, body atoms have no hinges.
         """
         rows = self.potentials
-        form = rows.forms(self.state)[rows.row]
-        rest = form - rows.coefficient * self.state[rows.variable]
-        down = rows.coefficient > 0.0
-        times = np.where(down, rows.coefficient, 1.0)
-        height = np.clip(np.where(down, 1.0 + rest / times, rest), 0.0, 1.0)
-        power = 2 if self.relaxation is Relaxation.SQUARED else 1
-        strength = rows.weight[rows.row] * times**power
+        found = conditional_hinges(rows, self.state, self.relaxation is Relaxation.SQUARED)
         if self.negated is not None:
             rule = rows.rule[rows.row]
-            strength = np.where((rule < 0) | ~down, strength, 0.0)
-            down = np.where(rule < 0, down, np.append(self.negated, False)[rule])
-        return ConditionalHinges(rows.variable, height, down, strength)
-
-
-#: All hinges of a variable together: their strengths carry the weights.
-ONE_RULE = np.ones(1)
-
-
-class ConditionalHinges(NamedTuple):
-    """Hinges of the variables, one per literal of the potentials."""
-
-    variable: Ids
-    height: Floats
-    down: Bools
-    strength: Floats
-
-    def strengths(self, n: int) -> tuple[Floats, Floats]:
-        """A and B of each variable in {0, 1}: what it costs to be 0, and to be 1."""
-        cost = self.strength * self.height
-        up = np.bincount(self.variable, np.where(self.down, 0.0, cost), n)
-        down = np.bincount(self.variable, np.where(self.down, cost, 0.0), n)
-        return up.astype(np.float64), down.astype(np.float64)
-
-    def grouped(self, n: int) -> Hinges:
-        """Hinges for the closed forms: full ones added up, empty ones left out."""
-        full = self.height == 1.0
-        part = full | (self.height == 0.0)
-        up = np.bincount(self.variable, np.where(full & ~self.down, self.strength, 0.0), n)
-        down = np.bincount(self.variable, np.where(full & self.down, self.strength, 0.0), n)
-        every = np.arange(n)
-        return group_hinges(
-            np.concatenate([every, every, self.variable[~part]]),
-            0,
-            np.concatenate([np.ones(2 * n), self.height[~part]]),
-            np.concatenate([np.zeros(n, np.bool_), np.ones(n, np.bool_), self.down[~part]]),
-            np.concatenate([up, down, self.strength[~part]]),
-            n,
-        )
+            strength = np.where((rule < 0) | ~found.down, found.strength, 0.0)
+            down = np.where(rule < 0, found.down, np.append(self.negated, False)[rule])
+            return found._replace(down=down, strength=strength)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

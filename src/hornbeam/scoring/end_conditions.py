@@ -17,7 +17,7 @@ from hornbeam.arrays import Floats, Ids, run_starts
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import Kind, Part
+from hornbeam.rules.body import Part
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import strengths
 
@@ -59,7 +59,7 @@ class EndConditions:
         bodies = [
             body
             for body in self.model.bodies
-            if body.kind is not Kind.PATH and body.argument == self.argument
+            if not body.is_path and body.argument == self.argument
         ]
         return Columns(self.engine.count(self._pairs, bodies, self.model.language))
 
@@ -67,7 +67,7 @@ class EndConditions:
 def only_argument(rule: Rule) -> int | None:
     """The only argument that a rule depends on; None with a path or conditions on both."""
     parts = rule.clause.body.parts
-    if any(part.body.kind is Kind.PATH for part in parts):
+    if any(part.body.is_path for part in parts):
         return None
     arguments = {part.body.argument for part in parts} or {0}
     return arguments.pop() if len(arguments) == 1 else None

@@ -7,7 +7,6 @@ E[y_i] of its conditional density, or the MAP state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.learning.hinge_problem import HingeRows, hinge_rows
+from hornbeam.learning.hinge_problem import HingeRows, hinge_rows, joined_rows
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
@@ -78,18 +77,17 @@ def _soft_scores(
         for way in {model.counts_of(rule.clause).counts for rule in model.rules}
     }
     column = {key: j for j, key in enumerate(statistics.bodies)}
-    parts: list[tuple[Any, ...]] = []
-    for k, rule in enumerate(model.rules):
+    parts = []
+    for rule in model.rules:
         if rule.clause.is_prior:
-            covered = targets_of(rule.clause, targets)
-            part = HingeRows(covered, np.ones(len(covered)), np.ones(len(covered)))
+            parts.append(HingeRows.of_prior(targets_of(rule.clause, targets)))
         else:
             counts = model.counts_of(rule.clause).counts
-            part = rows_of[counts].part(statistics.column(column[_single(rule.clause, counts)]))
-        size = len(part.target)
-        parts.append((np.full(size, k), np.full(size, rule.clause.negated), *part))
-    of_rule, down, row, b, n = (np.concatenate([part[i] for part in parts]) for i in range(5))
-    hinges = group_hinges(row, of_rule, b, down, n, len(targets))
+            body = column[_single(rule.clause, counts)]
+            parts.append(rows_of[counts].part(statistics.column(body)))
+    of_rule, (target, height, number) = joined_rows(parts)
+    down = np.array([rule.clause.negated for rule in model.rules])[of_rule]
+    hinges = group_hinges(target, of_rule, height, down, number, len(targets))
     weights = weights_of(model.rules)
     if score is Score.MAP:
         return hinge_map(hinges, weights, model.semantics.relaxation)

@@ -12,7 +12,7 @@ import numpy as np
 from hornbeam.arrays import Floats, pointers
 from hornbeam.counting.columns import weighed
 from hornbeam.facts.names import Names
-from hornbeam.rules.body import Kind, Part
+from hornbeam.rules.body import Part
 from hornbeam.rules.codes import path_codes
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
@@ -126,7 +126,7 @@ class TermBuilder:
 
     def _term(self, rule: Rule) -> MarginTerm | None:
         clause, parts = rule.clause, rule.clause.body.parts
-        paths = [part for part in parts if part.body.kind is Kind.PATH]
+        paths = [part for part in parts if part.body.is_path]
         sequences = [path_codes(part.body, self.predicates) for part in paths]
         if None in sequences or (clause.negated and len(paths) > 1):
             return None

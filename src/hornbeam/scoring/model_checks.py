@@ -14,7 +14,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.progress import Progress
-from hornbeam.rules.body import Body, Kind, Part
+from hornbeam.rules.body import Body, Part
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts
@@ -88,7 +88,7 @@ def collective_path(clause: Clause) -> Body:
     """
     part, *others = clause.body.parts or (Part(Body((), clause.target)),)
     plain = clause.weighing is None or clause.weighing.counts is Counts.RAW
-    path = part.body.kind is Kind.PATH and all(step.arity == 2 for step in part.body.steps)
+    path = part.body.is_path and all(step.arity == 2 for step in part.body.steps)
     if others or part.threshold is not None or not plain or not path:
         raise InputError(
             "a collective model takes rules of one path between the two arguments, with raw "

@@ -62,7 +62,7 @@ class Reach:
         """Entities that bodies without a path may lead to, from any start."""
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
         for body in self.leading:
-            if not any(part.body.kind is Kind.PATH for part in body.parts):
+            if not any(part.body.is_path for part in body.parts):
                 found |= self._ends(body)
         return found
 
@@ -75,7 +75,7 @@ class Reach:
         for body in self.leading:
             if not all(self._meeting(part)[start] for part in self._conditions(body, 0)):
                 continue
-            paths = [walked[part.body] for part in body.parts if part.body.kind is Kind.PATH]
+            paths = [walked[part.body] for part in body.parts if part.body.is_path]
             if not paths:
                 found |= self._ends(body)
                 continue
@@ -119,7 +119,7 @@ class Reach:
 
     def _followed(self, body: AnyBody, starts: Ids, chooser: sparse.csr_array) -> sparse.csr_array:
         """Which entities a body leads each start to."""
-        paths = [part for part in self._parts(body) if part.kind is Kind.PATH]
+        paths = [part for part in self._parts(body) if part.is_path]
         keep = np.ones(len(starts), dtype=np.bool_)
         for part in self._conditions(body, 0):
             keep &= self._meeting(part)[starts]
@@ -141,7 +141,7 @@ class Reach:
     def _conditions(self, body: AnyBody, argument: int) -> list[Body]:
         """Conditions, not paths, on the start (0) or the end (1)."""
         parts = self._parts(body)
-        return [part for part in parts if part.kind is not Kind.PATH and part.argument == argument]
+        return [part for part in parts if not part.is_path and part.argument == argument]
 
     def _ends(self, body: AnyBody) -> Bools:
         """Which entities meet a body's conditions on its object."""
@@ -155,7 +155,7 @@ class Reach:
 
     def _width(self, body: AnyBody) -> int:
         """How many ends every start may have by conditions alone."""
-        if any(part.kind is Kind.PATH for part in self._parts(body)):
+        if any(part.is_path for part in self._parts(body)):
             return 0
         return int(np.count_nonzero(self._ends(body)))
 
@@ -204,7 +204,7 @@ class Reach:
 def leads(body: AnyBody, near: int = 0) -> bool:
     """Whether a body restricts the object, or, with `near` 1, the subject."""
     bodies = (part.body for part in body.parts)
-    return any(one.kind is Kind.PATH or one.argument != near for one in bodies)
+    return any(one.is_path or one.argument != near for one in bodies)
 
 
 def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:

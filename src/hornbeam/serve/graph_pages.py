@@ -15,6 +15,7 @@ from typing import Any
 from hornbeam.errors import InputError
 from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
 from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.named_queries import ASKED
 from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.serve.around import around_values
@@ -38,8 +39,6 @@ RULES = 30
 ANSWERS = 50
 #: Queries that are answered on an entity's page, and answers per query.
 MISSING, FIRST_MISSING = 12, 5
-#: Placeholder of the missing argument.
-ASKED = "?"
 
 
 @dataclass(frozen=True)

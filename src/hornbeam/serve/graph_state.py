@@ -116,7 +116,6 @@ class GraphExplorer:
         *,
         entity_names: EntityNames = NO_NAMES,
         threads: int | None = None,
-        progress: Progress = SILENT,
     ) -> None:
         self.facts = facts
         self.model = model

@@ -12,7 +12,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
-from hornbeam.rules.body import AnyBody, Body, Kind
+from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.reach import leads
@@ -59,7 +59,7 @@ class TargetRules:
         members = [i for i, rule in enumerate(model.rules) if rule.clause.target == target]
         of_target = model.of_target(target)
         clauses, bodies = [rule.clause for rule in of_target.rules], of_target.bodies
-        paths = [body for body in bodies if body.kind is Kind.PATH]
+        paths = [body for body in bodies if body.is_path]
         codes = [path_codes(body, predicates) or DEAD_END for body in paths]
         positive = [not one.is_prior and not one.negated for one in clauses]
         supporting = [one.body for one, is_for in zip(clauses, positive, strict=True) if is_for]

@@ -14,22 +14,19 @@ it borrows zeroed arrays and zeroes what it has touched.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
-from hornbeam.compiled import Kernel
 from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
 
 #: The only step of a walk that leads nowhere: 0 is never a code.
 DEAD_END = [0]
-#: Edges of a graph above which compiling pays.
-WORTH_COMPILING = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +114,7 @@ def ends_of(
 ) -> Ends:
     """Walk every sequence from one node to all nodes that `wanted` walks reach, except some."""
     with arrays.borrowed() as zeros:
-        found = _run_on(graph.forward, kernels.ends)(
+        found = graph.walked_by(kernels.ends)(
             *graph.forward[:3], weights.forward, *zeros.paths[:2], *zeros.shares[:2],
             np.int32(start), walks.steps, walks.bounds, wanted, left_out,
         )  # fmt: skip
@@ -134,16 +131,11 @@ def paths_between(
 ) -> tuple[Ints, Floats]:
     """Number of paths of every sequence from one node to another, and their shares."""
     with arrays.borrowed() as zeros:
-        counts, shares = _run_on(graph.forward, kernels.between)(
+        counts, shares = graph.walked_by(kernels.between)(
             *graph.forward[:3], weights.forward, *graph.backward[:3], weights.backward, *zeros,
             np.int32(source), np.int32(sink), walks.steps, walks.bounds,
         )  # fmt: skip
     return counts, shares
-
-
-def _run_on(adjacency: Adjacency, kernel: Kernel) -> Callable[..., Any]:
-    """Choose the interpreted or compiled form of a kernel by the number of edges."""
-    return kernel.for_size(len(adjacency.neighbour), WORTH_COMPILING)
 
 
 def neighbours(adjacency: Adjacency, node: int, code: int) -> Ids:

@@ -15,13 +15,14 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
+from hornbeam.counting.known_conditions import condition_columns
 from hornbeam.counting.memory.graph import Adjacency
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import ANCHORED, KINDS, OPEN, UNARY, Candidates, Conditions, Language
-from hornbeam.rules.codes import inverse_code, path_codes, step_code
+from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY, Candidates, Conditions, Language
+from hornbeam.rules.codes import inverse_code, step_code
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,14 +339,5 @@ def wanted_keys(
     bodies: Sequence[tuple[int, Body]], predicates: Names, entities: Names, n_codes: int
 ) -> tuple[Ints, Ints]:
     """Keys and numbers of those bodies that the facts can ground."""
-    found, numbers = list[tuple[int, int, int, int]](), list[int]()
-    for number, body in bodies:
-        walked = path_codes(body, predicates)
-        constant = -1 if body.constant is None else entities.index(body.constant)
-        if walked is None or (body.constant is not None and constant < 0):
-            continue
-        found.append((KINDS.index(body.kind), body.argument, walked[0] if walked else 0, constant))
-        numbers.append(number)
-    kind, argument, codes, constants = np.array(found, dtype=np.int64).reshape(-1, 4).T
-    keys = condition_key(kind, argument, codes, constants, n_codes, len(entities))
-    return keys, np.array(numbers, dtype=np.int64)
+    numbers, kind, argument, code, constant = condition_columns(bodies, predicates, entities.index)
+    return condition_key(kind, argument, code, constant, n_codes, len(entities)), numbers

@@ -6,12 +6,14 @@ bytes (node and code) each.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers
+from hornbeam.compiled import Kernel
 from hornbeam.counting.memory.graph_kernels import narrow, scatter
 from hornbeam.facts.table import Facts
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
@@ -20,6 +22,8 @@ from hornbeam.rules.codes import code_limit, inverse_code, step_code
 SMALL_GRAPH = 100_000
 #: Edges to compare with a fan-out limit above which compiling pays.
 WORTH_COMPILING = 200_000
+#: Edges of a graph above which compiling the walks between single nodes pays.
+WALKS_WORTH_COMPILING = 20_000
 
 
 class Adjacency(NamedTuple):
@@ -72,6 +76,10 @@ class Graph:
         code_of = step_code(np.arange(len(facts.predicates), dtype=wide))
         whole = build(subject, atoms.predicate, object_, value, len(facts.entities), code_of)
         return cls(whole, whole, n_codes)
+
+    def walked_by(self, kernel: Kernel) -> Callable[..., Any]:
+        """A kernel for walks between single nodes, interpreted or compiled by the graph's size."""
+        return kernel.for_size(len(self.forward.neighbour), WALKS_WORTH_COMPILING)
 
     def limited(self, max_fanout: int | None) -> Graph:
         """The graph without steps of which a node has more than `max_fanout` per code, if given."""

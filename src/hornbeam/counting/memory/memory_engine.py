@@ -32,7 +32,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import Candidates, Conditions, Language
+from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.codes import path_codes, step_code
 
 #: Target pairs by their predicates.
@@ -139,7 +139,7 @@ class MemoryEngine:
         """Candidates of all kinds, and the rows of those that are not paths."""
         counter, n_codes = self._condition_counter(language), self.graph.n_codes
         entities, parts = self.facts.entities, list[Rows]()
-        everything = replace(paths, conditions=Conditions.of_paths(len(paths), entities))
+        everything = paths.beside_conditions(entities)
         for head, pairs in enumerate(located.values()):
             cells = counter.cells(pairs, kinds, None, language.min_coverage)
             more, condition = conditions_found(

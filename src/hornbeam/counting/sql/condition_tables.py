@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hornbeam.arrays import Array, Ids
+from hornbeam.counting.known_conditions import condition_columns
 from hornbeam.counting.sql.condition_queries import CONDITION_KEY, ConditionSearch
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
@@ -14,9 +15,8 @@ from hornbeam.counting.sql.step_queries import allowed_steps
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.progress import Progress
-from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, Conditions, Language
-from hornbeam.rules.codes import path_codes
+from hornbeam.rules.body import Body
+from hornbeam.rules.candidates import Conditions, Language
 
 #: Tables that the search leaves behind.
 CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
@@ -61,14 +61,7 @@ def known_conditions(
     """The table `known_conditions`: those of the bodies that the facts can ground."""
     constants = Names.of(body.constant for body in bodies if body.constant is not None)
     ids = dict(zip(constants, locate(constants).tolist(), strict=True)) if len(constants) else {}
-    rows = []
-    for i, body in enumerate(bodies):
-        if body.kind is Kind.PATH or heads[i] < 0:
-            continue
-        codes = path_codes(body, predicates)
-        anchor = -1 if body.constant is None else ids[body.constant]
-        if codes is not None and (body.constant is None or anchor >= 0):
-            code = codes[0] if codes else 0
-            rows.append((i, heads[i], KINDS.index(body.kind), body.argument, code, anchor))
-    columns = np.array(rows, dtype=np.int32).reshape(-1, 6).T.copy()
+    wanted = [(i, body) for i, body in enumerate(bodies) if not body.is_path and heads[i] >= 0]
+    numbers, *condition = condition_columns(wanted, predicates, ids.__getitem__)
+    columns = np.stack([numbers, heads[numbers], *condition]).astype(np.int32)
     return dict(zip(("path", "predicate", *CONDITION_KEY), columns, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -58,8 +58,7 @@ def united(parts: Sequence[Candidates]) -> Candidates:
         return parts[0]
     paths, others = parts
     assert others.conditions is not None
-    none = Conditions.of_paths(len(paths), others.conditions.constants)
-    return replace(paths, conditions=none).followed_by(others)
+    return paths.beside_conditions(others.conditions.constants).followed_by(others)
 
 
 def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) -> None:

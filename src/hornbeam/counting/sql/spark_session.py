@@ -34,7 +34,7 @@ FIRST_JOB_SECONDS = 180.0
 #: Tasks per core of this machine: enough that the last one does not take long.
 LOCAL_TASKS_PER_CORE = 8
 
-#: Settings of Spark, which the user's own settings override.
+#: Settings of Spark; the user's own, in `conf` or spark-defaults.conf, come first.
 SETTINGS = {
     "spark.app.name": "hornbeam",
     "spark.ui.enabled": "false",
@@ -82,17 +82,12 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
 
     # hide PySpark's warnings about versions of its dependencies
     warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-    quiet = Path(__file__).with_name("log4j2.properties").as_uri()
-    own = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        own["spark.driver.host"] = "127.0.0.1"
-        # Spark's own default, 200, is for clusters
-        own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_PER_CORE * worker_threads())
-    settings, before = SETTINGS | own | dict(conf), _children()
+    before = _children()
     try:
         builder = SparkSession.builder.master(master)
-        for key, value in settings.items():
+        for key, value in (own_settings(master) | dict(conf)).items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
     except PySparkException as error:
@@ -108,6 +103,31 @@ def _started(master: str, conf: Mapping[str, str]) -> SparkSession:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
         raise
+
+
+def own_settings(master: str) -> dict[str, str]:
+    """Hornbeam's settings, without those that the user's spark-defaults.conf names."""
+    quiet = Path(__file__).with_name("log4j2.properties").as_uri()
+    own = SETTINGS | {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
+    if master.startswith("local"):
+        own["spark.driver.host"] = "127.0.0.1"
+        # Spark's own default, 200, is for clusters
+        own["spark.sql.shuffle.partitions"] = str(LOCAL_TASKS_PER_CORE * worker_threads())
+    named = _named_in_defaults()
+    return {key: value for key, value in own.items() if key not in named}
+
+
+def _named_in_defaults() -> set[str]:
+    """Keys in spark-defaults.conf, a file of Java properties; none where there is no such file."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and os.path.join(home, "conf"))
+    if not folder:
+        return set()
+    try:
+        text = Path(folder, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
+    except OSError:  # Spark reads none either
+        return set()
+    return set(re.findall(r"^[ \t]*([^#!\s=:][^\s=:]*)", text, re.MULTILINE))
 
 
 def _children() -> set[int]:

@@ -148,7 +148,7 @@ class SqlEngine:
         paths = {
             i: codes
             for i, body in enumerate(bodies)
-            if body.kind is Kind.PATH
+            if body.is_path
             and heads[i] >= 0
             and (codes := path_codes(body, self.predicates)) is not None
         }

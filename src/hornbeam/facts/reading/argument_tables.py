@@ -7,11 +7,10 @@ values come from PSL programs or, with one and two arguments, from tables of fac
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.diagnosis import name_problem
-from hornbeam.facts.reading.input_files import find_file
+from hornbeam.facts.reading.input_files import find_file, suffix_of
 from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import described_source, parquet_scan
 from hornbeam.facts.reading.text import delimited, first_fields
@@ -44,7 +43,7 @@ def argument_source(space: Workspace, item: str, predicate: str, path: str) -> S
         problem = f"no such file, and no table {quote(path)} of the predicate {quote(predicate)}"
         raise DataError(item, problem)
     file = find_file(path, space.folder)
-    suffix = Path(path.lower().removesuffix(".gz")).suffix
+    suffix = suffix_of(path)
     match suffix:
         case ".parquet" | ".pq":
             return described_source(

@@ -45,6 +45,17 @@ class File:
                 yield block
 
 
+def suffix_of(item: str | os.PathLike[str]) -> str:
+    """Suffix of a file in lower case, `.gz` aside: what the file is.
+
+    Examples
+    --------
+    >>> suffix_of("data/Facts.CSV.gz")
+    '.csv'
+    """
+    return Path(os.fspath(item).lower().removesuffix(".gz")).suffix
+
+
 def find_file(item: str, folder: Path) -> File:
     """Check a file that the user named; "-" is the standard input.
 

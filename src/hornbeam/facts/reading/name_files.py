@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.frames import frame_rows
-from hornbeam.facts.reading.input_files import find_file
+from hornbeam.facts.reading.input_files import find_file, suffix_of
 from hornbeam.facts.reading.names_in_facts import names_in
 from hornbeam.facts.reading.readers import Input, read_facts
 from hornbeam.facts.reading.sources import Row
@@ -82,7 +81,7 @@ def _ready_names(given: Input) -> EntityNames | None:
         return given
     if isinstance(given, Facts):
         return names_in(given)
-    if isinstance(given, str | os.PathLike) and _suffix(given) in (".nt", ".nq", ".ttl"):
+    if isinstance(given, str | os.PathLike) and suffix_of(given) in (".nt", ".nq", ".ttl"):
         return names_in(read_facts(given))
     return None
 
@@ -99,14 +98,10 @@ def _rows(given: Input, source: str) -> Iterator[Row]:
         return
     item = os.fspath(given)
     with working_folder() as folder:
-        lines = field_lines(find_file(item, folder), "," if _suffix(item) == ".csv" else "\t")
+        lines = field_lines(find_file(item, folder), "," if suffix_of(item) == ".csv" else "\t")
         for k, (at, fields) in enumerate(lines):
             if k or tuple(field.strip().casefold() for field in fields) != FIELDS[: len(fields)]:
                 yield at, fields
-
-
-def _suffix(item: str | os.PathLike[str]) -> str:
-    return Path(os.fspath(item).lower().removesuffix(".gz")).suffix
 
 
 def _problem(fields: Sequence[object]) -> str | None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import cast
 
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.argument_tables import argument_source, named_table
 from hornbeam.facts.reading.frames import frame_sources
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
-from hornbeam.facts.reading.input_files import find_file
+from hornbeam.facts.reading.input_files import find_file, suffix_of
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_source
@@ -178,7 +177,7 @@ def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) 
     """Choose the reader by the file's suffix, `.gz` aside; anything unknown is TSV."""
     item, split = split_of(item)
     file = find_file(item, space.folder)
-    suffix = Path(item.lower().removesuffix(".gz")).suffix
+    suffix = suffix_of(item)
     match suffix:
         case ".parquet" | ".pq":
             scan = parquet_scan(file)

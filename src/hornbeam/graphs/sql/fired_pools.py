@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Ints
+from hornbeam.arrays import Array, Ids, Ints, Singles
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.evidence_kernels import gather_fired
@@ -16,7 +16,7 @@ from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.graphs.pools import Features, Pool
+from hornbeam.graphs.pools import Pool
 
 #: Maximum number of rows of fired rules and candidates that are fetched at a time.
 ROWS = 1_000_000
@@ -28,7 +28,7 @@ class _Gathered(NamedTuple):
 
     sizes: Ints
     entity: Ids
-    feature: Features
+    feature: Singles
 
 
 @dataclass(frozen=True, eq=False)
