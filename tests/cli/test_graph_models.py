@@ -224,7 +224,7 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["predict", "--queries", "{test}", "--subject", "p5"], "--subject is for new links"),
         (["predict", "--queries", "{test}", "--target", "in"], "--target is for new links"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
-        (["report", "--filter", "{test}", "-o", "{out}"], "beside those of --test"),
+        (["report", "--filter", "{test}", "-o", "{out}"], "--filter needs --test"),
     ],
 )
 def test_mistakes_are_told(

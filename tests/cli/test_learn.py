@@ -169,7 +169,7 @@ def test_stdout_and_stderr_are_kept_apart(tmp_path: Path) -> None:
     ended = process("learn", *EVIDENCE, "--labels", labels, "-o", tmp_path / "m.psl", "--json")
     assert len(ended.json["rules"]) > 1
     assert ended.stdout.count("\n") == 1
-    assert "hornbeam: warning: 1 labelled targets stand among the facts too" in ended.stderr
+    assert "hornbeam: warning: 1 labelled targets are also among the facts" in ended.stderr
     assert "1 targets name an entity that no fact has." in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ".py" not in ended.stderr

@@ -19,7 +19,7 @@ DROPPED = {
     "joint": "adds nothing to the rules that are kept",
     "boost": "no tree uses it, or the shortened model dropped it",
     "ppll": "weight 0 is best for it",
-    "greedy": "gains too little beside the rules that are kept",
+    "greedy": "gains too little in addition to the rules that are kept",
 }
 
 

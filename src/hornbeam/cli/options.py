@@ -51,7 +51,7 @@ KnownFiles = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="Labelled pairs whose true ones are facts besides; a model learned with "
+        help="Labelled pairs whose true pairs are added to the facts; a model learned with "
         "--cross-evidence expects its training labels here.",
     ),
 ]

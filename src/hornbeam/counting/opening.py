@@ -80,7 +80,7 @@ def discover_bodies(
     found = engine.discover(targets, language, statistics=statistics, progress=progress)
     if found.own_edges and not own_facts_expected:
         warn(
-            f"{found.own_edges:,} labelled targets stand among the facts too; "
+            f"{found.own_edges:,} labelled targets are also among the facts; "
             "a target's own fact is never evidence for itself"
         )
     if found.unseen:

@@ -99,9 +99,9 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
             )
     predicate = np.zeros(len(true), dtype=np.int64)
     predicate[group] = labels.predicate
-    # Groups are sorted by class and predicate and then dealt to the parts in turn, which spreads
-    # every class evenly. Groups with both labels stand between the true and the false, so that the
-    # groups with a true label are one run, and those with a false one, too.
+    # Groups are sorted by class and predicate and then assigned to the parts in turn, which
+    # spreads every class evenly. Groups with both labels stand between the true and the false, so
+    # that the groups with a true label are one run, and those with a false one, too.
     kind = false.astype(np.int64) - true
     order = np.lexsort((rng.permutation(len(true)), predicate, kind))
     part = np.empty(len(true), dtype=np.int64)

@@ -223,4 +223,4 @@ def _first_beside(path: Path, names: Sequence[Path], what: str) -> Path:
         if name.is_file():
             return name
     looked = " or ".join(name.name for name in names)
-    raise DataError(str(path), f"has no {what} beside it; expected {looked}")
+    raise DataError(str(path), f"has no {what} in its folder; expected {looked}")
