@@ -154,7 +154,7 @@ def test_pairs_without_groundings_warn_and_score_a_half() -> None:
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown engine 'abacus'; expected"):
+    with pytest.raises(InputError, match="unknown `engine` 'abacus'; expected"):
         hb.Model((Rule(1.0, prior("t")),)).predict(FACTS, PAIR, engine="abacus")
 
 

@@ -28,7 +28,10 @@ def open_engine(facts: Input, engine: str = "memory", threads: int | None = None
         from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 
         return duckdb_engine(as_facts(facts), threads)
-    raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
+    raise InputError(
+        f'unknown `engine` {engine!r}; expected "memory" or "duckdb"; for Spark give the result of '
+        "`open_spark` as facts"
+    )
 
 
 def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:

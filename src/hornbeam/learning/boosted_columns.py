@@ -188,7 +188,7 @@ def _features_of(problem: Problem) -> tuple[list[Feature], list[tuple[Ids, Float
         elif (x != np.rint(x)).any():
             raise InputError(
                 "boost needs the numbers of groundings: use facts that are true or absent, and "
-                "`counts` raw or auto"
+                '`counts="raw"` or `counts="auto"`'
             )
         [part] = clause.body.parts
         features.append(Feature(part.body, share))

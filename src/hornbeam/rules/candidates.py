@@ -60,12 +60,12 @@ class Language:
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_length <= MAX_LENGTH:
-            raise InputError(f"the longest body is 1 to {MAX_LENGTH} atoms, not {self.max_length}")
+            raise InputError(f"`max_length` is {self.max_length}; expected 1 to {MAX_LENGTH}")
         for name in ("min_coverage", "top", "max_fanout"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MAX_COUNT:
                 most = "at least 1" if value < 1 else f"at most {MAX_COUNT}"
-                raise InputError(f"{name.replace('_', ' ')} must be {most}, not {value}")
+                raise InputError(f"`{name}` is {value}; expected {most}")
 
 
 @dataclass(frozen=True)

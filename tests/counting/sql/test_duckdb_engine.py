@@ -221,5 +221,5 @@ def test_engines_by_name() -> None:
     engine = open_engine(world.facts, "duckdb", threads=1)
     assert open_engine(engine) is engine
     assert len(engine.discover(world.targets, Language(1, 1)).candidates) == 1
-    with pytest.raises(InputError, match="unknown engine 'none'"):
+    with pytest.raises(InputError, match="unknown `engine` 'none'"):
         open_engine(world.facts, "none")
