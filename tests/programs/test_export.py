@@ -338,7 +338,7 @@ def test_an_export_with_other_peoples_files_stays(tmp_path: Path, mine: str) -> 
     export_program(RuleModel(ALL), open_in_memory(facts), pairs, folder)
     (folder / mine).parent.mkdir(exist_ok=True)
     (folder / mine).write_text("mine")
-    with pytest.raises(InputError, match=f"holds '{mine.split('/T')[0]}', which is no part"):
+    with pytest.raises(InputError, match=f"holds '{mine.split('/T')[0]}', which is not a part"):
         export_program(RuleModel(PATHS), open_in_memory(facts), pairs, folder)
     assert (folder / mine).read_text() == "mine"
 

@@ -194,7 +194,7 @@ def _settings_of_others() -> dict[str, dict[str, Setting]]:
                 found[point.name][name] = setting
             else:
                 _warn_once(
-                    f"the setting {name!r} of the learner {point.name!r} is no option: another "
+                    f"the setting {name!r} of the learner {point.name!r} is not an option: another "
                     f"learner's is of type {kinds[name].__name__}, not {setting.kind.__name__}"
                 )
     return found

@@ -100,8 +100,8 @@ class TruthOptions(Options):
         typer.Option(
             "--filter",
             metavar="FILE",
-            help="With --test: further true triples, such as a validation set, which are no wrong "
-            "answers.",
+            help="With --test: further true triples, such as a validation set, which do not "
+            "count as wrong answers.",
         ),
     ] = None
 

@@ -193,7 +193,7 @@ def _part(condition: Component, parsed: ParsedBody, bracket: Bracket | None) -> 
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
     if threshold.share and body.kind is not Kind.PATH:
-        raise RefusedError(f"{condition.text} is no path; expected [n >= 25]", bracket.place)
+        raise RefusedError(f"{condition.text} is not a path; expected [n >= 25]", bracket.place)
     return Part(body, threshold)
 
 

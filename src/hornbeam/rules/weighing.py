@@ -44,7 +44,7 @@ class Weighing:
         """The way of counting in a bracket; a ValueError names what was expected."""
         if bracket.name not in list(Counts):
             raise ValueError(
-                f"{bracket} is no way of counting; "
+                f"{bracket} is not a way of counting; "
                 "expected [raw], [log], [exists] or a share by its median, [share / 0.0123]"
             )
         if bracket.name != Counts.SHARE:
@@ -82,7 +82,7 @@ class Threshold:
     def from_bracket(cls, bracket: Bracket) -> Threshold:
         """The threshold in a bracket; a ValueError names what was expected."""
         if (bracket.name, bracket.operator) not in (("n", ">="), ("share", ">")):
-            raise ValueError(f"{bracket} is no threshold; expected [n >= 25] or [share > 0.012]")
+            raise ValueError(f"{bracket} is not a threshold; expected [n >= 25] or [share > 0.012]")
         return cls(bracket.number or 0.0, bracket.name == "share")
 
     def __str__(self) -> str:

@@ -169,7 +169,7 @@ def test_wrong_folders(tmp_path: Path) -> None:
     file.touch()
     for folder in (tmp_path / "none", file):
         with (
-            pytest.raises(InputError, match="no folder that can be written to"),
+            pytest.raises(InputError, match="is not a folder that can be written to"),
             open_duckdb([("a", "p", "b")], spill_dir=folder),
         ):
             pytest.fail("opened")

@@ -183,7 +183,7 @@ SYNTAX: list[tuple[str, str | bytes, int | None, str]] = [
     ("p.yaml", "predicates:\n\tK/2: open\n", 2, "expected a PSL program in YAML"),
     ("p.yaml", "predicates:\n  K\x01/2: open\n", 2, "special characters"),
     ("p.data", "predicates:\n  K/2: open\n  K/2: open\n", 3, "stands twice"),
-    ("p.data", "predicates:\n  ? [a]\n  : open\n", 2, "no plain text"),
+    ("p.data", "predicates:\n  ? [a]\n  : open\n", 2, "a key is not plain text"),
     ("p.data", "predicates: {K/2: open}\nobservations: {L: k.txt}\n", None, "not among the pred"),
     ("p.data", "just text", None, "not a PSL program"),
     ("p.data", "", None, "is empty"),

@@ -86,7 +86,7 @@ class TextLoader(yaml.BaseLoader):
         for key, _ in node.value:
             problem = None
             if not isinstance(key, yaml.ScalarNode):
-                problem = "a key is no plain text"
+                problem = "a key is not plain text"
             elif key.value in seen:
                 problem = f"the key {key.value!r} stands twice in one mapping"
             if problem is not None:
