@@ -200,7 +200,7 @@ def test_explanations_name_other_pairs_with_their_beliefs() -> None:
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c"), ("b", "t", "c")])
     explained = hb.Model.parse(TEXT).explain(facts, ("a", "c"), pairs=pairs)
     assert explained.alone == 0.5
-    assert "alone it scores 0.5" in str(explained)
+    assert "by its own facts it scores 0.5" in str(explained)
     assert "a -believed_t [0.731059]-> b" in str(explained)
     assert "a -p-> b -believed_t [0.5]-> c" in str(explained)
     assert explained.flip is None

@@ -229,7 +229,7 @@ def test_a_database_says_what_it_leaves_out() -> None:
         model = learn_graph(engine, progress=heard)
         assert model.ridge is None
         assert any("not fitted together" in said for said in heard.said)
-        with pytest.raises(InputError, match="no fact of the relation 'x'"):
+        with pytest.raises(InputError, match="the facts have no relation 'x'"):
             learn_graph(engine, relations=["x"])
 
 
