@@ -72,7 +72,7 @@ def write_model(model: RankingModel) -> str:
     lines += [
         "# Per rule: confidence, hits, predictions, weight (paths only), rule. X is known.",
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
-        "# they are counted anew from the facts that the model is used with.",
+        "# they are counted again from the facts that the model is used with.",
     ]
     for part in model.relations:
         lines += _section(part, model.features)
