@@ -81,8 +81,9 @@ class EvidenceOptions(Options):
         str,
         options.learner_option(
             help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
-            "their share of the hubs' many (share, paths only). auto: joint learns with log, "
-            "exists and share side by side, the others with raw."
+            "their share, in which paths through hubs count less (share, paths only). auto: joint "
+            "learns with log, exists and share side by side, boost with raw and share, the others "
+            "with raw."
         ),
         COUNTINGS,
     ] = "auto"

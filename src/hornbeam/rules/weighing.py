@@ -16,7 +16,9 @@ class Counts(StrEnum):
     RAW = "raw"  #: n: PSL's meaning, and the only one that exports as plain PSL
     LOG = "log"  #: log2(1 + n): hubs with thousands of paths do not outweigh the rest
     EXISTS = "exists"  #: 1: one path is as good as many
-    SHARE = "share"  #: how much of two hubs' many paths this pair has; for paths only
+    #: n normalised by the degrees of the entities on the paths, so that paths through hubs count
+    #: less; for paths only
+    SHARE = "share"
 
 
 @dataclass(frozen=True)
