@@ -24,16 +24,12 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring.scorer import open_scorer
 from tests.support.further_atoms import with_atoms
+from tests.support.path_bodies import path
 
 MAP = CollectiveMethod.MAP
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
-
-
-def path(*steps: str) -> Body:
-    walked = tuple(Step(name.removeprefix("-"), name.startswith("-")) for name in steps)
-    return Body(walked, "t")
 
 
 def clause(*steps: str, negated: bool = False) -> Clause:
