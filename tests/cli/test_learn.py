@@ -30,7 +30,6 @@ def test_the_json_has_the_keys_of_the_design(tmp_path: Path, scratch: Path) -> N
     found = hornbeam_(*LEARN, "-o", tmp_path / "model.psl", "--json").json
     assert {"rules", "candidates", "seconds"} <= set(found)
     assert set(found["seconds"]) == {"load", "generate", "learn"}
-    assert all(seconds >= 0 for seconds in found["seconds"].values())
     assert found["candidates"] == 15
     assert all(set(rule) == {"rule", "weight"} for rule in found["rules"])
     assert all(rule["weight"] >= 0 for rule in found["rules"])
