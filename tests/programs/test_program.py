@@ -110,7 +110,9 @@ def test_the_split_is_chosen(folder: Path) -> None:
     assert set(atoms(data, data.predicates["Likes"].targets)) == {("b", "tea")}
     assert ("x", "y") in atoms(data, data.predicates["Likes"].observed)
     assert [rule.weight for rule in read_program(path).rules] == [1.0, 0.1, None]
-    with pytest.raises(InputError, match="unknown split 'test'; expected learn, validation, infer"):
+    with pytest.raises(
+        InputError, match="unknown `split` 'test'; expected learn, validation, infer"
+    ):
         read_program(path, "test")
 
 

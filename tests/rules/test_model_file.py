@@ -233,7 +233,7 @@ def test_rules_that_contradict_the_first_line(header: str, rule: str, said: str)
         ('{"predicates": {"a": ""}}', None, "expected names by identifiers"),
         ('{"predicates": {"a": "b\\tc"}}', None, "expected names by identifiers"),
         ('{"predicates": {"a": "b", "A": "c"}}', None, "differ in more than case"),
-        ('{"predicates": {"a": "b", "a": "c"}}', None, '"a" stands twice'),
+        ('{"predicates": {"a": "b", "a": "c"}}', None, '"a" occurs twice'),
     ],
 )
 def test_broken_first_lines(header: str, column: int | None, said: str) -> None:

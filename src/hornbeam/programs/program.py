@@ -88,7 +88,7 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
     """
     split = split or "infer"
     if split not in SPLITS:
-        raise InputError(f"unknown split {split!r}; expected {', '.join(SPLITS)}")
+        raise InputError(f"unknown `split` {split!r}; expected {', '.join(SPLITS)}")
     try:
         rules_path, data_path = _located(Path(path), split)
     except OSError as error:

@@ -84,7 +84,7 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for key, value in pairs:
         if key in fields:
-            raise ValueError(f"{json.dumps(key)} stands twice")
+            raise ValueError(f"{json.dumps(key)} occurs twice")
         fields[key] = value
     return fields
 

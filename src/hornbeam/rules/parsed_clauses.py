@@ -33,7 +33,7 @@ from hornbeam.rules.parsed_bodies import (
 )
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
-#: Most atoms of a body: as many paths as a conjunction may have, each as long as it may be.
+#: Maximum number of atoms of a body: a conjunction of as many paths, each as long, as allowed.
 MAX_ATOMS = MAX_CONDITIONS * MAX_LENGTH
 #: Two variables that must not be the same entity.
 Unequal = frozenset[str]
