@@ -53,7 +53,7 @@ def synthetic(rows: int, kind: PotentialKind) -> Potentials:
 
 
 def forget_peak() -> int:
-    """Start to measure the peak of memory anew; returns the bytes held now."""
+    """Start to measure the peak of memory again; returns the bytes held now."""
     Path("/proc/self/clear_refs").write_text("5")
     return resident()
 

@@ -153,7 +153,7 @@ def tables(data: Path, folds: int, tasks: tuple[str, ...], lines: tuple[Line, ..
     if any(task in HARD for task in tasks):
         names = [f"{task}, {which}" for task in tasks if task in HARD for which in ("test", "hard")]
         parts += [
-            "`test.tsv`, whose negatives are drawn uniformly, beside `test_hard.tsv`, whose "
+            "`test.tsv`, whose negatives are drawn uniformly, compared with `test_hard.tsv`, whose "
             "negatives are drawn by frequency:",
             table(["", *names], hard),
         ]

@@ -6,7 +6,7 @@ Five tasks of five folds each: the paper's settings (at least 10 targets connect
 sequences with their negations, a negative prior, 150 gradient steps for PPLL and 15 for each fit of
 GLS; collective, and without), then all candidates with each learner as it comes, then boosted trees
 on the same counts, then what more than paths and more evidence bring (`bench_rules`), then what
-collective models gain (`bench_collective`, which can also make its tables anew in the page alone).
+collective models gain (`bench_collective`, which can also make its tables again in the page alone).
 Nothing is chosen by looking at test labels. `paper_claims` holds claims against exact arithmetic,
 `paper_page` writes it all down.
 """
@@ -291,7 +291,7 @@ def main() -> None:
     parser.add_argument("--data", default=str(DATA), help="folder of the five tasks")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="two folds, small runtime figure")
-    parser.add_argument("--richer", type=Path, help="what bench_rules.py -o wrote, not made anew")
+    parser.add_argument("--richer", type=Path, help="what bench_rules.py -o wrote, not made again")
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/paper.md"))
     options = parser.parse_args()
     missing = [task for task in TASKS if not (Path(options.data) / task).is_dir()]

@@ -37,7 +37,7 @@ os.environ.setdefault("SPARK_CONF_DIR", str(ROOT / "tests" / "support" / "spark"
 NEEDS = {"shared_data": "shared", "java": "java", "browser": "browser", "site": "slow"}
 #: What a module says whose tests are all of a kind that `make quick` leaves out.
 LEFT_OUT = re.compile(r"^pytestmark = .*mark\.(slow|java|browser|shared)\b", re.MULTILINE)
-#: Fixtures that are dear to start: tests that ask for one run in the same worker.
+#: Fixtures that are expensive to start: tests that ask for one run in the same worker.
 ONE_WORKER = ("spark", "psl_runtime", "browser", "site")
 
 

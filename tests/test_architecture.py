@@ -171,7 +171,7 @@ def test_flags_are_for_the_command_line() -> None:
 
 
 def test_one_worker_has_all_of_a_group(request: pytest.FixtureRequest) -> None:
-    """What is dear starts once; a pytest that pytest-xdist does not know hides groups from it."""
+    """What is expensive starts once; a pytest unknown to pytest-xdist hides groups from it."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         assert request.node.nodeid.endswith("@architecture")
 

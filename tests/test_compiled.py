@@ -8,7 +8,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from hornbeam.compiled import TEMPORARY, Kernel, announced, kernels
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.names import translated
 from tests.support.commands import process, write
+from tests.support.recorded_progress import RecordedProgress
 from tests.support.worlds import facts_of
 
 kernel = kernels("a test")
@@ -84,19 +84,6 @@ def test_numbers_wrap_around_silently() -> None:
     assert _wrapping.interpreted(large) == _wrapping.compiled(large) == 9
 
 
-@dataclass
-class Told:
-    """A progress that remembers messages."""
-
-    messages: list[str] = field(default_factory=list)
-
-    def message(self, text: str) -> None:
-        self.messages.append(text)
-
-    def advance(self, stage: str, done: int, total: int) -> None:
-        pass
-
-
 TOY = """
 from hornbeam.compiled import announced, kernels
 
@@ -141,7 +128,7 @@ def test_only_what_is_compiled_is_announced_and_what_cannot_be_read_is_compiled(
 
 
 def test_small_work_is_not_announced() -> None:
-    told = Told()
+    told = RecordedProgress()
     blob = np.frombuffer(b"a\0", dtype=np.uint8)
     with announced(told):
         translated.interpreted(blob, np.array([1]), blob, np.array([1]), np.array([-1]))
@@ -194,7 +181,7 @@ def test_code_that_can_be_kept_nowhere_is_compiled_and_said_once(
 
     monkeypatch.setattr(compiled, "_temporary_folder", no_folder)
     monkeypatch.setattr(compiled, "_announced", set())
-    told = Told()
+    told = RecordedProgress()
     with announced(told):
         assert without_file().compiled(1) == 2
     said = "Compiled code cannot be kept anywhere; the next run compiles again."

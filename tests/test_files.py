@@ -192,7 +192,7 @@ def test_a_folder_with_other_things_is_not_replaced(
 
 
 def test_no_working_folder_is_said(tmp_path: Path) -> None:
-    said = r"missing: cannot be written to .*give `spill_dir` another"
+    said = r"missing: cannot be written to .*set `spill_dir` to another"
     with pytest.raises(InputError, match=said), working_folder(tmp_path / "missing"):
         pass
 

@@ -32,7 +32,7 @@ def test_rows_are_plain_values() -> None:
     assert list(TABLE["count"]) == [1, 2, 3]
     assert list(TABLE.head(1)) == list(TABLE[:1]) == ROWS[:1]
     assert list(TABLE[::-1]) == ROWS[::-1]
-    with pytest.raises(KeyError, match="no column 'rank'; there is name, count, score"):
+    with pytest.raises(KeyError, match="no column 'rank'; expected one of: name, count, score"):
         TABLE["rank"]
 
 

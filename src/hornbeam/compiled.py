@@ -55,8 +55,8 @@ class Kernel:
     def pays(self, work: int, limit: int) -> bool:
         """Whether compiling pays: all units of work so far, with these, exceed the limit.
 
-        Work that comes in many small pieces is so compiled in the end too, and never costs much
-        more than twice what the better way would have.
+        So work in many small pieces is compiled in the end, too, and never costs much more than
+        twice the better of the two ways.
         """
         self._asked += work
         return self._asked > limit

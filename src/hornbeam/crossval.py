@@ -100,7 +100,7 @@ def cross_validate(
     seed: int = 0,
     cross_evidence: bool = False,
 ) -> list[MethodResult]:
-    """Deal labels into folds, learn without each of them, and evaluate on it.
+    """Split labels into folds, learn without each of them, and evaluate on it.
 
     Facts that state a held-out pair are taken away with it.
 
@@ -215,11 +215,11 @@ def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
 
 
 def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:
-    """Deal labels into folds over one set of facts, less those that state a fold's test targets."""
+    """Split labels into folds over one set of facts, less those that state a fold's test pairs."""
     from hornbeam.facts.folds import make_folds, without_targets
 
-    dealt = make_folds(labels, folds, np.random.default_rng(seed))
-    for k, (train, test) in enumerate(dealt):
+    split = make_folds(labels, folds, np.random.default_rng(seed))
+    for k, (train, test) in enumerate(split):
         held_out = labels.select(test)
         known = without_targets(facts, held_out)
         yield World(f"fold{k}", known, labels.select(train), known, held_out)

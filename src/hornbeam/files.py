@@ -177,7 +177,7 @@ def working_folder(
             folder = stack.enter_context(_temporary(place, lambda path: path.mkdir(mode)))
         except OSError as error:
             what = "the temporary folder" if parent is None else os.fspath(parent)
-            advice = "set TMPDIR to another" if parent is None else "give `spill_dir` another"
+            advice = "set TMPDIR to another" if parent is None else "set `spill_dir` to another"
             raise InputError(f"{what}: cannot be written to ({_cause(error)}); {advice}") from None
         yield folder
 

@@ -91,6 +91,12 @@ def learn(
         Sampled negatives per positive, and how; see `hornbeam.facts.negatives`.
     seed
         Seed of everything random: folds of the internal validation, sampled negatives.
+    engine
+        "memory" or "duckdb": what counts groundings where `facts` are not an open engine.
+    threads
+        Threads to use; one per core by default.
+    progress
+        Called with the progress made.
     """
     plan = learning_plan(
         method,

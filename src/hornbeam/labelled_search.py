@@ -150,8 +150,29 @@ def discover(
 ) -> Discovery:
     """Find the candidate clauses for labelled targets, and count their groundings.
 
-    Facts, labels and target are what `hornbeam.learn` takes: without labels the facts of `target`
-    are the true pairs, hidden by folds, and false ones are sampled.
+    Parameters
+    ----------
+    facts
+        The evidence: a file, a frame, tuples, a list of these, `Facts`, or an open engine.
+    labels
+        Labelled targets as a file, a frame, tuples or what `read_labels` returns. Without them the
+        facts of `target` are the true pairs, hidden by folds, and false ones are sampled.
+    language
+        Which clauses are candidates.
+    target
+        This target predicate only, or these; required without labels.
+    negatives, negative_sampling
+        Sampled negatives per positive, and how; see `hornbeam.facts.negatives`.
+    seed
+        Seed of the folds and of the sampled negatives.
+    engine
+        "memory" or "duckdb": what counts groundings where `facts` are not an open engine.
+    threads
+        Threads to use; one per core by default.
+    statistics
+        Keep the counts per target; without labels they are always kept.
+    progress
+        Called with the progress made.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from pathlib import Path
 MAX_NUMBER = 1e100
 #: Largest limit on a number of things.
 MAX_COUNT = 2**63 - 1
-#: Most worker threads: each has its own counters.
+#: Maximum number of worker threads: each has its own counters.
 MAX_THREADS = 256
 #: Bytes of addresses that DuckDB, LLVM and their threads reserve on small work, and some to spare;
 #: with less they may abort the process without a message.

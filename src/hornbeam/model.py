@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from hornbeam.choices import EngineName, Score
+from hornbeam.choices import Score
 from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
@@ -33,9 +33,10 @@ from hornbeam.scoring.scored_links import propose_links, score_pairs
 class Model(RuleModel):
     r"""Weighted rules that score links; models of the same rules and semantics are equal.
 
-    Facts, labels and pairs come as files, frames, tuples, lists of files or frames, or what was
-    read before; read once what you use often. Pairs and labels may leave out the predicate where
-    the model has one target. `names` are what people call entities (see `hornbeam.read_names`).
+    Facts, labels and pairs come as files, frames, tuples, lists of these, or what was read before;
+    read once what you use often. Pairs and labels need no predicate where there is one target.
+    `names` are what people call entities (see `hornbeam.read_names`), `score` is "mean" or "map",
+    `engine` "memory" or "duckdb", `threads` one per core by default; `progress` takes reports.
 
     Examples
     --------
@@ -96,14 +97,13 @@ class Model(RuleModel):
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip
-        """Find the best new links by following the rules forward from subjects.
+        """Find the `top` best new links of `target` by following rules forward from `subjects`.
 
-        Best first (by subject where `per_subject`), of the target's known subjects or else of all.
+        These are by default its known subjects, else all; with `per_subject`, `top` links of each.
         Their arguments have types that the target's facts have; loops only where a fact is one.
         """
         memory = open_in_memory(facts, threads)
-        own = engine == EngineName.MEMORY
-        counter = memory if own else open_engine(memory.facts, engine, threads)
+        counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
         return propose_links(
             self, memory, counter, target, names, subjects=subjects, top=top,
             per_subject=per_subject, score=score, progress=progress,
@@ -125,7 +125,7 @@ class Model(RuleModel):
     ) -> ResultTable:  # fmt: skip
         """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
 
-        Answers that are facts already are left out unless `known`.
+        The `top` answers per query; those that are facts already are left out unless `known`.
         """
         ranker = self.ranker(facts, score=score, threads=threads)
         return ranker.rank(queries, top=top, known=known, names=names, progress=progress)

@@ -70,7 +70,7 @@ class ResultTable:
         if isinstance(wanted, slice):
             return ResultTable({name: column[wanted] for name, column in self.columns.items()})
         if wanted not in self.columns:
-            raise KeyError(f"no column {wanted!r}; there is {', '.join(self.names)}")
+            raise KeyError(f"no column {wanted!r}; expected one of: {', '.join(self.names)}")
         column = self.columns[wanted]
         return column if isinstance(column, np.ndarray) else np.array(list(column), dtype=object)
 
@@ -181,7 +181,7 @@ class ResultTable:
                 return json.dumps(self.dicts(), ensure_ascii=False, allow_nan=False) + "\n"
             case TableFormat.JSONL:
                 return self.json_lines()
-        raise InputError(f"{form} is no text; save the table to a file")
+        raise InputError(f"{form} is not a text format; save the table to a file")
 
     def tsv(self, *, header: bool = True) -> str:
         """TAB-separated text, numbers with six digits."""

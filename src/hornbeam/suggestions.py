@@ -10,7 +10,7 @@ from hornbeam.printable import printable
 MAX_COMPARED_NAMES = 100_000
 #: Minimum length of a text to suggest names that contain it.
 SHORTEST_PART = 3
-#: Most names that are suggested.
+#: Maximum number of names that are suggested.
 MAX_SUGGESTIONS = 3
 
 

@@ -160,7 +160,7 @@ def test_what_is_odd_is_told_on_stderr(tmp_path: Path) -> None:
     ended = hornbeam_("candidates", *words, "--json")
     assert len(ended.json["candidates"]) > 0
     assert ended.told == [
-        "hornbeam: warning: 1 labelled targets stand among the facts too; "
+        "hornbeam: warning: 1 labelled targets are also among the facts; "
         "a target's own fact is never evidence for itself",
         "1 targets name an entity that no fact has.",
     ]

@@ -151,7 +151,7 @@ def test_labels_among_the_facts_are_told_once(tmp_path: Path) -> None:
         *MAP, "-o", tmp_path / "model.psl",
     )  # fmt: skip
     assert ended.code == 0, ended.stderr
-    assert ended.stderr.count("stand among the facts") == 1
+    assert ended.stderr.count("are also among the facts") == 1
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_labels_are_dealt_into_folds(tmp_path: Path) -> None:
 
 
 def test_a_test_target_is_no_evidence_while_its_fold_is_tested() -> None:
-    """Labels that stand among the facts too leave the facts of the fold that tests them."""
+    """Labels that are also among the facts leave the facts of the fold that tests them."""
     rows = [(f"a{i}", "t", f"b{i}") for i in range(10)]
     facts = hb.read_facts([*rows, ("a0", "p", "b0")])
     labels = hb.read_labels([(*row, i % 2) for i, row in enumerate(rows)])

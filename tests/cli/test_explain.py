@@ -133,7 +133,7 @@ def test_several_targets_need_a_choice(small: Path, tmp_path: Path) -> None:
     words = ("explain", "two.psl", "--facts", small, "ann", "bob")
     unclear = hornbeam_(*words)
     assert unclear.code == 2
-    assert "several targets: choose one of" in unclear.stderr
+    assert "several targets; name one by --target: likes, trusts" in unclear.stderr
     unknown = hornbeam_(*words, "--target", "hates")
     assert unknown.code == 2
     assert "unknown target predicate 'hates'; expected one of: 'likes', 'trusts'" in unknown.stderr

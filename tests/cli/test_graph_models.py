@@ -210,7 +210,7 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         ),
         (["learn", "--memory-limit", "1GB"], "--memory-limit is for --engine duckdb"),
         (["learn", "--max-length", "9"], "9, expected 1 to 5"),
-        (["learn", "--target", "owns"], "no fact of the relation 'owns'"),
+        (["learn", "--target", "owns"], "the facts have no relation 'owns'"),
         (["learn", "--valid", "{none}"], "no such file"),
         (["learn", "--rules", "{test}"], "has no rule"),
         (["evaluate", "--labels", "{test}"], "give --test"),
@@ -224,7 +224,7 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["predict", "--queries", "{test}", "--subject", "p5"], "--subject is for new links"),
         (["predict", "--queries", "{test}", "--target", "in"], "--target is for new links"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
-        (["report", "--filter", "{test}", "-o", "{out}"], "beside those of --test"),
+        (["report", "--filter", "{test}", "-o", "{out}"], "--filter needs --test"),
     ],
 )
 def test_mistakes_are_told(

@@ -30,7 +30,6 @@ def test_the_json_has_the_keys_of_the_design(tmp_path: Path, scratch: Path) -> N
     found = hornbeam_(*LEARN, "-o", tmp_path / "model.psl", "--json").json
     assert {"rules", "candidates", "seconds"} <= set(found)
     assert set(found["seconds"]) == {"load", "generate", "learn"}
-    assert all(seconds >= 0 for seconds in found["seconds"].values())
     assert found["candidates"] == 15
     assert all(set(rule) == {"rule", "weight"} for rule in found["rules"])
     assert all(rule["weight"] >= 0 for rule in found["rules"])
@@ -169,7 +168,7 @@ def test_stdout_and_stderr_are_kept_apart(tmp_path: Path) -> None:
     ended = process("learn", *EVIDENCE, "--labels", labels, "-o", tmp_path / "m.psl", "--json")
     assert len(ended.json["rules"]) > 1
     assert ended.stdout.count("\n") == 1
-    assert "hornbeam: warning: 1 labelled targets stand among the facts too" in ended.stderr
+    assert "hornbeam: warning: 1 labelled targets are also among the facts" in ended.stderr
     assert "1 targets name an entity that no fact has." in ended.stderr
     assert "Traceback" not in ended.stderr
     assert ".py" not in ended.stderr

@@ -162,7 +162,7 @@ def test_an_option_is_of_one_kind(
     register_learner(tmp_path, monkeypatch, code, {"other-kind": "Mine"})
     assert {one.name for one in LearnerOptions.parameters()} == set(OPTIONS)
     told = capsys.readouterr().err
-    assert "the setting 'solver' of the learner 'other-kind' is no option" in told
+    assert "the setting 'solver' of the learner 'other-kind' is not an option" in told
     with pytest.raises(InputError, match=r'^`solver` is for `method="ppll"`$'):
         LearnerOptions.of(DEFAULTS | {"solver": "newton"}).learner("other-kind", 0)
 

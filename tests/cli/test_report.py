@@ -57,8 +57,8 @@ def test_a_broken_trace_is_named(small: Path, text: str) -> None:
     ended = hornbeam_(*WORDS)
     assert ended.code == 2
     assert ended.stderr == (
-        "hornbeam: model.trace.json: is no trace as learn writes it; delete it, or learn the model "
-        "again\n"
+        "hornbeam: model.trace.json: is not a trace that `learn` wrote; delete it, or learn the "
+        "model again\n"
     )
     assert "out.html" not in listing(small)
 

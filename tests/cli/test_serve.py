@@ -108,7 +108,7 @@ def test_a_port_that_is_taken_is_told_before_anything_is_read(countries_model: P
     ("words", "told"),
     [
         (["--host", "no.such.host.invalid"], "cannot listen on --host 'no.such.host.invalid'"),
-        (["--host", "8.8.8.8"], "'8.8.8.8' is no address of this machine"),
+        (["--host", "8.8.8.8"], "'8.8.8.8' is not an address of this machine: try --host 0.0.0.0"),
         (["--token", "short"], "--token needs at least 16"),
         (["--compare", "no-such-model.psl"], "no-such-model.psl: cannot be read"),
         (["--facts", "no-such-file.tsv"], "no-such-file.tsv"),

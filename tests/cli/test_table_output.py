@@ -93,7 +93,7 @@ def test_what_cannot_be_written_is_refused_first(folder: Path) -> None:
         (["-o", "nowhere/table.csv"], "does not exist"),
         (["-o", "table.xlsx"], "table.xlsx: .xlsx is not written; expected .tsv, .csv"),
         (["-o", "table.tsv.gz"], ".gz is not written"),
-        (["-o", "-"], "-: is no name of a file"),
+        (["-o", "-"], "-: is not a file name"),
     ):
         ended = hornbeam_(*words, *further)
         assert (ended.code, ended.stdout) == (2, "")

@@ -27,6 +27,7 @@ from hornbeam.rules.body import AnyBody, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
+from tests.support.recorded_progress import RecordedProgress
 from tests.support.synthetic import Planted, planted
 
 #: Every learner, by its class, in the settings it is held to. A new learner adds a line here.
@@ -140,17 +141,10 @@ class Fitted:
 @cache
 def plain(make: Callable[[], Learner]) -> Fitted:
     """What most tests hold something else against; none of them changes it."""
-    told: list[tuple[str, int, int]] = []
-
-    class Listener:
-        def message(self, text: str) -> None:
-            assert text
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            told.append((stage, done, total))
-
-    model = fitted(make, seed=5, threads=1, progress=Listener())
-    return Fitted(model, tuple(told))
+    progress = RecordedProgress()
+    model = fitted(make, seed=5, threads=1, progress=progress)
+    assert all(progress.messages)
+    return Fitted(model, tuple(progress.reports))
 
 
 @cache

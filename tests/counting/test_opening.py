@@ -129,7 +129,7 @@ def test_what_an_engine_cannot_is_refused() -> None:
                 hb.learn(engine, LABELS, collective=method)
     with pytest.raises(InputError, match='run on facts in memory: use `engine="memory"`'):
         hb.learn(FACTS, LABELS, collective=True, engine="duckdb")
-    with hb.open_duckdb(ROWS) as opened, pytest.raises(InputError, match="takes no others"):
+    with hb.open_duckdb(ROWS) as opened, pytest.raises(InputError, match="opened over others"):
         opened.over(FACTS)
 
 

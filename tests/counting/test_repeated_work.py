@@ -28,6 +28,7 @@ from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.state import Explorer
+from tests.support.dense_counts import dense
 from tests.support.worlds import wide_facts
 
 FACTS = hb.read_facts(
@@ -176,7 +177,7 @@ def test_a_database_limits_its_facts_once(monkeypatch: pytest.MonkeyPatch) -> No
     for limit in (2, 5, 2, 5):
         counted = engine.count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
         expected = MemoryEngine(FACTS, 1).count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
-        assert np.array_equal(counted.dense(), expected.dense())
+        assert np.array_equal(dense(counted), dense(expected))
     assert [table for table in created if "wide" in table] == ["wide_2", "wide_5"]
 
 

@@ -20,7 +20,7 @@ from hornbeam.densities.hinges import (
 )
 from hornbeam.densities.integrals import score_map, score_mean, two_sided
 from hornbeam.rules.rule_model import Relaxation
-from tests.support.mp_reference import Measure, derivative, measure, relative_error
+from tests.support.mp_reference import Measure, derivative, identity, measure, relative_error
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]
 UP, DOWN = False, True
@@ -64,10 +64,6 @@ def bend(b: float, down: bool, y: mpf) -> mpf:
 
 def power(relaxation: Relaxation) -> int:
     return 2 if relaxation is Relaxation.SQUARED else 1
-
-
-def identity(y: mpf) -> mpf:
-    return y
 
 
 def assert_moments(case: Case, relaxation: Relaxation, tolerance: float) -> None:

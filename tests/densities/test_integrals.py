@@ -18,7 +18,13 @@ from hornbeam.densities.integrals import (
     two_sided,
 )
 from hornbeam.rules.rule_model import Relaxation
-from tests.support.mp_reference import derivative, measure, relative_error, two_sided_measure
+from tests.support.mp_reference import (
+    derivative,
+    identity,
+    measure,
+    relative_error,
+    two_sided_measure,
+)
 
 STANDARD = 1e-12
 REACHED = 1e-14
@@ -44,10 +50,6 @@ strengths = st.one_of(
 def _no_floating_point_trouble() -> Iterator[None]:
     with np.errstate(over="raise", invalid="raise", divide="raise"):
         yield
-
-
-def identity(y: mpf) -> mpf:
-    return y
 
 
 def assert_one_sided(a: float, relaxation: Relaxation, p: int, tolerance: float) -> None:

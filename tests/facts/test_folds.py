@@ -84,7 +84,7 @@ def test_names_what_is_missing(tmp_path: Path, files: list[str], message: str) -
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such folder"):
         task_folds(tmp_path / "nowhere")
-    with pytest.raises(DataError, match="is no folder"):
+    with pytest.raises(DataError, match="is not a folder"):
         task_folds(folder_of(tmp_path, ["file"]) / "file")
 
 
@@ -161,7 +161,7 @@ def test_shares_are_kept() -> None:
 def test_refuses_to_split() -> None:
     labels = read_labels([("a", "p", "b", 1), ("b", "p", "a", 1), ("c", "p", "a", 0)])
     rng = np.random.default_rng(0)
-    with pytest.raises(InputError, match="at least 2"):
+    with pytest.raises(InputError, match="`folds` is 1; expected at least 2"):
         make_folds(labels, 1, rng)
     with pytest.raises(InputError, match="1 true labels"):
         make_folds(labels, 2, rng)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,6 +31,7 @@ from hornbeam.graphs.workload import Workload
 from hornbeam.progress import SILENT
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are
+from tests.support.recorded_progress import RecordedProgress
 
 seeds = st.integers(0, 10_000)
 
@@ -203,26 +202,23 @@ def test_stages_share_the_whole_work() -> None:
         assert sum(parts.values()) == pytest.approx(1.0)
 
 
-def test_work_that_time_does_not_allow_is_left_out() -> None:
-    heard: list[int] = []
-
-    class Heard:
-        def message(self, text: str) -> None: ...
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            heard.append(done)
-
-    work = Workload(Heard(), "Working", seconds=None, threads=2)
+def test_work_that_time_does_not_allow_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = RecordedProgress()
+    work = Workload(progress, "Working", seconds=None, threads=2)
     assert work.each(lambda x: x * x, [3, 1, 2], [3.0, 1.0, 2.0], 0.5) == [9, 1, 4]
     work.finish()
-    assert heard == sorted(heard)
-    assert heard[-2:] == [500, 1000]
-    late = Workload(Heard(), seconds=4.0, started=time.monotonic() - 3)
+    assert progress.reports == sorted(progress.reports)
+    assert progress.reports[-2:] == [("Working", 500, 1000), ("Working", 1000, 1000)]
+    monkeypatch.setattr("hornbeam.graphs.workload.time.monotonic", lambda: 100.0)
+    late = Workload(progress, "Late", seconds=4.0, started=97.0)
     late.advance(0.1)
-    assert 750 <= heard[-1] < 1000  # what is left to do is never more than the limit leaves
-    assert 0 < late.left() <= 1
+    # what is left to do is never more than the limit leaves
+    assert progress.reports[-1] == ("Late", 750, 1000)
+    assert late.left() == 1.0
+    assert late.left(0.75) == 0.0
+    assert not late.expired(0.75)
     assert late.expired(0.5)
-    late = Workload(seconds=0.0, started=time.monotonic() - 1)
+    late = Workload(seconds=0.0, started=99.0)
     assert late.each(lambda x: x, [1, 2], [1.0, 1.0], 1.0) == [None, None]
 
 

@@ -193,7 +193,7 @@ def test_some_relations_only() -> None:
     train, held = split(planted())
     model = learn_graph(train, held, relations=["citizen"])
     assert {part.relation for part in model.relations} == {"citizen"}
-    with pytest.raises(InputError, match="no fact of the relation 'owns'"):
+    with pytest.raises(InputError, match="the facts have no relation 'owns'"):
         learn_graph(train, relations=["owns"])
 
 

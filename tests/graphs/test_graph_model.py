@@ -124,7 +124,7 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        (lambda text: "1.0: p(A, B)", "is no model of a graph"),
+        (lambda text: "1.0: p(A, B)", "is not a model of a graph"),
         (lambda text: text.replace('"format": 1', '"format": 9'), "has format 9"),
         (lambda text: text.replace('"pool"', '"pond"'), "damaged header"),
         (lambda text: text.replace("<-", "->"), "line 8"),

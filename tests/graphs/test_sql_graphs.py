@@ -36,6 +36,7 @@ from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Workload
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, Triple, triples
+from tests.support.recorded_progress import RecordedProgress
 
 #: A database does not fit constants together.
 SETTINGS = GraphSettings(ridge=False)
@@ -225,25 +226,12 @@ def test_models_are_the_same_without_assertions(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_database_says_what_it_leaves_out() -> None:
     with hb.open_duckdb([("a", "p", "b"), ("c", "p", "b"), ("a", "q", "c")]) as engine:
-        heard = Heard()
-        model = learn_graph(engine, progress=heard)
+        progress = RecordedProgress()
+        model = learn_graph(engine, progress=progress)
         assert model.ridge is None
-        assert any("not fitted together" in said for said in heard.said)
-        with pytest.raises(InputError, match="no fact of the relation 'x'"):
+        assert any("not fitted together" in said for said in progress.messages)
+        with pytest.raises(InputError, match="the facts have no relation 'x'"):
             learn_graph(engine, relations=["x"])
-
-
-class Heard:
-    """Remembers messages."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def advance(self, stage: str, done: int, total: int) -> None:
-        pass
-
-    def message(self, text: str) -> None:
-        self.said.append(text)
 
 
 def test_every_counter_is_compared() -> None:

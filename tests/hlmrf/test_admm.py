@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from tests.support.kernels import compiles
 from tests.support.random_programs import program, programs, synthetic
+from tests.support.recorded_progress import RecordedProgress
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
 
@@ -237,26 +238,12 @@ def test_a_warm_start_saves_iterations() -> None:
     assert Admm().solve(potentials, start=cold.state).iterations < cold.iterations
 
 
-@dataclass
-class Told:
-    """Remembers what it was told of."""
-
-    messages: list[str] = field(default_factory=list)
-    steps: list[tuple[str, int, int]] = field(default_factory=list)
-
-    def message(self, text: str) -> None:
-        self.messages.append(text)
-
-    def advance(self, stage: str, done: int, total: int) -> None:
-        self.steps.append((stage, done, total))
-
-
 def test_progress_is_told_of_the_way() -> None:
-    told = Told()
+    told = RecordedProgress()
     found = TIGHT.solve(synthetic(500, squared=True), progress=told)
     most = TIGHT.max_iterations
-    assert told.steps[:2] == [("ADMM", 50, most), ("ADMM", 100, most)]
-    assert told.steps[-1] == ("ADMM", found.iterations, most)
+    assert told.reports[:2] == [("ADMM", 50, most), ("ADMM", 100, most)]
+    assert told.reports[-1] == ("ADMM", found.iterations, most)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from tests.support.random_programs import program, programs, synthetic
+from tests.support.recorded_progress import RecordedProgress
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
 
@@ -110,14 +111,6 @@ def test_violated_constraints_are_named_by_their_row() -> None:
 
 
 def test_iterations_and_the_first_compilation_are_reported() -> None:
-    told: list[tuple[str, int, int]] = []
-
-    class Listening:
-        def message(self, text: str) -> None:
-            pass
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            told.append((stage, done, total))
-
-    found = solve(synthetic(3000, squared=True), progress=Listening())
-    assert told[-1] == ("ADMM", found.iterations, 25_000)
+    progress = RecordedProgress()
+    found = solve(synthetic(3000, squared=True), progress=progress)
+    assert progress.reports[-1] == ("ADMM", found.iterations, 25_000)

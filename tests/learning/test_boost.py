@@ -18,6 +18,7 @@ from hornbeam.learning.boost import Boost
 from hornbeam.learning.trees import Binned, Booster, Tree
 from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.weighing import Counts, Threshold
+from tests.support.recorded_progress import RecordedProgress
 
 SEEDS = st.integers(0, 2**32 - 1)
 LANGUAGE = hb.Language(max_length=2, min_coverage=3)
@@ -156,24 +157,17 @@ def test_the_number_of_trees_follows_the_validation() -> None:
     facts, labels = world(7, symmetric=False)
     rng = np.random.default_rng(0)
     noise = [(*labels.names_at(i), float(rng.random() < 0.5)) for i in range(len(labels))]
-    told: list[int] = []
-
-    class Listener:
-        def message(self, text: str) -> None:
-            pass
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            if stage == "Choosing the number of trees":
-                told.append(done)
-
+    progress = RecordedProgress()
     model = hb.learn(
         facts, hb.read_labels(noise), method=Boost(trees=300, patience=20), language=LANGUAGE,
-        progress=Listener(),
+        progress=progress,
     )  # fmt: skip
     assert model.trace is not None
     assert model.trace.fit.iterations is not None
     assert model.trace.fit.iterations < 40
-    assert max(told) <= model.trace.fit.iterations + 21 < 300
+    stage = "Choosing the number of trees"
+    tried = max(done for name, done, _ in progress.reports if name == stage)
+    assert tried <= model.trace.fit.iterations + 21 < 300
 
 
 def test_only_whole_counts_and_boolean_targets_are_taken() -> None:

@@ -25,6 +25,7 @@ from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Relaxation, Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import learned_rules
+from tests.support.recorded_progress import RecordedProgress
 from tests.support.synthetic import Planted, planted
 from tests.support.worlds import World
 
@@ -108,26 +109,18 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
     small: tuple[SqlEngine, Histograms], learner: Learner
 ) -> None:
     engine, histograms = small
-    messages: list[str] = []
-
-    class Told:
-        def message(self, text: str) -> None:
-            messages.append(text)
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            pass
-
-    counted: list[Body] = []
+    progress, counted = RecordedProgress(), list[Body]()
 
     def count(paths: Sequence[Body]) -> Statistics:
         counted.extend(paths)
         return engine.count(data().labels, paths, LANGUAGE)
 
     learned = learn_from_histograms(
-        histograms, data().labels, learner, (Counts.RAW,), Semantics(), False, count, Told()
+        histograms, data().labels, learner, (Counts.RAW,), Semantics(), False, count, progress
     )  # fmt: skip
     assert any(
-        "too many to hold" in text and f"{learner.name} learns from" in text for text in messages
+        "too many to hold" in text and f"{learner.name} learns from" in text
+        for text in progress.messages
     )
     assert learned.fit.screening is not None
     assert learned.fit.screening.kept == len(counted) < len(histograms.bodies)

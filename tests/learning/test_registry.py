@@ -20,7 +20,7 @@ MINE = "from dataclasses import dataclass\n@dataclass\nclass Mine: pass\n"
 def test_the_bundled_learners_have_names() -> None:
     assert learner_names() == ["joint", "boost", "ppll", "greedy"]
     assert learner_class("greedy") is Greedy
-    with pytest.raises(InputError, match="unknown method 'jiont'; expected one of: joint, boost"):
+    with pytest.raises(InputError, match="unknown `method` 'jiont'; expected one of: joint, boost"):
         learner_class("jiont")
 
 
@@ -47,7 +47,7 @@ def test_learners_of_other_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("class Mine:\n", "cannot be imported (IndentationError: "),
         ("Other = 1\n", "cannot be imported (AttributeError: "),
         ("1 / 0\n", "cannot be imported (ZeroDivisionError: "),
-        ("class Mine: pass\n", "is no dataclass of settings"),
+        ("class Mine: pass\n", "is not a dataclass of settings"),
     ],
 )
 def test_a_broken_package_is_named(

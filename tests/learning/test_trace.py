@@ -64,7 +64,7 @@ def test_what_is_no_trace_is_refused(model: hb.Model, key: str, tmp_path: Path) 
     path = tmp_path / "model.trace.json"
     path.write_text(json.dumps(written))
     model.save(tmp_path / "model.psl")
-    with pytest.raises(DataError, match="is no trace as learn writes it"):
+    with pytest.raises(DataError, match="is not a trace that `learn` wrote"):
         trace_of(tmp_path / "model.psl")
 
 

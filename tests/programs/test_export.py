@@ -24,16 +24,12 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring.scorer import open_scorer
 from tests.support.further_atoms import with_atoms
+from tests.support.path_bodies import path
 
 MAP = CollectiveMethod.MAP
 
 ENTITIES = ["a", "b", " b", "b ", "c", "#c", "'d'", "entity_1"]
 PREDICATES = ["t", "T", "film/genre", "film genre", "t_pairs"]
-
-
-def path(*steps: str) -> Body:
-    walked = tuple(Step(name.removeprefix("-"), name.startswith("-")) for name in steps)
-    return Body(walked, "t")
 
 
 def clause(*steps: str, negated: bool = False) -> Clause:
@@ -339,7 +335,7 @@ def test_an_export_with_other_peoples_files_stays(tmp_path: Path, mine: str) -> 
     export_program(RuleModel(ALL), open_in_memory(facts), pairs, folder)
     (folder / mine).parent.mkdir(exist_ok=True)
     (folder / mine).write_text("mine")
-    with pytest.raises(InputError, match=f"holds '{mine.split('/T')[0]}', which is no part"):
+    with pytest.raises(InputError, match=f"holds '{mine.split('/T')[0]}', which is not a part"):
         export_program(RuleModel(PATHS), open_in_memory(facts), pairs, folder)
     assert (folder / mine).read_text() == "mine"
 

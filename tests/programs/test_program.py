@@ -110,7 +110,9 @@ def test_the_split_is_chosen(folder: Path) -> None:
     assert set(atoms(data, data.predicates["Likes"].targets)) == {("b", "tea")}
     assert ("x", "y") in atoms(data, data.predicates["Likes"].observed)
     assert [rule.weight for rule in read_program(path).rules] == [1.0, 0.1, None]
-    with pytest.raises(InputError, match="unknown split 'test'; expected learn, validation, infer"):
+    with pytest.raises(
+        InputError, match="unknown `split` 'test'; expected learn, validation, infer"
+    ):
         read_program(path, "test")
 
 
@@ -298,9 +300,9 @@ def test_mistakes_in_programs(folder: Path, changes: dict[str, Any], said: str) 
             "predicates: {}\nrules:\n- 1: a\n",
             r"found a mapping \(in YAML a rule stands in quotes",
         ),
-        ("p.psl", "1: a(A) -> b(A)", "p.psl: has no data file beside it; expected p.data or p-ev"),
-        ("p.data", DATA, "p.data: has no file of rules beside it; expected p.psl"),
-        ("q-eval.data", DATA, "beside it; expected q-eval.psl or q.psl"),
+        ("p.psl", "1: a(A) -> b(A)", "p.psl: has no data file in its folder; expected p.data or p"),
+        ("p.data", DATA, "p.data: has no file of rules in its folder; expected p.psl"),
+        ("q-eval.data", DATA, "in its folder; expected q-eval.psl or q.psl"),
     ],
 )
 def test_mistakes_in_files(folder: Path, name: str, text: str, said: str) -> None:

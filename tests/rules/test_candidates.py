@@ -23,9 +23,9 @@ NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]
     [
         ({"max_length": 0}, "`max_length` is 0; expected 1 to 4"),
         ({"max_length": 5}, "`max_length` is 5; expected 1 to 4"),
-        ({"min_coverage": 0}, "min coverage must be at least 1, not 0"),
-        ({"top": 0}, "top must be at least 1, not 0"),
-        ({"max_fanout": 0}, "max fanout must be at least 1, not 0"),
+        ({"min_coverage": 0}, "`min_coverage` is 0; expected at least 1"),
+        ({"top": 0}, "`top` is 0; expected at least 1"),
+        ({"max_fanout": 0}, "`max_fanout` is 0; expected at least 1"),
     ],
 )
 def test_language_refuses(options: dict[str, int], message: str) -> None:

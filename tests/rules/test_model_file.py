@@ -224,7 +224,7 @@ def test_rules_that_contradict_the_first_line(header: str, rule: str, said: str)
         ('{"cross_evidence": 1}', None, '"cross_evidence" is 1; expected true or false'),
         ('{"threshold": 1.5}', None, '"threshold" is 1.5; expected a number from 0 to 1'),
         ('{"threshold": "0.5"}', None, '"threshold" is "0.5"; expected a number from 0 to 1'),
-        ('{"threshold": NaN}', None, "NaN is no number"),
+        ('{"threshold": NaN}', None, "NaN is not a number"),
         ('{"threshold": 1e999}', None, "expected a number from 0 to 1"),
         (f'{{"max_fanout": {"9" * 5000}}}', None, "# hornbeam"),
         ('{"predicates": ["p"]}', None, "expected names by identifiers"),
@@ -233,7 +233,7 @@ def test_rules_that_contradict_the_first_line(header: str, rule: str, said: str)
         ('{"predicates": {"a": ""}}', None, "expected names by identifiers"),
         ('{"predicates": {"a": "b\\tc"}}', None, "expected names by identifiers"),
         ('{"predicates": {"a": "b", "A": "c"}}', None, "differ in more than case"),
-        ('{"predicates": {"a": "b", "a": "c"}}', None, '"a" stands twice'),
+        ('{"predicates": {"a": "b", "a": "c"}}', None, '"a" occurs twice'),
     ],
 )
 def test_broken_first_lines(header: str, column: int | None, said: str) -> None:

@@ -11,11 +11,7 @@ from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_words import PhraseRole, rule_words, said
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
-
-
-def path(*steps: str) -> Body:
-    walked = tuple(Step(name.removeprefix("-"), name.startswith("-")) for name in steps)
-    return Body(walked, "t")
+from tests.support.path_bodies import path
 
 
 def on(

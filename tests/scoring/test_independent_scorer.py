@@ -20,6 +20,7 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets, strengths
 from tests.support.random_rules import ReferenceModel, energy, mean_by_quadrature, rule_models
+from tests.support.recorded_progress import RecordedProgress
 from tests.support.worlds import SOFT, World, worlds
 
 FACTS = hb.read_facts([("a", "p", "b")])
@@ -81,19 +82,12 @@ def test_entities_never_seen_score_by_the_prior(relaxation: Relaxation) -> None:
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "nobody"), ("nobody", "t", "noone")])
     rules = (Rule(5.0, Clause(Body((Step("p"),), "t"))), Rule(1.0, prior("t")))
-    told: list[str] = []
-
-    class Listener:
-        def message(self, text: str) -> None:
-            told.append(text)
-
-        def advance(self, stage: str, done: int, total: int) -> None:
-            pass
-
-    model = hb.Model(rules, Semantics(relaxation=relaxation))
-    score = model.predict(facts, pairs, progress=Listener())["score"]
+    model, progress = hb.Model(rules, Semantics(relaxation=relaxation)), RecordedProgress()
+    score = model.predict(facts, pairs, progress=progress)["score"]
     assert score[0] > 0.5 > score[1] == score[2]
-    assert told == ["2 pairs name an entity that no fact has; they score by the prior."]
+    assert progress.messages == [
+        "2 pairs name an entity that no fact has; they score by the prior."
+    ]
 
 
 def test_strengths_add_up_what_rules_say() -> None:
@@ -154,7 +148,7 @@ def test_pairs_without_groundings_warn_and_score_a_half() -> None:
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(InputError, match="unknown engine 'abacus'; expected"):
+    with pytest.raises(InputError, match="unknown `engine` 'abacus'; expected"):
         hb.Model((Rule(1.0, prior("t")),)).predict(FACTS, PAIR, engine="abacus")
 
 

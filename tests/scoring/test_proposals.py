@@ -145,7 +145,7 @@ def test_subjects_are_the_known_ones_unless_told() -> None:
 def test_the_target_is_chosen_among_several() -> None:
     other = Rule(1.0, Clause(Body((Step("p"),), "u")))
     model = hb.Model((rule(1.0, "p"), other))
-    with pytest.raises(InputError, match="several targets: choose one of"):
+    with pytest.raises(InputError, match="several targets; name one by `target`: "):
         model.propose(FACTS)
     with pytest.raises(UnknownTargetError, match="'v'"):
         model.propose(FACTS, target="v")

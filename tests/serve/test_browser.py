@@ -220,7 +220,7 @@ def test_what_would_change_its_mind(page: Page) -> None:
 
 def test_two_models_side_by_side(page: Page) -> None:
     page.goto("/compare")
-    expect(page.get_by_role("heading", level=1)).to_have_text("model.psl beside other.psl")
+    expect(page.get_by_role("heading", level=1)).to_have_text("model.psl compared with other.psl")
     only = page.locator("section", has_text="Only in other.psl")
     expect(only.get_by_role("row")).to_have_count(2)
     expect(only).to_contain_text("knows(B, A) -> trusts(A, B)")

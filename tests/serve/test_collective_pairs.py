@@ -218,7 +218,7 @@ def test_states_that_were_let_go_are_inferred_again() -> None:
 def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
     world: World, rules: list[Rule], relaxation: Relaxation, data: st.DataObject
 ) -> None:
-    """Ground clauses are found once and weighed anew; also those of a rule without weight."""
+    """Ground clauses are found once and weighed again; also those of a rule without weight."""
     rules[0] = Rule(data.draw(st.sampled_from([0.0, 0.7])), rules[0].clause)
     model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
     explorer = Explorer(world.facts, model, pairs=world.targets, threads=1)

@@ -81,7 +81,7 @@ def _close(rows: Scored) -> list[tuple[str, str, object]]:
 @given(data=st.data())
 @settings(max_examples=20)
 def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
-    """What an entity reaches is counted once; scoring it anew is as if the model were another."""
+    """What an entity reaches is counted once; scoring it again is as if the model were another."""
     world = data.draw(worlds())
     model = data.draw(rule_models())
     name = data.draw(st.sampled_from(entities_of(world)[:1]))

@@ -96,6 +96,11 @@ def two_sided_measure(a: float, b: float, p: int) -> Measure:
     )
 
 
+def identity(y: mpf) -> mpf:
+    """The function whose mean is that of y."""
+    return y
+
+
 def relative_error(found: float | Floats, exact: mpf) -> float:
     """|found - exact| / |exact|; underflow to 0 is no error."""
     if abs(exact) < mpf(10) ** -300:

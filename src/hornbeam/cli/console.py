@@ -1,4 +1,4 @@
-"""Everything shown besides the result: progress, messages and errors, all on stderr."""
+"""Everything shown in addition to the result: progress, messages and errors, all on stderr."""
 
 from __future__ import annotations
 

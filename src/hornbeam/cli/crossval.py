@@ -53,7 +53,7 @@ class TaskOptions(Options):
     def worlds(
         self, seed: int, reading: options.ReadingOptions, console: options.ConsoleOptions
     ) -> Iterator[World]:
-        """Read the folds of the task, or deal the labels into folds."""
+        """Read the folds of the task, or split the labels into folds."""
         import hornbeam as hb
         from hornbeam.crossval import label_worlds, task_worlds
 
@@ -78,7 +78,9 @@ def crossval(
     evidence: EvidenceOptions,
     max_rules: Annotated[
         int | None,
-        options.learner_option(min=0, metavar="N", help="Most rules, of learners with a limit."),
+        options.learner_option(
+            min=0, metavar="N", help="Maximum number of rules, for learners that have a limit."
+        ),
     ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
@@ -90,8 +92,9 @@ def crossval(
 
     TASK_DIR holds observed.tsv and fold0/train.tsv, fold0/test.tsv (and fold0/obs.tsv), or folds
     that are worlds of their own with train_observed.tsv and test_observed.tsv. Without it,
-    --facts and --labels are dealt into --folds. With --collective the same method without it, and
-    one that knows only which pairs are asked, stand beside it: NAME-plain and NAME-asked.
+    --facts and --labels are split into --folds. With --collective two baselines are evaluated too:
+    the same method without it (NAME-plain), and one in which every pair counts as true
+    (NAME-asked).
 
     [dim]Examples:[/dim]
 

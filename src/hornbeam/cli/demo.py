@@ -37,7 +37,7 @@ STEPS = (
         "A rule that connects many true pairs and few false ones is promising.",
     ),
     DemoStep(
-        "How much is each of them worth, beside the others?",
+        "How much is each of them worth, given the others?",
         ("learn", *EVIDENCE, "--labels", "fold0/train.tsv", "-o", "model.psl"),
         "That is the whole model: PSL text that you can read and edit. The rule without a "
         "condition, !located_in(A, B), is the prior: without evidence a link is unlikely.",

@@ -71,7 +71,7 @@ class GraphOptions(Options):
         options.graph_option(
             metavar="FILE",
             help="Take the path rules of AnyBURL's or AMIE's file instead of looking for some; "
-            "what they get right is counted anew.",
+            "what they get right is counted again.",
         ),
     ] = None
 

@@ -22,7 +22,7 @@ ProgramFile = Annotated[
     str,
     typer.Argument(
         metavar="PROGRAM",
-        help="A PSL program: JSON or YAML of PSL 2.4, or a .psl file with its .data beside it.",
+        help="A PSL program: JSON or YAML of PSL 2.4, or a .psl file with its .data next to it.",
     ),
 ]
 Split = Annotated[

@@ -81,8 +81,8 @@ class EvidenceOptions(Options):
         str,
         options.learner_option(
             help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
-            "their share of the hubs' many (share, paths only). auto: log, exists and share side "
-            "by side for joint, raw and share for boost, raw for the others."
+            "their share, in which paths through hubs count less (share, paths only). auto: log, "
+            "exists and share side by side for joint, raw and share for boost, raw for the others."
         ),
         COUNTINGS,
     ] = "auto"
@@ -194,7 +194,7 @@ def _settings_of_others() -> dict[str, dict[str, Setting]]:
                 found[point.name][name] = setting
             else:
                 _warn_once(
-                    f"the setting {name!r} of the learner {point.name!r} is no option: another "
+                    f"the setting {name!r} of the learner {point.name!r} is not an option: another "
                     f"learner's is of type {kinds[name].__name__}, not {setting.kind.__name__}"
                 )
     return found

@@ -51,7 +51,7 @@ KnownFiles = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FILE",
-        help="Labelled pairs whose true ones are facts besides; a model learned with "
+        help="Labelled pairs whose true pairs are added to the facts; a model learned with "
         "--cross-evidence expects its training labels here.",
     ),
 ]
@@ -100,8 +100,8 @@ class TruthOptions(Options):
         typer.Option(
             "--filter",
             metavar="FILE",
-            help="With --test: further true triples, such as a validation set, which are no wrong "
-            "answers.",
+            help="With --test: further true triples, such as a validation set, which do not "
+            "count as wrong answers.",
         ),
     ] = None
 

@@ -56,7 +56,7 @@ def input_files(items: Iterable[str]) -> Iterator[str]:
 def check_output(output: Path) -> None:
     """Refuse before any work an output that could not be written after it."""
     if str(output) == "-":
-        raise InputError("-: is no name of a file; expected one (tables are printed without -o)")
+        raise InputError("-: is not a file name; expected one (tables are printed without -o)")
     with cannot_be_written(output):
         if not output.parent.is_dir():
             raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")

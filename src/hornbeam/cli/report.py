@@ -37,7 +37,7 @@ def report(
     The page is one HTML file that needs no network, for any browser, a phone or paper. Give it
     labelled pairs that the model has not learned from, for a model of a whole graph true triples.
     Without them it says what was learned and how, with the figures of the internal validation, and
-    nothing of errors. How a rule model was learned is read from the trace beside it
+    nothing of errors. How a rule model was learned is read from the trace next to it
     (model.trace.json), where there is one of this very model.
 
     [dim]Example:[/dim]
@@ -78,7 +78,7 @@ def report(
         if truth.labels:
             raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
         if truth.filter_ and not truth.test:
-            raise InputError("--filter names further true triples beside those of --test")
+            raise InputError("--filter needs --test: it names further true triples")
         with console.progress() as progress:
             evidence = reading.read(hb.read_facts, given.facts, progress)
             warn_of_another_graph(model, evidence.predicates)

@@ -84,10 +84,10 @@ def serve(
 ) -> None:
     """Explore a model in the browser: search entities, see reasons, edit rules, compare models.
 
-    Listens on this machine only, until Ctrl-C. Rules can be switched off and weighted anew, with
-    scores and AUC following at once; edits belong to the browser that makes them, and the edited
-    model can be downloaded. Of a model of a whole graph it shows the missing facts of entities,
-    the answers of queries, and why.
+    Listens on this machine only, until Ctrl-C. Rules can be switched off or given other weights,
+    with scores and AUC following at once; edits belong to the browser that makes them, and the
+    edited model can be downloaded. Of a model of a whole graph it shows the missing facts of
+    entities, the answers of queries, and why.
 
     [dim]Examples:[/dim]
 

@@ -5,9 +5,10 @@ sum over a path's groundings of the product over its steps of
 
     1 / sqrt(out-degree x in-degree of the step's relation),
 
-the part of two hubs' many paths that this pair has; it adds log2(1 + share / m) with m its median
-over the training pairs that have any. Groundings of a conjunction multiply; a condition with a
-threshold counts once where it holds.
+that is, the number of paths normalised by the degrees of the entities on them, so that paths
+through hubs count less; it adds log2(1 + share / m) with m its median over the training pairs that
+have any. Groundings of a conjunction multiply; a condition with a threshold counts once where it
+holds.
 """
 
 from __future__ import annotations

@@ -31,7 +31,10 @@ def open_engine(
         from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 
         return duckdb_engine(as_facts(facts), threads)
-    raise InputError(f"unknown engine {engine!r}; expected: memory, duckdb (or an open one)")
+    raise InputError(
+        f'unknown `engine` {engine!r}; expected "memory" or "duckdb"; for Spark give the result of '
+        "`open_spark` as facts"
+    )
 
 
 def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:
@@ -111,7 +114,7 @@ def discover_bodies(
     found = engine.discover(targets, language, statistics=statistics, progress=progress)
     if found.own_edges and not own_facts_expected:
         warn(
-            f"{found.own_edges:,} labelled targets stand among the facts too; "
+            f"{found.own_edges:,} labelled targets are also among the facts; "
             "a target's own fact is never evidence for itself"
         )
     if found.unseen:

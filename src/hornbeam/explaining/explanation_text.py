@@ -13,7 +13,7 @@ from hornbeam.rules.rule_words import said
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation, Flip
 
-#: Letters of the widest bar of a waterfall.
+#: Characters of the widest bar of a waterfall.
 BAR = 24
 #: Rules that get a bar of their own.
 MAX_BARS = 20
@@ -29,12 +29,13 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
     answer = f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
     yield "verdict", f"score {explained.score:.4g}, so {answer}; MAP state {explained.map:.4g}"
     if explained.alone is not None:
-        yield "note", f"alone it scores {explained.alone:.4g}; the rest comes from other pairs"
+        alone = f"by its own facts it scores {explained.alone:.4g}"
+        yield "note", f"{alone}; other pairs account for the rest"
     for name in explained.unseen:
         yield "note", f"no fact has {printable(repr(name))}: only the prior counts"
     fall = explained.waterfall(MAX_BARS)
     if not explained.reasons:
-        yield "note", "no rule has groundings for this pair: it scores a half"
+        yield "note", "no rule has groundings for this pair: its score is 0.5"
     elif fall is not None:
         yield from waterfall_lines(fall)
     if explained.reasons:
@@ -64,7 +65,7 @@ def signed_pull(pull: float) -> str:
 def step_words(step: WaterfallStep, fall: Waterfall) -> str:
     """The caption of a step of a waterfall."""
     if step is fall.start and not step.reasons:
-        return "no prior: every pair starts at a half"
+        return "no prior: every pair starts at 0.5"
     if step is fall.rest:
         return f"{len(step.reasons):,} weaker rules together"
     return printable(" ".join(said(reason.words) for reason in step.reasons))

@@ -1,1 +1,1 @@
-"""Step 1 of the data flow: facts and labelled targets, read and interned."""
+"""Facts and labelled targets: read, checked and numbered."""

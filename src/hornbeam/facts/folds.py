@@ -83,7 +83,7 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
     [2, 2, 2]
     """
     if n < 2:
-        raise InputError(f"{n} folds; expected at least 2")
+        raise InputError(f"`folds` is {n}; expected at least 2")
     if labels.millionths is None:
         raise InputError("folds are made from labels; these targets have none")
     low = np.minimum(labels.subject, labels.object)
@@ -99,9 +99,9 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
             )
     predicate = np.zeros(len(true), dtype=np.int64)
     predicate[group] = labels.predicate
-    # Groups are sorted by class and predicate and then dealt to the parts in turn, which spreads
-    # every class evenly. Groups with both labels stand between the true and the false, so that the
-    # groups with a true label are one run, and those with a false one, too.
+    # Groups are sorted by class and predicate and then assigned to the parts in turn, which
+    # spreads every class evenly. Groups with both labels stand between the true and the false, so
+    # that the groups with a true label are one run, and those with a false one, too.
     kind = false.astype(np.int64) - true
     order = np.lexsort((rng.permutation(len(true)), predicate, kind))
     part = np.empty(len(true), dtype=np.int64)
@@ -171,7 +171,7 @@ def _distinct(columns: list[Ids]) -> Ints:
 def _fold_folders(task: Path) -> list[Path]:
     """Folders fold0, fold1, .. by number."""
     if not task.is_dir():
-        problem = "is no folder" if task.exists() else "no such folder"
+        problem = "is not a folder" if task.exists() else "no such folder"
         raise DataError(str(task), f"{problem}; {LAYOUTS}")
     found = [
         (int(match[1]), path.name, path)

@@ -70,10 +70,10 @@ def with_negatives(
     Targets(4 pairs of knows, 2 true)
     """
     if not (math.isfinite(ratio) and ratio >= 0.0):
-        raise InputError(f"negatives for each positive: {ratio}; expected a number from 0 on")
+        raise InputError(f"`negatives` is {ratio}; expected a number of at least 0")
     if sampling not in get_args(Sampling):
         choices = ", ".join(get_args(Sampling))
-        raise InputError(f"unknown negative sampling {sampling!r}; expected one of: {choices}")
+        raise InputError(f"unknown `negative_sampling` {sampling!r}; expected one of: {choices}")
     subject, object_, true = _edges(facts, predicate)
     n_entities = len(facts.entities)
     known = np.sort(pair_keys(subject, object_, n_entities))
@@ -286,11 +286,13 @@ def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
 
 
 def _warn_of_shortage(predicate: str, sampling: str, wanted: int, found: int) -> None:
-    advice = "" if sampling == "uniform" else "; sampling 'uniform' has more to draw from"
+    advice = (
+        "" if sampling == "uniform" else '; `negative_sampling="uniform"` has more to draw from'
+    )
     if not found:
         raise InputError(
             f"no negatives can be sampled for {predicate!r}: every pair that sampling "
-            f"{sampling!r} draws is a known fact{advice}, or give labels"
+            f"{sampling!r} draws is a known fact{advice}, or give `labels`"
         )
     warn(
         f"only {found:,} of {wanted:,} negatives for {predicate!r} could be sampled, since "

@@ -24,7 +24,8 @@ from hornbeam.graphs.pair_weights import weights_of
 from hornbeam.graphs.path_rules import MAX_PATH, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 
-#: Number of sources up to which rules with constants are counted for these alone, not the step.
+#: Up to this many sources, rules with constants are counted for these alone; for more, for all
+#: sources of the step.
 FEW_SOURCES = 8
 
 

@@ -125,7 +125,7 @@ def learn_graph(
     work.advance(0.0)  # starts the estimate of the remaining time
     if settings.ridge and not graph.fits_constants:
         progress.message(
-            "Constants are not fitted together: the ridge's matrix is held in memory, for up to "
+            "Constants are not fitted together (no ridge): that needs facts in memory with at most "
             f"{MAX_ENTITIES:,} entities."
         )
     with announced(progress):
@@ -153,7 +153,7 @@ def _steps(graph: GraphCounter, relations: Sequence[str] | None) -> list[int]:
         for name, number in wanted.items():
             if number not in present:
                 known = ", ".join(graph.predicates.take(present[:10]))
-                raise InputError(f"no fact of the relation {name!r}; there is {known}")
+                raise InputError(f"the facts have no relation {name!r}; they have {known}")
         present = sorted(set(wanted.values()))
     return [step_code(p, inverse) for p in present for inverse in (False, True)]
 

@@ -61,7 +61,17 @@ class GraphModel(RankingModel):
     ) -> GraphRanker:
         """Prepare to answer many queries from the same facts.
 
-        They may be an engine of `open_duckdb`, which needs the `test` now if it is evaluated later.
+        Parameters
+        ----------
+        facts
+            Files, frames, tuples, what `read_facts` returns, or an engine of `open_duckdb`.
+        threads
+            Threads to use; one per core by default.
+        leave_out_linked
+            Leave out candidates that any relation links to the query's entity. That uses knowledge
+            of how some data sets were split (`LinkedShares`), and needs facts in memory.
+        test
+            True triples to be evaluated later, which an engine needs now.
         """
         known = None if test is None else as_facts(test)
         return open_ranker(
@@ -88,6 +98,10 @@ class GraphModel(RankingModel):
             Answers per query.
         names
             What people call entities; see `hornbeam.read_names`.
+        threads
+            Threads to use; one per core by default.
+        progress
+            Called with the progress made.
 
         Returns
         -------
@@ -108,9 +122,23 @@ class GraphModel(RankingModel):
         threads: int | None = None,
         progress: Progress = SILENT,
     ) -> GraphEvaluation:
-        """Rank the answers of true triples among all entities; see `evaluate_ranks`.
+        """Rank the answers of true triples among all entities.
 
-        `leave_out_linked` uses knowledge of how some data sets were split (`LinkedShares`).
+        Parameters
+        ----------
+        facts
+            Files, frames, tuples, what `read_facts` returns, or an engine of `open_duckdb`.
+        test
+            True triples; those with values below 0.5 are left out.
+        filter
+            Further true triples, such as a validation set, which do not count as wrong answers.
+        leave_out_linked
+            Leave out candidates that any relation links to the query's entity. That uses knowledge
+            of how some data sets were split (`LinkedShares`), and needs facts in memory.
+        threads
+            Threads to use; one per core by default.
+        progress
+            Called with the progress made.
         """
         test = as_facts(test)
         ranker = self.ranker(facts, threads, leave_out_linked=leave_out_linked, test=test)
@@ -125,7 +153,21 @@ class GraphModel(RankingModel):
         groundings: int = 3,
         names: Input | None = None,
     ) -> GraphExplanation:
-        """The rank of a triple, the rules that fire for it, and the answers above it."""
+        """The rank of a triple, the rules that fire for it, and the answers above it.
+
+        Parameters
+        ----------
+        facts
+            Files, frames, tuples, or what `read_facts` returns.
+        triple
+            Subject, relation and object, by ids or by `names`.
+        reasons
+            Maximum number of rules per direction.
+        groundings
+            Maximum number of groundings per rule.
+        names
+            What people call entities; see `hornbeam.read_names`.
+        """
         known, called = facts_of(facts), as_names(names)
         ends = (triple[0], triple[2])
         subject, object_ = (called.known_entity(end, known.entities) for end in ends)

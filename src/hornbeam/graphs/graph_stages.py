@@ -106,12 +106,12 @@ def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, Path
     """Count given paths, and report how many rules of the file were left out."""
     reported = {
         "with constants": given.with_constants,
-        "that are no paths of the allowed length": given.not_paths,
+        "that are not paths of the allowed length": given.not_paths,
         "with relations that no fact has": given.unknown,
     }
     left_out = ", ".join(f"{n:,} {what}" for what, n in reported.items() if n)
     learning.work.progress.message(
-        f"{len(given):,} path rules read" + (f"; not: {left_out}" if left_out else "")
+        f"{len(given):,} path rules read" + (f"; left out: {left_out}" if left_out else "")
     )
     predicates, paths = learning.graph.predicates, {}
     for step in learning.steps[::2]:

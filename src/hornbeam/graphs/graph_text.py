@@ -72,7 +72,7 @@ def write_model(model: RankingModel) -> str:
     lines += [
         "# Per rule: confidence, hits, predictions, weight (paths only), rule. X is known.",
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
-        "# they are counted anew from the facts that the model is used with.",
+        "# they are counted again from the facts that the model is used with.",
     ]
     for part in model.relations:
         lines += _section(part, model.features)
@@ -159,7 +159,9 @@ def read_model(text: str, source: str) -> RankingModel:
     """Read a text that `write_model` wrote; `source` is named in errors."""
     lines = text.split("\n")
     if not lines[0].startswith(FIRST):
-        raise DataError(source, f'is no model of a graph: expected "{FIRST.strip()} ..."', line=1)
+        raise DataError(
+            source, f'is not a model of a graph: expected "{FIRST.strip()} ..."', line=1
+        )
     try:
         header = json.loads(lines[0][len(FIRST) :])
         if header["format"] != FORMAT:

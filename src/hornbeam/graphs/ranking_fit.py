@@ -41,7 +41,8 @@ WITHOUT_CONSTANTS = (
 )  # fmt: skip
 SETS = (BASIC, WITH_SUMS, FEATURES, WITHOUT_RIDGE, WITHOUT_CONSTANTS)
 #: L2 penalties: of the graph's weights, and of the steps' distance to them. The usual one is used
-#: without held-out facts to choose by; with them weaker ones are try_penalty, then stronger ones.
+#: without held-out facts to choose by; with held-out facts the weaker ones are tried first, then
+#: the stronger ones.
 GRAPH_PENALTY = 1.0
 USUAL_PENALTY = 30.0
 WEAKER, STRONGER = (10.0, 3.0), (100.0,)

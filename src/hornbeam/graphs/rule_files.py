@@ -144,7 +144,7 @@ def _atoms(line: str, file: str, number: int) -> list[_Atom] | None:
             continue
         heads, body_atoms = sides
         if heads is None or body_atoms is None or len(heads) > 1:
-            raise DataError(file, f"is no rule: {field.strip()[:80]!r}", number)
+            raise DataError(file, f"is not a rule: {field.strip()[:80]!r}", number)
         return [*heads, *body_atoms] if heads and body_atoms else []
     if re.match(r"\d+\t\d+\t", line):
         raise DataError(file, f"has no arrow `<=` or `=>`: {line[:80]!r}", number)

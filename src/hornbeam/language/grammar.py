@@ -21,7 +21,7 @@ from lark import Lark, Token
 STRAY, END = "STRAY", "$END"
 #: Kinds of tokens that the grammar ignores.
 BLANK = frozenset({"COMMENT", "SPACE"})
-#: Most tokens of a line that are cut off at once.
+#: Maximum number of tokens of a line that are cut off at once.
 MAX_TOKENS = 256
 
 

@@ -246,7 +246,7 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
     kinds = [token.type for token in partial.tokens]
     if found == "':'" and kinds == ["NAME"]:
         position = partial.tokens[0].start_pos or 0
-        problem = f"'{partial.tokens[0]}' is no weight; expected a finite number such as 0.83"
+        problem = f"'{partial.tokens[0]}' is not a weight; expected a finite number such as 0.83"
     elif found in ("'''", "'\"'"):
         problem = (
             "a constant is not closed on its line, or has an escape other than "

@@ -15,7 +15,7 @@ from lark.tree import Meta
 
 from hornbeam.language.grammar import TokenLine
 
-#: Most shapes that are remembered.
+#: Maximum number of shapes that are remembered.
 MAX_SHAPES = 4096
 
 

@@ -187,7 +187,7 @@ def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, 
         elif (x != np.rint(x)).any():
             raise InputError(
                 "boost needs the numbers of groundings: use facts that are true or absent, and "
-                "`counts` raw or auto"
+                '`counts="raw"` or `counts="auto"`'
             )
         [part] = clause.body.parts
         features.append(Feature(part.body, share))

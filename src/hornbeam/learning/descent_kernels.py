@@ -1,7 +1,7 @@
 """The loops behind `hornbeam.learning.descent`.
 
-Slopes and curves come flat, `n` to a side: slices in inner loops are not free. All arrays come from
-`descent`: each that a kernel makes takes a fifth of a second to compile.
+Slopes and curves come flat, `n` numbers per side: slices in inner loops are not free. All arrays
+come from `descent`: each that a kernel makes takes a fifth of a second to compile.
 """
 
 # ruff: noqa: ANN001, ANN201

@@ -48,7 +48,7 @@ class Greedy:
     bodies: ClassVar[tuple[Kind, ...]] = (Kind.PATH,)
     counts: ClassVar[tuple[Counts, ...]] = (Counts.RAW,)
     ties_mirrors: ClassVar[bool] = True
-    dropped: ClassVar[str] = "gains too little beside the rules that are kept"
+    dropped: ClassVar[str] = "gains too little in addition to the rules that are kept"
     stage: ClassVar[str] = "Greedy search"
     piecewise: ClassVar[None] = None
 

@@ -123,7 +123,7 @@ class Joint:
         return scores[self._chosen(_validation(strengths, scores, problem.y, fold))]
 
     def _chosen(self, run: Validation) -> int:
-        """The strength of least loss, or the first whose loss is within one error of it.
+        """The strength of least loss, or the first whose loss is within one standard error.
 
         The first is the strongest, so its model is the shortest.
         """

@@ -53,7 +53,7 @@ def learner_class(name: str) -> type[Learner]:
     for point in other_learners():
         if point.name == name:
             return load_other(point)
-    raise InputError(f"unknown method {name!r}; expected one of: {', '.join(learner_names())}")
+    raise InputError(f"unknown `method` {name!r}; expected one of: {', '.join(learner_names())}")
 
 
 def load_other(point: EntryPoint) -> type[Learner]:
@@ -66,7 +66,7 @@ def load_other(point: EntryPoint) -> type[Learner]:
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"{whose} cannot be imported ({reason})") from error
     if not is_dataclass(found):
-        raise InputError(f"{whose} is no dataclass of settings")
+        raise InputError(f"{whose} is not a dataclass of settings")
     return found
 
 

@@ -58,10 +58,14 @@ class Setting:
 #: not with the learners so that the help of the command line need not import NumPy.
 OPTIONS = {
     "max_rules": Setting(
-        None, "Most rules besides the prior (greedy: 15, others: no limit).", least=0
+        None,
+        "Maximum number of rules in addition to the prior (greedy: 15, others: no limit).",
+        least=0,
     ),
     "all_rules": Setting(
-        False, "joint: the model of least validation loss, not the shortest within one error of it."
+        False,
+        "joint: the model of least validation loss, not the shortest within one standard error "
+        "of it.",
     ),
     "tolerance": Setting(1e-3, "greedy: least gain of one more rule.", least=0.0),
     "solver": Setting(

@@ -230,7 +230,7 @@ def trace_of(model: Path) -> Trace | None:
     except OSError as error:
         raise DataError(str(path), f"cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
-        problem = "is no trace as learn writes it; delete it, or learn the model again"
+        problem = "is not a trace that `learn` wrote; delete it, or learn the model again"
         raise DataError(str(path), problem) from None
     if trace.model not in ("", fingerprint(text)):
         warn(

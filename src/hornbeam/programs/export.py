@@ -292,7 +292,7 @@ def not_exported(folder: FilePath) -> str | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return "other files than an export"
     found = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")))
-    return next((f"{name!r}, which is no part of an export" for name in found
+    return next((f"{name!r}, which is not a part of an export" for name in found
                  if name not in written), None)  # fmt: skip
 
 

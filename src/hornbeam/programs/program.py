@@ -88,7 +88,7 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
     """
     split = split or "infer"
     if split not in SPLITS:
-        raise InputError(f"unknown split {split!r}; expected {', '.join(SPLITS)}")
+        raise InputError(f"unknown `split` {split!r}; expected {', '.join(SPLITS)}")
     try:
         rules_path, data_path = _located(Path(path), split)
     except OSError as error:
@@ -223,4 +223,4 @@ def _first_beside(path: Path, names: Sequence[Path], what: str) -> Path:
         if name.is_file():
             return name
     looked = " or ".join(name.name for name in names)
-    raise DataError(str(path), f"has no {what} beside it; expected {looked}")
+    raise DataError(str(path), f"has no {what} in its folder; expected {looked}")

@@ -24,9 +24,9 @@ from typing import Self
 from hornbeam.language.syntax import Atom, Comparison, Constant, Operator, Term, Variable
 from hornbeam.rules.weighing import Threshold
 
-#: Most atoms of a path. The searches are written for up to four, and check it.
+#: Maximum number of atoms of a path. The searches are written for up to four, and check it.
 MAX_LENGTH = 4
-#: Most bodies of a conjunction.
+#: Maximum number of bodies of a conjunction.
 MAX_CONDITIONS = 3
 #: Separates a predicate of three or more arguments from the places that a step walks between.
 #: No name of the data has it.

@@ -65,7 +65,7 @@ class Language:
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MAX_COUNT:
                 most = "at least 1" if value < 1 else f"at most {MAX_COUNT}"
-                raise InputError(f"{name.replace('_', ' ')} must be {most}, not {value}")
+                raise InputError(f"`{name}` is {value}; expected {most}")
 
 
 @dataclass(frozen=True)

@@ -84,13 +84,13 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields: dict[str, object] = {}
     for key, value in pairs:
         if key in fields:
-            raise ValueError(f"{json.dumps(key)} stands twice")
+            raise ValueError(f"{json.dumps(key)} occurs twice")
         fields[key] = value
     return fields
 
 
 def _no_constant(constant: str) -> float:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _header(fields: object) -> Header:

@@ -127,7 +127,7 @@ class Component:
         if len(self.atoms) > MAX_LENGTH:
             why = f"the path has {len(self.atoms)} atoms; expected at most {MAX_LENGTH}"
             raise RefusedError(why, self.atoms[MAX_LENGTH].place)
-        no_path = f"{self.text} is no path from {start} to {end}"
+        no_path = f"{self.text} is not a path from {start} to {end}"
         left = [(atom, *self._linked(atom, no_path)) for atom in self.atoms]
         steps, nodes = list[Step](), [start]
         while left:

@@ -33,7 +33,7 @@ from hornbeam.rules.parsed_bodies import (
 )
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
-#: Most atoms of a body: as many paths as a conjunction may have, each as long as it may be.
+#: Maximum number of atoms of a body: a conjunction of as many paths, each as long, as allowed.
 MAX_ATOMS = MAX_CONDITIONS * MAX_LENGTH
 #: Two variables that must not be the same entity.
 Unequal = frozenset[str]
@@ -193,7 +193,7 @@ def _part(condition: Component, parsed: ParsedBody, bracket: Bracket | None) -> 
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
     if threshold.share and not body.is_path:
-        raise RefusedError(f"{condition.text} is no path; expected [n >= 25]", bracket.place)
+        raise RefusedError(f"{condition.text} is not a path; expected [n >= 25]", bracket.place)
     return Part(body, threshold)
 
 

@@ -16,7 +16,9 @@ class Counts(StrEnum):
     RAW = "raw"  #: n: PSL's meaning, and the only one that exports as plain PSL
     LOG = "log"  #: log2(1 + n): hubs with thousands of paths do not outweigh the rest
     EXISTS = "exists"  #: 1: one path is as good as many
-    SHARE = "share"  #: how much of two hubs' many paths this pair has; for paths only
+    #: n normalised by the degrees of the entities on the paths, so that paths through hubs count
+    #: less; for paths only
+    SHARE = "share"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Weighing:
         """The way of counting in a bracket; a ValueError names what was expected."""
         if bracket.name not in list(Counts):
             raise ValueError(
-                f"{bracket} is no way of counting; "
+                f"{bracket} is not a way of counting; "
                 "expected [raw], [log], [exists] or a share by its median, [share / 0.0123]"
             )
         if bracket.name != Counts.SHARE:
@@ -82,7 +84,7 @@ class Threshold:
     def from_bracket(cls, bracket: Bracket) -> Threshold:
         """The threshold in a bracket; a ValueError names what was expected."""
         if (bracket.name, bracket.operator) not in (("n", ">="), ("share", ">")):
-            raise ValueError(f"{bracket} is no threshold; expected [n >= 25] or [share > 0.012]")
+            raise ValueError(f"{bracket} is not a threshold; expected [n >= 25] or [share > 0.012]")
         return cls(bracket.number or 0.0, bracket.name == "share")
 
     def __str__(self) -> str:

@@ -15,7 +15,8 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.scoring.bounded_search import BestPairs, Exactly, ScoreBounds
 from hornbeam.scoring.margins import Margins
 
-#: Most subjects walked from at once, and about the most pairs that conditions may give them.
+#: Maximum number of subjects walked from at once, and roughly that of the pairs that conditions may
+#: give them.
 MAX_SUBJECTS = 128
 MAX_PAIRS = 4_000_000
 #: Pairs of a subject that are counted first, in addition to `top`.

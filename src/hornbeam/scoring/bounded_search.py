@@ -21,7 +21,7 @@ from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring.margins import Margins
 
-#: Most subjects walked from at once; begins with one and doubles each time.
+#: Maximum number of subjects walked from at once; begins with one and doubles each time.
 MAX_SUBJECTS = 1024
 #: Pairs that are counted first, in addition to `top`.
 FIRST_PAIRS = 64

@@ -38,9 +38,9 @@ from hornbeam.scoring.model_checks import check_collective
 #: Settings of ADMM: tighter tolerances than usual, since scores depend on the state, and a step
 #: size for programs in which few rows have weights near the largest.
 EPSILON_ABS, EPSILON_REL, MAX_ITERATIONS = 1e-6, 1e-4, 5000
-#: Most rounds of means given each other.
-MAX_ROUNDS = 200
 ADMM_STEPS = {PotentialKind.LINEAR: 0.01, PotentialKind.SQUARED: 0.03}
+#: Maximum number of iterations of the means.
+MAX_ROUNDS = 200
 
 
 @dataclass(frozen=True, eq=False)

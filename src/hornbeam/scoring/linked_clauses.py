@@ -37,7 +37,7 @@ from hornbeam.scoring.model_checks import collective_path
 
 assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
 
-#: Most rows of ground clauses; a million take about 0.1 GB with what inference adds.
+#: Maximum number of rows of ground clauses; a million take about 0.1 GB with what inference adds.
 MAX_ROWS = 20_000_000
 #: Fixed number of parts, so that sums do not depend on the number of threads.
 BLOCKS = 32

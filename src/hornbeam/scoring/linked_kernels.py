@@ -19,7 +19,7 @@ from hornbeam.compiled import kernels
 
 kernel = kernels("the grounding of linked pairs")
 
-#: Most body atoms, and columns of a row: a head, and as many atoms as a clause has.
+#: Maximum number of body atoms, and columns of a row: a head, and as many atoms as a clause has.
 STEPS = 4
 WIDTH = STEPS + 2
 NONE = -1

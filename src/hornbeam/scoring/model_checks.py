@@ -25,7 +25,8 @@ def one_target(model: RuleModel, target: str | None) -> str:
     if target is None and len(model.targets) == 1:
         return model.targets[0]
     if target is None:
-        raise InputError(f"the model has several targets: choose one of {model.targets}")
+        known = ", ".join(model.targets)
+        raise InputError(f"the model has several targets; name one by `target`: {known}")
     if target not in model.targets:
         raise UnknownTargetError(target, model.targets)
     return target
@@ -35,7 +36,7 @@ def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tup
     """Subject, predicate and object of a pair that may leave out the predicate."""
     if isinstance(pair, str) or len(pair) not in (2, 3):
         raise InputError(
-            f"{pair!r} is no pair; expected (subject, object) or (subject, predicate, object)"
+            f"{pair!r} is not a pair; expected (subject, object) or (subject, predicate, object)"
         )
     return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
 

@@ -25,7 +25,8 @@ from hornbeam.rules.body import AnyBody, Body, Kind, Step
 if TYPE_CHECKING:
     from scipy import sparse
 
-#: Most starts followed at once, and about the most pairs that conditions alone may give them.
+#: Maximum number of starts followed at once, and roughly that of the pairs that conditions alone
+#: may give them.
 BLOCK = 256
 MAX_PAIRS = 4_000_000
 

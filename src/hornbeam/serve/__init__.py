@@ -1,1 +1,1 @@
-"""Step 8: the explorer, a local web server on a model and its facts."""
+"""The explorer: a local web server for a model and its facts."""

@@ -72,8 +72,8 @@ class CollectivePairs:
         """Why a listed pair scores as it does, the others held at their MAP values."""
         if flip:
             raise InputError(
-                "The model is collective, and a fact less would move all pairs: what would flip "
-                "one decision is not looked for."
+                "The model is collective: without a fact the scores of all pairs change, so facts "
+                "that flip one decision are not searched for."
             )
         return self._explainer(rules).explain(subject, target, object_, paths=PATHS_SHOWN)
 

@@ -44,7 +44,7 @@ def link_url(pair: Link | Explanation | Fact | Pin, page: str = "link") -> Marku
 
 
 def link_address(pair: Link | Explanation | Fact | Pin, page: str = "link") -> str:
-    """Address of a pair's page as plain text."""
+    """Address of a pair's page, escaped for HTML, as a plain string."""
     return (
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
         f"&amp;object={quoted(pair.object or '')}"

@@ -288,7 +288,9 @@ class Pages:
         text, n_rules = visit.query.get(KEY, ""), len(self.explorer.model.rules)
         edits = Edits.decoded(text, self._fingerprint, n_rules)
         if not edits:
-            raise InputError("The edits in this address are of another model, or not whole.")
+            raise InputError(
+                "The edits in this address belong to another model, or are incomplete."
+            )
         return edits
 
     def _changed(self, visit: Visit) -> tuple[int | None, Edits]:

@@ -150,7 +150,7 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EACCES:
         return f"port {port} is not allowed for you: try `port=0` for a free one"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host!r} is no address of this machine: try `host=0.0.0.0`"
+        return f'{host!r} is not an address of this machine: try `host="0.0.0.0"`'
     return f"cannot listen on {host}, port {port}: {error.strerror}"
 
 

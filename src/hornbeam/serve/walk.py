@@ -6,7 +6,8 @@ over the edges of its predicates, however many paths there are. Between two enti
 either end meet where that costs least.
 
 Shares of paths (see `hornbeam.counting.memory.shares`) are carried with the counts where they are
-requested. From a subject they are the engine's to the bit, else they may differ by rounding.
+requested. Walked from the subject they equal the engine's to the last bit; walked from the object
+they may differ by rounding.
 
 The counts are in arrays over all nodes. So that a walk costs time only for the nodes that it meets,
 it borrows zeroed arrays and zeroes what it has touched.

@@ -105,7 +105,7 @@ def test_recursive_sequences_are_candidates_though_no_fact_has_the_target() -> N
 def test_targets_among_the_facts_are_counted_for_the_warning() -> None:
     facts = read_facts([("a", "t", "b"), ("b", "t", "c")])
     labels = read_labels([("a", "t", "b", 1.0), ("a", "t", "c", 0.0), ("c", "t", "d", 1.0)])
-    with pytest.warns(HornbeamWarning, match="^1 labelled targets stand among the facts"):
+    with pytest.warns(HornbeamWarning, match="^1 labelled targets are also among the facts"):
         discover_collective(open_in_memory(facts), labels, Language(2, 1))
     assert among_facts(facts, labels).tolist() == [True, False, False]
 

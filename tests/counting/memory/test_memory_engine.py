@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,22 +24,9 @@ from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from tests.support.engine_contract import check, rows_of
 from tests.support.kernels import both_ways, compiles, kernels_are
+from tests.support.recorded_progress import RecordedProgress
 from tests.support.synthetic import random_facts
 from tests.support.worlds import CRISP, SOFT, World, languages, rich_languages, worlds
-
-
-@dataclass
-class Recorder:
-    """A progress that remembers what it was told."""
-
-    messages: list[str] = field(default_factory=list)
-    done: list[tuple[int, int]] = field(default_factory=list)
-
-    def message(self, text: str) -> None:
-        self.messages.append(text)
-
-    def advance(self, stage: str, done: int, total: int) -> None:
-        self.done.append((done, total))
 
 
 def random_targets(facts: Facts, size: int, seed: int = 0) -> Targets:
@@ -220,16 +207,16 @@ def test_heads_that_are_soft_for_one_target_and_true_for_the_next() -> None:
 
 def test_progress_reaches_the_end() -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE), (("b", "t", "a"), ONE)])
-    told = Recorder()
+    told = RecordedProgress()
     MemoryEngine(world.facts, 2).discover(world.targets, Language(), progress=told)
-    assert told.done[-1] == (2, 2)
-    assert [done for done, _ in told.done] == sorted(done for done, _ in told.done)
+    assert told.reports[-1] == ("Counting paths", 2, 2)
+    assert told.reports == sorted(told.reports)
 
 
 def test_a_long_search_says_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = random_facts(n_entities=100, n_facts=1000, n_predicates=3)
     targets = random_targets(facts, 200)
-    engine, language, told = MemoryEngine(facts), Language(2, 1), Recorder()
+    engine, language, told = MemoryEngine(facts), Language(2, 1), RecordedProgress()
     with kernels_are(compiled=False):  # or a cold cache would have its say, too
         discovery = engine.discover(targets, language, progress=told)
         assert told.messages == []

@@ -169,7 +169,7 @@ def test_wrong_folders(tmp_path: Path) -> None:
     file.touch()
     for folder in (tmp_path / "none", file):
         with (
-            pytest.raises(InputError, match="no folder that can be written to"),
+            pytest.raises(InputError, match="is not a folder that can be written to"),
             open_duckdb([("a", "p", "b")], spill_dir=folder),
         ):
             pytest.fail("opened")
@@ -221,5 +221,5 @@ def test_engines_by_name() -> None:
     engine = open_engine(world.facts, "duckdb", threads=1)
     assert open_engine(engine) is engine
     assert len(engine.discover(world.targets, Language(1, 1)).candidates) == 1
-    with pytest.raises(InputError, match="unknown engine 'none'"):
+    with pytest.raises(InputError, match="unknown `engine` 'none'"):
         open_engine(world.facts, "none")

@@ -343,7 +343,7 @@ def test_wrong_names_of_tables(tmp_path: Path) -> None:
         f"={path}: the predicate before '=' is empty; expected a name, as in ta=ta.tsv"
     )
     assert "holds a TAB" in str(refusal(f"t\ta={path}"))
-    assert "is no Unicode text" in str(refusal(f"t\udcff={path}"))
+    assert "is not Unicode text" in str(refusal(f"t\udcff={path}"))
     assert str(refusal("year=2020/f.tsv")) == (
         "year=2020/f.tsv: no such file, and no table '2020/f.tsv' of the predicate 'year'"
     )

@@ -123,7 +123,7 @@ def test_missing_and_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert str(refusal(read_facts, "nope.tsv")) == "nope.tsv: no such file"
     assert "is a directory; expected a file" in str(refusal(read_labels, tmp_path))
     assert "is a directory; expected a file" in str(refusal(read_facts, "."))
-    assert "no file name" in str(refusal(read_facts, ""))
+    assert "is not a file name" in str(refusal(read_facts, ""))
     assert "cannot be read" in str(refusal(read_facts, "a\0b"))
     assert "/dev/null: is empty" in str(refusal(read_facts, "/dev/null"))
 
@@ -275,7 +275,7 @@ TUPLES: list[tuple[object, int | None, str]] = [
     ([("a", "p", None)], 1, "the object is empty"),
     ([("a", "p", float("nan"))], 1, "the object is empty"),
     ([("a", "p", "b"), ("a\n", "p", "b")], 2, "a line feed"),
-    ([("a\ud800", "p", "b")], 1, "no Unicode text"),
+    ([("a\ud800", "p", "b")], 1, "is not Unicode text"),
     (["abc"], 1, "expected a tuple, found 'abc'"),
     (5, None, "found int"),
     (None, None, "found NoneType"),

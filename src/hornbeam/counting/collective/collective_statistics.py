@@ -94,7 +94,7 @@ def discover_collective(
     own = int(world.stated.sum())
     if own and not own_facts_expected:
         warn(
-            f"{own:,} labelled targets stand among the facts too; they are true for the others, "
+            f"{own:,} labelled targets are also among the facts; they are true for the others, "
             "and a target's own fact is never evidence for itself"
         )
     found = world.true.discover(labels, language, progress=progress)

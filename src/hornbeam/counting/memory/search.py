@@ -16,7 +16,7 @@ suffix) reach the table of all sequences. A sequence is one 64-bit key of `bits`
 
 No array is made in here: all come from `search_arrays`, and where one lacks room, the search stops,
 says so in `wanted`, and goes on when it is called again. A variable that is bound to a new array
-costs reference counts at run time, and half of what there is to compile. For the same reason
+costs reference counting at run time and accounts for half of the compile time. For the same reason
 keys are sorted by hand, and numbers passed to a function are typed (`ZERO`): for a literal Numba
 would compile the function again.
 """
@@ -40,9 +40,10 @@ HALF = 500_000
 #: calls such as `np.uint64(32)`, which take time to compile.
 ZERO, FIRST, SECOND = np.int64(0), np.int64(1), np.int64(2)
 NO_BITS, LOWEST_BIT, KEY_BITS = np.uint64(0), np.uint64(1), np.uint64(64)
-#: Keys that are sorted have the place of what they stand for in their lowest bits.
+#: The lowest 32 bits of a key to be sorted are the index of its item.
 INDEX_BITS, INDEX_MASK = np.uint64(32), np.uint64(0xFFFFFFFF)
-#: The bodies of one target: a prefix above a deficit below 10^6.
+#: A body of one target as one key: the prefix's number in the upper bits, the deficit (below 10^6)
+#: in the lowest 20.
 BODY_BITS, BODY_MASK = np.uint64(20), np.uint64(0xFFFFF)
 DIGIT_BITS, DIGIT_MASK = np.uint64(6), np.uint64(63)
 HASH_FACTOR, HASH_SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
@@ -134,7 +135,7 @@ class SearchPlan(NamedTuple):
 
 
 def lacks(wanted, room, needed, size):
-    """Whether an array of some size has not the room that is needed; notes it in `wanted`."""
+    """Whether an array is too small for what is needed; if so, notes that size in `wanted`."""
     if needed > size:
         wanted[room] = needed
         return True
@@ -315,7 +316,10 @@ def walk_middle(adjacency, nodes, wanted, here, there, turn, steps):
 def second_steps(
     steps, n_steps, near, far, far_slots, plan, n_codes, prefixes, codes, pairs, wanted,
 ):  # fmt: skip
-    """Fill `far` with the prefixes of two steps, numbered on; their number, -1 without room."""
+    """Fill `far` with the prefixes of two steps, numbered after those of one step.
+
+    Returns the number of all prefixes, or -1 without room.
+    """
     steps_u, steps_v, steps_code, steps_deficit = steps
     near_slot, near_start, near_stop = near.slot, near.start, near.stop
     near_prefix, near_deficit = near.prefix, near.deficit

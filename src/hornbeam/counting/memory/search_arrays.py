@@ -58,7 +58,8 @@ def _by_prefix(size: int) -> Named:
     return lists | {"counts": np.zeros(size, np.int64), "folded": np.zeros((size, 3), np.int64)}
 
 
-#: What to make anew of some size, by what lacks room: an attribute of `SearchArrays`, and fields.
+#: What to make again in a larger size, by what lacks room: an attribute of `SearchArrays`, and the
+#: function that makes its fields.
 MADE: dict[np.int64, tuple[str, Callable[[int], Named]]] = {
     search.ROOM_NEAR: ("near", lambda size: _nodes(size) | _items(size)),
     search.ROOM_FAR_NODES: ("far", _nodes),
@@ -73,7 +74,7 @@ MADE: dict[np.int64, tuple[str, Callable[[int], Named]]] = {
 
 
 class SearchArrays:
-    """What one search at a time works in, besides counters; another one may use it afterwards.
+    """What one search at a time works in, apart from counters; another one may use it afterwards.
 
     Between searches all slots and pairs are -1, and scratch is 0.
     """

@@ -1,6 +1,7 @@
-"""Shares of paths: the part of two hubs' many paths that a pair has.
+"""Shares of paths: their number, normalised by the degrees of the entities on them.
 
-The share of a pair is the sum over its paths of the product over their steps u -> v of
+So paths through hubs count less. The share of a pair is the sum over its paths of the product over
+their steps u -> v of
 
     1 / sqrt(out-degree of u x in-degree of v), both of the step's relation.
 

@@ -147,7 +147,9 @@ def open_duckdb(
     held = None if memory_limit is None else size_in_bytes(memory_limit)
     folder = None if spill_dir is None else os.fspath(spill_dir)
     if folder is not None and not (os.path.isdir(folder) and os.access(folder, os.W_OK)):
-        raise InputError(f"{folder}: no folder that can be written to; give `spill_dir` another")
+        raise InputError(
+            f"{folder}: is not a folder that can be written to; set `spill_dir` to another"
+        )
     with large_workspace(memory_limit, folder, on_disk=True) as space:
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")

@@ -71,7 +71,10 @@ class SqlEngine:
         if facts is self.facts:
             return self
         if self.opener is None:
-            raise InputError("this engine leaves its facts where they are and takes no others")
+            raise InputError(
+                "this engine reads its facts in the database and cannot be opened over others: "
+                "read them into memory with `read_facts`"
+            )
         return self.opener(facts)
 
     @cached_property

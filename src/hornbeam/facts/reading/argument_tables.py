@@ -17,7 +17,7 @@ from hornbeam.facts.reading.text import delimited, first_fields
 from hornbeam.facts.reading.workspace import Workspace
 from hornbeam.printable import quote
 
-#: Most arguments of a predicate: an atom is walked between any two of them.
+#: Maximum number of arguments of a predicate: an atom is walked between any two of them.
 MAX_ARITY = 8
 
 

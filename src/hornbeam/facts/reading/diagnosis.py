@@ -70,7 +70,7 @@ def name_problem(word: str, field: object) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return f"the {word} {quote(text)} is no Unicode text; expected whole characters"
+        return f"the {word} {quote(text)} is not Unicode text; expected whole characters"
     return None
 
 

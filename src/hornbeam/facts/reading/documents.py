@@ -68,7 +68,7 @@ def _from_json(text: str) -> object:
         members: dict[str, object] = {}
         for key, value in pairs:
             if key in members:
-                raise ValueError(f"the key {key!r} stands twice in one object")
+                raise ValueError(f"the key {key!r} occurs twice in one object")
             members[key] = value
         return members
 
@@ -86,9 +86,9 @@ class TextLoader(yaml.BaseLoader):
         for key, _ in node.value:
             problem = None
             if not isinstance(key, yaml.ScalarNode):
-                problem = "a key is no plain text"
+                problem = "a key is not plain text"
             elif key.value in seen:
-                problem = f"the key {key.value!r} stands twice in one mapping"
+                problem = f"the key {key.value!r} occurs twice in one mapping"
             if problem is not None:
                 raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)

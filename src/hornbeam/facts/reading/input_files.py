@@ -63,7 +63,7 @@ def find_file(item: str, folder: Path) -> File:
     are gzipped files, whatever their suffix: DuckDB does not verify their checksums.
     """
     if not item:
-        raise DataError("''", "is no file name; expected a file")
+        raise DataError("''", "is not a file name; expected a file")
     name = "standard input" if item == "-" else item
     try:
         path = _spooled(sys.stdin.buffer, folder) if item == "-" else _located(Path(item), folder)

@@ -224,7 +224,7 @@ def _merged(file: File, value: object, where: str) -> dict[str, Any]:
             raise DataError(file.name, f"{where}: expected a mapping, found {kind_of(part)}")
         for key, inner in part.items():
             if key in merged:
-                raise DataError(file.name, f"{where}: {key!r} stands twice; expected it once")
+                raise DataError(file.name, f"{where}: {key!r} occurs twice; expected it once")
             merged[str(key)] = inner
     return merged
 

@@ -13,6 +13,7 @@ from hornbeam.graphs.named_queries import as_queries, read_queries, report_unkno
 from hornbeam.graphs.queries import Answers, Queries, answered
 from hornbeam.progress import SILENT, Progress
 from tests.support.commands import HOSTILE, write
+from tests.support.recorded_progress import RecordedProgress
 
 ROWS = [("paris", "capital_of", "?"), ("?", "near", "rome"), ("paris", "capital_of", "?")]
 
@@ -58,21 +59,8 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
         read_queries(write(tmp_path / "queries.tsv", []))
 
 
-class Told:
-    """Remembers what it is told."""
-
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def message(self, text: str) -> None:
-        self.messages.append(text)
-
-    def advance(self, stage: str, done: int, total: int) -> None:
-        pass
-
-
 def test_unknown_names_are_counted_and_said() -> None:
-    facts, told = read_facts([("a", "p", "b")]), Told()
+    facts, told = read_facts([("a", "p", "b")]), RecordedProgress()
     asked = read_queries([("a", "p", "?"), ("x", "p", "?"), ("?", "q", "b"), ("?", "p", "b")])
     queries = asked.located(facts)
     assert queries.relation.tolist() == [0, 0, -1, 0]
