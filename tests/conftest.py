@@ -29,6 +29,8 @@ settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_
 QUICK_CASES = 1
 settings.load_profile("hornbeam")
 
+# Threads of BLAS wait for each other by spinning, and workers, which inherit this, share the cores
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # Java's second compiler takes longer than what it makes faster in jobs of seconds
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 ROOT = Path(__file__).parents[1]

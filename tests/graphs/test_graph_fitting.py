@@ -17,6 +17,7 @@ from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.ranking_fit import USUAL_PENALTY, Trial, fit_ranking
 from hornbeam.graphs.ranking_model import Calibration
+from hornbeam.graphs.ridge import inverted_in_place
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
@@ -28,6 +29,7 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.softmax_kernels import loss_and_gradient
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
+from hornbeam.machine import blas_threads
 from hornbeam.progress import SILENT
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are
@@ -132,6 +134,19 @@ def test_the_fit_is_the_minimum(seed: int, fired: bool) -> None:
     other = minimize(whole, center, method="BFGS")
     found = fit_softmax(rows, np.ones(n), center, penalty)
     assert whole(found) == pytest.approx(other.fun, abs=1e-4)
+
+
+def test_the_ridge_does_not_depend_on_the_threads_of_blas() -> None:
+    rng = np.random.default_rng(0)
+    properties = rng.random((600, 400)) < 0.05
+    gram = np.triu(properties @ properties.T.astype(np.float32)).astype(np.float32)
+    found = []
+    for number in (1, 2):
+        with blas_threads(number):
+            found.append(inverted_in_place(gram.copy(), 30.0))
+    assert found[0].tobytes() == found[1].tobytes()
+    whole = gram + np.triu(gram, 1).T + 30 * np.eye(600)
+    assert found[0] @ whole == pytest.approx(np.eye(600), abs=1e-3)
 
 
 @given(seeds)

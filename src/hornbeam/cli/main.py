@@ -51,6 +51,8 @@ def main(
 def run() -> None:
     """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a bug."""
     code: str | int | None = 0
+    # before NumPy is loaded: see `machine.blas_threads`, which gives large matrices more
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _provide_streams()
     try:
         with interrupts_handled():

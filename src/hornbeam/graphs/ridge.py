@@ -25,10 +25,13 @@ from scipy.linalg import lapack
 from hornbeam.arrays import Floats, Integers, Singles, pointers, ranges
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
+from hornbeam.machine import blas_threads, worker_threads
 from hornbeam.rules.codes import inverse_code
 
 #: Maximum number of entities whose matrix is held in memory.
 MAX_ENTITIES = 20_000
+#: Maximum number of entities whose matrix one thread inverts, in a fraction of a second.
+MAX_ONE_THREAD = 2_000
 #: Number of candidates that the ridge proposes per query.
 PROPOSED = 50
 
@@ -42,13 +45,14 @@ def gram_matrix(graph: LinkedGraph) -> Singles:
     return gram
 
 
-def inverted(gram: Singles, penalty: float) -> Singles:
+def inverted_in_place(gram: Singles, penalty: float) -> Singles:
     """(G + l I)^-1 by Cholesky's factorisation, in place; only the upper triangle of G is used."""
     n = len(gram)
     gram[np.arange(n), np.arange(n)] += penalty
-    # LAPACK works in place on column order, that of the transpose: its lower triangle is G's upper
-    factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
-    inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
+    with blas_threads(1 if n <= MAX_ONE_THREAD else worker_threads()):
+        # LAPACK works in place on column order: the transpose's lower triangle is G's upper
+        factor, problem = lapack.spotrf(gram.T, lower=1, overwrite_a=1, clean=0)
+        inverse, further = lapack.spotri(factor, lower=1, overwrite_c=1)
     assert (problem, further) == (0, 0), "a positive definite matrix has a factor"
     both: Singles = inverse.T  # the upper triangle, by rows
     for start in range(0, n, 1024):
@@ -70,7 +74,7 @@ class Ridge:
     @classmethod
     def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
         """Invert the Gram matrix of a graph."""
-        links, inverse = graph.links, inverted(gram_matrix(graph), penalty)
+        links, inverse = graph.links, inverted_in_place(gram_matrix(graph), penalty)
         out = np.zeros(len(links.run_step))
         add = add_quadratic.for_size(len(graph), WORTH_COMPILING)
         add(links.run_start, links.end, inverse, 0, len(out), out)
