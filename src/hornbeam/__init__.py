@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam import datasets, errors
 
-__version__ = "0.8.1"
+__version__ = "0.8.2"
 
 _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
