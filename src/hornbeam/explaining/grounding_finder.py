@@ -147,7 +147,7 @@ class GroundingFinder:
             here, there = found.nodes[:, k], found.nodes[:, k + 1]
             which = self._which(here, found.edges[:, k])
             facts[:, k] = self.numbers.along(step, here, there, which)
-        return FoundGroundings(found.nodes, facts, found.body)
+        return FoundGroundings(found.nodes, facts, found.truth)
 
     def _which(self, node: Ids, edge: Ints) -> Ints:
         """Index of each edge among its parallel edges, from 0."""

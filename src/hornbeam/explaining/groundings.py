@@ -42,13 +42,13 @@ class PathEnds:
 class Paths:
     """Paths of one body, one row of `nodes` each, from subject to object.
 
-    `edges` has the indices of their steps in the graph's forward lists, `body` the truth of every
-    path in millionths, above 0.
+    `edges` has the indices of their steps in the graph's forward lists, `truth` that of every path
+    in millionths, above 0.
     """
 
     nodes: Ids
     edges: Ints
-    body: Ids
+    truth: Ids
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -71,16 +71,16 @@ def first_paths(
         best = _best_truths(graph, steps, levels)
         ends = np.cumsum([0, *(len(level) for level in levels)])
         n = len(steps)
-        nodes, body = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
+        nodes, truths = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
         edges, edge_runs = np.empty((limit, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
         path, truth = np.full(n + 1, pair.source, np.int32), np.full(n + 1, ONE, np.int64)
         # arrays are made here: each that a kernel makes takes a fifth of a second to compile
         found = graph.walked_by(_walk)(
             *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
             np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct,
-            edge_runs, path, truth, nodes, edges, body,
+            edge_runs, path, truth, nodes, edges, truths,
         )  # fmt: skip
-    return Paths(nodes[:found].copy(), edges[:found].copy(), body[:found].copy())
+    return Paths(nodes[:found].copy(), edges[:found].copy(), truths[:found].copy())
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
@@ -227,15 +227,15 @@ def _holds(path, size, node):  # type: ignore[no-untyped-def] # noqa: ANN001, AN
 @kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets, neighbour, code, value, steps, ends, allowed, best,  # noqa: ANN001
-    source, sink, own_code, distinct, edge_runs, path, truth, nodes, edges, body,  # noqa: ANN001
+    source, sink, own_code, distinct, edge_runs, path, truth, nodes, edges, truths,  # noqa: ANN001
 ):  # fmt: skip
     """Depth-first over the allowed nodes, each node's edges in order, while there is room.
 
-    `path` begins with the source and `truth` with 1. Fills one row of `nodes`, `edges` and `body`
-    per path; returns their number. `edge_runs` has the next edge
-    of every step and the end of its edges.
+    `path` begins with the source and `truth` with 1. Fills one row of `nodes`, `edges` and `truths`
+    per path; returns their number. `edge_runs` has the next edge of every step and the end of its
+    edges.
     """
-    n, limit = len(steps), len(body)
+    n, limit = len(steps), len(truths)
     found, depth, entered = 0, 0, True
     while depth >= 0 and found < limit:
         if entered:
@@ -266,7 +266,7 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
                 nodes[found, i] = path[i]
             for i in range(n):
                 edges[found, i] = edge_runs[0, i] - 1
-            body[found] = truth[n]
+            truths[found] = truth[n]
             found += 1
         else:
             depth += 1

@@ -165,13 +165,13 @@ class MemoryEngine:
         language: Language,
     ) -> Statistics:
         """The sparse table of the kept candidates, from the rows of the same search."""
-        path, target, body, count = concatenated(parts)
-        place = np.full(max(int(path.max(initial=-1)), int(rows.max(initial=-1))) + 1, -1)
+        body, target, truth, count = concatenated(parts)
+        place = np.full(max(int(body.max(initial=-1)), int(rows.max(initial=-1))) + 1, -1)
         place[rows] = np.arange(len(rows))
-        path = place[path]
-        keep = path >= 0
+        body = place[body]
+        keep = body >= 0
         bodies = kept.bodies
-        table = Statistics.of(bodies, n_targets, path[keep], target[keep], body[keep], count[keep])
+        table = Statistics.of(bodies, n_targets, body[keep], target[keep], truth[keep], count[keep])
         if not language.shares:
             return table
         return self._with_shares(table, self._path_codes(bodies), located, language)
@@ -215,7 +215,7 @@ class MemoryEngine:
     def _count_conditions(
         self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
     ) -> Rows:
-        """Rows (path, target, body, count) of known conditions."""
+        """Rows (body, target, truth, count) of known conditions."""
         counter, entities = self._condition_counter(language), self.facts.entities
         keys, numbers = wanted_keys(bodies, self.predicates, entities, counter.n_codes)
         kinds = {body.kind for _, body in bodies}
@@ -284,6 +284,6 @@ class MemoryEngine:
 
 
 def _cell_rows(cells: Cells, pairs: LocatedPairs, condition: Ints) -> Rows:
-    """Rows (path, target, body, count) of conditions."""
+    """Rows (body, target, truth, count) of conditions."""
     target = pairs.row[cells.pair].astype(np.int32)
     return condition, target, cells.truth.astype(np.int32), cells.count

@@ -32,15 +32,15 @@ Rows = tuple[Array, ...]
 class MergedCounts:
     """What all blocks found: distinct keys with their figures, and rows of the sparse table.
 
-    `figures` has three rows: targets connected, true targets connected, paths. `path` points
+    `figures` has three rows: targets connected, true targets connected, paths. `body` points
     into `key`.
     """
 
     key: Keys
     figures: Ints
-    path: Ints
+    body: Ints
     target: Ids
-    body: Millionths
+    truth: Millionths
     count: Ints
 
 
@@ -133,14 +133,14 @@ class WorkerPool:
             renumbered.append(mine)
             start += worker.size
         rows = [
-            (renumbered[number][path], target[row].astype(np.int32), body, count)
-            for number, (row, path, body, count) in blocks
+            (renumbered[number][body], target[row].astype(np.int32), truth, count)
+            for number, (row, body, truth, count) in blocks
         ]
         return MergedCounts(key, figures, *concatenated(rows))
 
 
 def concatenated(parts: Sequence[Rows]) -> Rows:
-    """Concatenate rows (path, target, body, count) of the parts, which may be none."""
+    """Concatenate rows (body, target, truth, count) of the parts, which may be none."""
     kinds = (np.int64, np.int32, np.int32, np.int64)
     return tuple(
         np.concatenate([part[k] for part in parts]) if parts else np.empty(0, dtype=kind)

@@ -128,7 +128,7 @@ class PathSearch:
         return chosen.take(np.argsort(chosen.source, kind="stable"))
 
     def count(self, work: SearchTargets, known: dict[int, list[int]], progress: Progress) -> Rows:
-        """Rows (path, target, body, count) of the known sequences; `known` maps path to codes."""
+        """Rows (body, target, truth, count) of the known sequences; `known` maps body to codes."""
         bits = key_bits(self.language.max_length)
         walked = {
             i: reversed_sequence(codes) if work.flipped else codes for i, codes in known.items()
@@ -143,12 +143,12 @@ class PathSearch:
         )
         found = self._run(work, plan, distinct, progress)
         # a model may hold the same sequence more than once: each gets all rows of its key
-        order = np.argsort(found.path, kind="stable")
-        starts = np.searchsorted(found.path[order], np.arange(len(distinct) + 1))
-        by_path = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
-        path = np.repeat(np.array(list(walked)), [len(rows) for rows in by_path])
-        rows = np.concatenate(by_path)
-        return path, found.target[rows], found.body[rows], found.count[rows]
+        order = np.argsort(found.body, kind="stable")
+        starts = np.searchsorted(found.body[order], np.arange(len(distinct) + 1))
+        by_body = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
+        body = np.repeat(np.array(list(walked)), [len(rows) for rows in by_body])
+        rows = np.concatenate(by_body)
+        return body, found.target[rows], found.truth[rows], found.count[rows]
 
     def candidates(
         self,
@@ -244,10 +244,10 @@ class PathSearch:
 
 
 def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
-    """Rows (path, target, body, count) of all parts; paths are numbered on from part to part."""
+    """Rows (body, target, truth, count) of all parts; bodies are numbered on from part to part."""
     start = 0
     for part in found:
-        yield part.path + start, part.target, part.body, part.count
+        yield part.body + start, part.target, part.truth, part.count
         start += len(part.key)
 
 

@@ -80,11 +80,11 @@ class Counters(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Columns of the sparse table: target row, sequence id, body truth, paths."""
+    """Columns of the sparse table: target row, body (sequence id), truth, paths."""
 
     row: Ids
-    path: Ids
-    body: Millionths
+    body: Ids
+    truth: Millionths
     paths: Ints
 
 
@@ -641,20 +641,20 @@ def fold_counts(counts, touched, n_touched, folded, seen, met, is_true, n_prefix
 
 def store_counts(scratch, n_touched, target, entries, size):
     """Append one target's path counts to the sparse table."""
-    row, path, body, count = entries
+    row, body, truth, count = entries
     counts, touched = scratch.counts, scratch.touched
     for i in range(n_touched):
         h = touched[i]
         row[size + i] = target
-        path[size + i] = h
-        body[size + i] = ONE
+        body[size + i] = h
+        truth[size + i] = ONE
         count[size + i] = counts[h]
     return size + n_touched
 
 
 def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
-    """Append one target's body truths, equal ones grouped, to the sparse table."""
-    row, path, body, count = entries
+    """Append one target's truths of bodies, equal ones grouped, to the sparse table."""
+    row, body, truth, count = entries
     bodies, seen, met, folded = scratch.bodies, scratch.seen, scratch.met, scratch.folded
     sort_keys(bodies, n_bodies, NO_BITS, scratch.places)
     i = 0
@@ -669,8 +669,8 @@ def store_bodies(scratch, n_bodies, target, entries, size, n_prefixes):
             n_prefixes += 1
             seen[h] = 1
         row[size] = target
-        path[size] = h
-        body[size] = ONE - np.int64(bodies[i] & BODY_MASK)
+        body[size] = h
+        truth[size] = ONE - np.int64(bodies[i] & BODY_MASK)
         count[size] = run - i
         size += 1
         i = run
@@ -693,25 +693,25 @@ def flush(scratch, n_prefixes, codes, shift, suffix, frozen, counters, size):
             slot_id[place] = size
             keys[size] = key
             size += 1
-        path = slot_id[place] if slot_key[place] == key else -1
+        body = slot_id[place] if slot_key[place] == key else -1
         for k in range(3):
-            if path >= 0:
-                figures[k, path] += folded[h, k]
+            if body >= 0:
+                figures[k, body] += folded[h, k]
             folded[h, k] = 0
         seen[h] = 0
-        ids[h] = path
+        ids[h] = body
     return size
 
 
 def resolve(entries, mark, size, ids):
     """Replace prefix numbers from `mark` on by sequence ids, drop unknown ones; the new size."""
-    row, path, body, count = entries
+    row, body, truth, count = entries
     kept = mark
     for i in range(mark, size):
-        known = ids[path[i]]
+        known = ids[body[i]]
         if known >= 0:
-            row[kept], body[kept], count[kept] = row[i], body[i], count[i]
-            path[kept] = known
+            row[kept], truth[kept], count[kept] = row[i], truth[i], count[i]
+            body[kept] = known
             kept += 1
     return kept
 

@@ -88,7 +88,7 @@ class SearchArrays:
         self.near, self.far = Prefixes(**made["near"]), Prefixes(**made["far"])
         self.steps, self.numbers = MiddleSteps(**made["steps"]), PrefixNumbers(**made["numbers"])
         self.suffixes, self.scratch = Suffixes(**made["suffixes"]), Scratch(**made["scratch"])
-        rows = _int32s(["row", "path", "body"], SMALL)
+        rows = _int32s(["row", "body", "truth"], SMALL)
         self.entries = Entries(**rows, **_int64s(["paths"], SMALL))
 
     @property
