@@ -27,7 +27,7 @@ def with_model(
     return graph(GraphModel.load(path))
 
 
-def open_rules(path: str | os.PathLike[str]) -> Model:
+def open_rule_model(path: str | os.PathLike[str]) -> Model:
     """Open a file of rules of targets; a model of a whole graph is refused."""
 
     def refuse(_: GraphModel) -> Model:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hornbeam.graphs.constants import (
     MIN_CONFIDENCE,
     ConstantRules,
+    any_entity_rules,
     constant_rules,
-    open_rules,
     priors,
 )
 from hornbeam.graphs.discovery import discover_paths, reversed_paths
@@ -132,7 +132,7 @@ def test_kernels_let_go_of_what_they_were_given(compiled: bool) -> None:
 def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> None:
     graph, brute = graph_of(some), BruteGraph(some)
     with kernels_are(compiled):
-        rules = constant_rules(graph, step).and_then(open_rules(graph, step))
+        rules = constant_rules(graph, step).and_then(any_entity_rules(graph, step))
     found = {
         (property_of(graph, int(p)), int(c)): (int(h), int(n))
         for p, c, h, n in zip(

@@ -170,12 +170,12 @@ def _rule_app(
     """Load the model to compare with, and return how to make the application."""
     import hornbeam as hb
     from hornbeam.learning.trace import trace_of
-    from hornbeam.opened_model import open_rules
+    from hornbeam.opened_model import open_rule_model
     from hornbeam.serve.rule_app import RuleApp
     from hornbeam.serve.state import Explorer, refuse_without_pairs
 
     other_file = shown.compare or ""
-    other = open_rules(other_file) if other_file else None
+    other = open_rule_model(other_file) if other_file else None
     loaded = replace(model, trace=trace_of(Path(given.model)))
     refuse_without_pairs([(loaded, given.model), (other, other_file)], bool(shown.pairs))
     name, other_name = _names(given.model, other_file)

@@ -109,7 +109,7 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
     return ConstantRules.of(step, found)
 
 
-def open_rules(graph: LinkedGraph, step: int) -> ConstantRules:
+def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
     queries = queries_along(graph, step)
     answers = graph.holders(inverse_code(step))

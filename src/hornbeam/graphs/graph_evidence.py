@@ -15,8 +15,8 @@ from hornbeam.graphs.constants import (
     ConstantRules,
     ConstantTable,
     Priors,
+    any_entity_rules,
     constant_rules,
-    open_rules,
     priors,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -97,7 +97,7 @@ class StepTables(NamedTuple):
 class StepStatistics(NamedTuple):
     """What all queries of one step share, independent of their sources."""
 
-    open_rules: ConstantRules
+    any_entity_rules: ConstantRules
     priors: Priors
 
 
@@ -143,7 +143,7 @@ class GraphEvidence:
 
         def made() -> StepStatistics:
             has_rules = self.classes.constants
-            rules = open_rules(self.graph, step) if has_rules else ConstantRules.none(step)
+            rules = any_entity_rules(self.graph, step) if has_rules else ConstantRules.none(step)
             return StepStatistics(rules, priors(self.graph, step))
 
         found = self._common.get(step) or made()
@@ -171,7 +171,7 @@ class GraphEvidence:
     def _rules(self, step: int, sources: Ids | None, common: StepStatistics) -> ConstantRules:
         if not self.classes.constants:
             return ConstantRules.none(step)
-        return constant_rules(self.graph, step, sources).and_then(common.open_rules)
+        return constant_rules(self.graph, step, sources).and_then(common.any_entity_rules)
 
     @contextmanager
     def scratch(self) -> Iterator[GatherScratch]:

@@ -12,7 +12,7 @@ from hornbeam.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.constants import constant_rules, open_rules
+from hornbeam.graphs.constants import any_entity_rules, constant_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence, RuleClasses
@@ -196,7 +196,7 @@ class MemoryGraph:
         """The rules with constants of the highest confidence, by step."""
 
         def one(step: int) -> tuple[ConstantRule, ...]:
-            rules = constant_rules(self.graph, step).and_then(open_rules(self.graph, step))
+            rules = constant_rules(self.graph, step).and_then(any_entity_rules(self.graph, step))
             return best_constants(self.graph, self.facts, rules)
 
         found = portion.each(one, steps, [1.0] * len(steps))
