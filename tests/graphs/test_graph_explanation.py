@@ -12,7 +12,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
 from hornbeam.graphs.graph_reasons import (
-    RuleClass,
+    EvidenceKind,
     properties_of,
     reasons_for,
     ridge_weights,
@@ -65,9 +65,9 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRan
     from hornbeam.graphs.pools import pool_of
 
     classes = {
-        "path": RuleClass.PATH,
-        "forward": RuleClass.FORWARD,
-        "backward": RuleClass.BACKWARD,
+        "path": EvidenceKind.PATH,
+        "forward": EvidenceKind.FORWARD,
+        "backward": EvidenceKind.BACKWARD,
     }
     for step in steps(ranker):
         source = ranker.graph.holders(step)[:1].astype(np.int32)
@@ -81,7 +81,7 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRan
                 fired = float(np.expm1(pool.feature[row, FEATURES.index(f"{name}_fired")]))
                 assert best == pytest.approx(max(confidences, default=1e-4), rel=1e-4)
                 assert fired == pytest.approx(len(confidences), abs=1e-3)
-            assert all(one.groundings for one in found if one.kind is RuleClass.PATH)
+            assert all(one.groundings for one in found if one.kind is EvidenceKind.PATH)
 
 
 @pytest.mark.slow
@@ -119,7 +119,7 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: MemoryRanker) ->
     pool, score = asked.scored(step, np.array([0], dtype=np.int32))
     heard = 0
     for row in range(len(pool.entity)):
-        found = [one for one in reasons_for(asked, pool, row) if one.kind is RuleClass.LINKED]
+        found = [one for one in reasons_for(asked, pool, row) if one.kind is EvidenceKind.LINKED]
         total = sum(one.weight or 0.0 for one in found)
         assert total == pytest.approx(float(score[row]), abs=2e-3)  # the least are not named
         assert all(one.rule.startswith("trades(") for one in found)

@@ -30,7 +30,7 @@ FEW_SOURCES = 8
 
 
 @dataclass(frozen=True)
-class RuleClasses:
+class UsedRuleClasses:
     """Which classes of rules are used in addition to paths."""
 
     constants: bool = True
@@ -111,7 +111,7 @@ class GraphEvidence:
 
     graph: LinkedGraph
     penalty: float | None = None
-    classes: RuleClasses = RuleClasses()
+    classes: UsedRuleClasses = UsedRuleClasses()
     remembered: int = 0
     _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
     _common: dict[int, StepStatistics] = field(default_factory=dict, repr=False)

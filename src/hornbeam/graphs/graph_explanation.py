@@ -15,7 +15,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.calibration import log_odds, probabilities
-from hornbeam.graphs.graph_reasons import GraphReason, RuleClass, reasons_for
+from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason, reasons_for
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.pools import Pool
@@ -70,7 +70,7 @@ class RankedReasons:
     rank: float | None
     candidates: int
     probability: float
-    parts: dict[RuleClass, float]
+    parts: dict[EvidenceKind, float]
     reasons: tuple[GraphReason, ...]
     above: tuple[HigherAnswer, ...]
 
@@ -297,8 +297,8 @@ def _ranked_reasons(
     if row < 0:
         return RankedReasons(direction, None, len(score), 0.0, {}, (), above)
     found = reasons_for(ranker, pool, row, groundings)
-    ridge = [reason for reason in found if reason.kind is RuleClass.RIDGE]
-    others = [reason for reason in found if reason.kind is not RuleClass.RIDGE]
+    ridge = [reason for reason in found if reason.kind is EvidenceKind.RIDGE]
+    others = [reason for reason in found if reason.kind is not EvidenceKind.RIDGE]
     return RankedReasons(
         direction,
         _rank(score, row),
@@ -316,14 +316,14 @@ def _rank(score: Floats, row: int) -> float:
     return float(better + (equal + 1) / 2)
 
 
-def _parts(ranker: MemoryRanker, step: int, pool: Pool, row: int) -> dict[RuleClass, float]:
+def _parts(ranker: MemoryRanker, step: int, pool: Pool, row: int) -> dict[EvidenceKind, float]:
     """How far each class of rules lifts a candidate above the mean of its pool."""
     model = ranker.steps[step]
     lifted = pool.feature[row].astype(np.float64) - pool.feature.mean(axis=0, dtype=np.float64)
-    parts = dict.fromkeys(RuleClass, 0.0)
+    parts = dict.fromkeys(EvidenceKind, 0.0)
     for name, weight, lift in zip(ranker.model.features, model.weights, lifted, strict=True):
-        parts[RuleClass.of_feature(name)] += float(weight * lift)
+        parts[EvidenceKind.of_feature(name)] += float(weight * lift)
     if model.rule_weights.any():
         fired = fired_scores(ranker.firings(model.rules, pool), model.rule_weights)
-        parts[RuleClass.PATH] += float(fired[row] - fired.mean())
+        parts[EvidenceKind.PATH] += float(fired[row] - fired.mean())
     return {kind: value for kind, value in parts.items() if value != 0.0}

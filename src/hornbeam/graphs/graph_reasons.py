@@ -33,8 +33,8 @@ Triple = tuple[str, str, str]
 RIDGE_SHOWN, MIN_WEIGHT = 5, 1e-3
 
 
-class RuleClass(StrEnum):
-    """Classes of evidence that a score is the sum of."""
+class EvidenceKind(StrEnum):
+    """Kinds of evidence that a score is the sum of."""
 
     PATH = "paths"
     FORWARD = "constants forward"
@@ -45,8 +45,8 @@ class RuleClass(StrEnum):
     PRIOR = "how common the answer is"
 
     @classmethod
-    def of_feature(cls, name: str) -> RuleClass:
-        """The class that a feature of the ranking belongs to."""
+    def of_feature(cls, name: str) -> EvidenceKind:
+        """The kind that a feature of the ranking belongs to."""
         prefixes = {
             "path_": cls.PATH,
             "forward_": cls.FORWARD,
@@ -68,7 +68,7 @@ class GraphReason:
     `groundings` are the first ones of a path between the two entities, as triples.
     """
 
-    kind: RuleClass
+    kind: EvidenceKind
     rule: str
     confidence: float | None = None
     hits: int | None = None
@@ -114,11 +114,11 @@ def _paths(ranker: MemoryRanker, pool: Pool, row: int, most: int) -> Iterator[Gr
         )
         walks = connecting_walks(ranker.graph, int(pool.source[0]), int(pool.entity[row]), codes)
         shown = tuple(_triples(facts, codes, walk) for walk in islice(walks, most))
-        yield _counted(RuleClass.PATH, facts, step, rule, shown)
+        yield _counted(EvidenceKind.PATH, facts, step, rule, shown)
 
 
 def _counted(
-    kind: RuleClass,
+    kind: EvidenceKind,
     facts: Facts,
     step: int,
     rule: CountedRule,
@@ -200,7 +200,7 @@ def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphR
     rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
     fired: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
     for row in np.flatnonzero(fired).tolist():
-        yield _counted(RuleClass.FORWARD, facts, step, named_constant(graph, facts, rules, row))
+        yield _counted(EvidenceKind.FORWARD, facts, step, named_constant(graph, facts, rules, row))
 
 
 def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
@@ -216,7 +216,7 @@ def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[Graph
         confidence = hits / (len(holders) + SMOOTHING)
         if hits >= MIN_HITS and confidence >= MIN_CONFIDENCE:
             rule = _about_answers(ranker, step, a, number)
-            yield GraphReason(RuleClass.BACKWARD, rule, confidence, hits, len(holders))
+            yield GraphReason(EvidenceKind.BACKWARD, rule, confidence, hits, len(holders))
 
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
@@ -248,7 +248,7 @@ def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphRe
             found.append((weight, _text(facts, step, rule)))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
     for weight, text in found[:RIDGE_SHOWN]:
-        yield GraphReason(RuleClass.LINKED, text, weight=weight)
+        yield GraphReason(EvidenceKind.LINKED, text, weight=weight)
 
 
 # --- constants fitted together --------------------------------------------------------------------
@@ -271,7 +271,7 @@ def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[
     for weight, text in found[:RIDGE_SHOWN]:
         if abs(weight) < MIN_WEIGHT:
             break
-        yield GraphReason(RuleClass.RIDGE, text, weight=weight)
+        yield GraphReason(EvidenceKind.RIDGE, text, weight=weight)
 
 
 def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[int, float]]:

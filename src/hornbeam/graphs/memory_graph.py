@@ -15,7 +15,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import any_entity_rules, constant_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
-from hornbeam.graphs.graph_evidence import GraphEvidence, RuleClasses
+from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import (
@@ -172,7 +172,7 @@ class MemoryGraph:
         portion: Portion,
     ) -> list[Pool]:
         """At most `limit` candidates of every source, with their features."""
-        classes = RuleClasses(self.settings.constants, self.settings.backward)
+        classes = UsedRuleClasses(self.settings.constants, self.settings.backward)
         evidence = GraphEvidence(self.graph, self.ridge_penalty, classes)
         evidence.prepare()
         if self.fits_constants:

@@ -9,7 +9,7 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_evidence import GraphEvidence, RuleClasses
+from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.grouped_queries import no_queries
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -45,7 +45,7 @@ class MemoryRanker(GraphRanker):
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
         penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
-        classes = RuleClasses(model.constants, model.backward)
+        classes = UsedRuleClasses(model.constants, model.backward)
         evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
         return cls(model, facts, threads, evidence=evidence, leave_out_linked=leave_out_linked)
 

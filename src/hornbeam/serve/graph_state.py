@@ -15,7 +15,7 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_reasons import GraphReason, RuleClass
+from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.queries import Direction, Queries
@@ -289,7 +289,7 @@ class GraphExplorer:
 
 def _best_by_class(one: RankedReasons) -> tuple[GraphReason, ...]:
     """The best rules of every class, so that none crowds out the others."""
-    classes = ([r for r in one.reasons if r.kind is kind][:REASONS] for kind in RuleClass)
+    classes = ([r for r in one.reasons if r.kind is kind][:REASONS] for kind in EvidenceKind)
     return tuple(reason for some in classes for reason in some)
 
 
