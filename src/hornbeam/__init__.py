@@ -35,7 +35,7 @@ _HOMES = {
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
-    "GraphEvaluation": "hornbeam.graphs.ranking",
+    "GraphEvaluation": "hornbeam.graphs.rank_evaluation",
     "ResultTable": "hornbeam.result_table",
     "cross_validate": "hornbeam.crossval",
     "learn_graph": "hornbeam.graphs.graph_learning",
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.graph_settings import GraphSettings
     from hornbeam.graphs.named_queries import read_queries
-    from hornbeam.graphs.ranking import GraphEvaluation
+    from hornbeam.graphs.rank_evaluation import GraphEvaluation
     from hornbeam.labelled_search import discover
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy

@@ -14,7 +14,7 @@ from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.files import save_text
-from hornbeam.graphs.ranking import GraphEvaluation
+from hornbeam.graphs.rank_evaluation import GraphEvaluation
 from hornbeam.graphs.rule_ranker import RuleRanker
 from hornbeam.learning.trace import Trace
 from hornbeam.progress import SILENT, Progress

@@ -18,7 +18,7 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.graphs.ranking import GraphEvaluation
+    from hornbeam.graphs.rank_evaluation import GraphEvaluation
     from hornbeam.model import Model
     from hornbeam.reporting.evaluation import Evaluation
 

@@ -33,7 +33,7 @@ from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import MAX_PATH, PathRules
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
-    Ranking,
+    FittedRanking,
     Trial,
     cross_trials,
     fit_ranking,
@@ -222,7 +222,7 @@ def _ranked(
 class _Fitted:
     """What was fitted to queries: the ranking, weights of rules, and which queries chose."""
 
-    ranking: Ranking
+    ranking: FittedRanking
     own: dict[int, Floats]
     calibration: Calibration
     judged_by: str
@@ -275,7 +275,7 @@ def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> 
     return many or learning.shares.weighting > 0 or linked.caution is not None
 
 
-def _unfitted() -> Ranking:
+def _unfitted() -> FittedRanking:
     """Best confidence first: the ranking if the time limit allowed no training queries."""
     weights = np.array([1.0])
-    return Ranking(("best",), np.ones(1), weights, {}, None, 0.0)
+    return FittedRanking(("best",), np.ones(1), weights, {}, None, 0.0)

@@ -18,7 +18,7 @@ from hornbeam.graphs.graph_explanation import (
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
 from hornbeam.graphs.opened_graph import GraphInput, open_ranker
-from hornbeam.graphs.ranking import GraphEvaluation
+from hornbeam.graphs.rank_evaluation import GraphEvaluation
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.rule_files import RECORD_FIELDS, rule_records
 from hornbeam.progress import SILENT, Progress

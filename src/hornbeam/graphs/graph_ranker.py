@@ -20,8 +20,8 @@ from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.queries import Answers, Queries
+from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.ranked_answers import ranked_answers
-from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings, fired_scores, linear_scores

@@ -15,7 +15,7 @@ from hornbeam.graphs.discovery import path_table
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.queries import Direction
-from hornbeam.graphs.ranking_fit import Ranking
+from hornbeam.graphs.ranking_fit import FittedRanking
 from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
@@ -46,7 +46,7 @@ def relation_rules(
     predicates: Names,
     rules: Mapping[int, PathRules],
     constants: Mapping[int, tuple[ConstantRule, ...]],
-    ranking: Ranking,
+    ranking: FittedRanking,
     own: Mapping[int, Floats],
     queries: Ints,
 ) -> tuple[RelationRules, ...]:

@@ -51,7 +51,7 @@ COMPARED, COMPARED_PER_STEP = 300_000, 5_000
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class FittedRanking:
     """Weights of the chosen features, of the graph and per step; the MRR of held-out queries."""
 
     features: tuple[str, ...]
@@ -76,7 +76,7 @@ def rows_of(pool: Pool, columns: Ints) -> CandidateRows:
     return CandidateRows(pool.offsets, np.take(pool.feature, columns, axis=1), pool.truth)
 
 
-def scores_of(pool: Pool, ranking: Ranking) -> Floats:
+def scores_of(pool: Pool, ranking: FittedRanking) -> Floats:
     """Scores of all candidates of a pool."""
     columns = columns_of(ranking.features)
     score = np.empty(len(pool.entity))
@@ -113,9 +113,9 @@ class _BestRankings:
     """The rankings with the best MRR so far, one per trial."""
 
     trials: Sequence[Trial]
-    best: list[Ranking] = field(default_factory=list)
+    best: list[FittedRanking] = field(default_factory=list)
 
-    def keep_if_better(self, rankings: Sequence[Ranking]) -> bool:
+    def keep_if_better(self, rankings: Sequence[FittedRanking]) -> bool:
         """Keep these rankings if their MRR is the best so far; returns whether it is."""
         total, queries = 0.0, 0
         for trial, ranking in zip(self.trials, rankings, strict=True):
@@ -137,7 +137,7 @@ def fit_ranking(
     per_step: bool = True,
     share: float = 0.2,
     choose_penalty: bool = True,
-) -> list[Ranking]:
+) -> list[FittedRanking]:
     """Choose features among those available, and a penalty, or the graph's model alone.
 
     Unless `choose_penalty`, sets of features are compared by the graph's weights, and the penalty
@@ -173,7 +173,7 @@ def fit_ranking(
     return choice.best
 
 
-def refit(queries: Pool, chosen: Ranking, work: Workload, share: float) -> Ranking:
+def refit(queries: Pool, chosen: FittedRanking, work: Workload, share: float) -> FittedRanking:
     """The same choices fitted to other queries; weights for which no time is left stay."""
     queries = queries.informative()
     graph = replace(_fit_graph(queries, chosen.features, chosen.weights, work), mrr=chosen.mrr)
@@ -195,12 +195,12 @@ def _by_step(queries: Pool, features: Sequence[str]) -> dict[int, CandidateRows]
 
 def _fit_steps(
     parts: Mapping[int, CandidateRows],
-    graph: Ranking,
+    graph: FittedRanking,
     penalty: float,
     start: Mapping[int, Floats],
     work: Workload,
     share: float,
-) -> Ranking:
+) -> FittedRanking:
     """Weights per step, shrunk towards the graph's; steps without time left are missing."""
     penalties = np.full(len(graph.features), penalty)
 
@@ -217,7 +217,7 @@ def _fit_steps(
 
 def _best_set(
     trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
-) -> list[Ranking]:
+) -> list[FittedRanking]:
     """The best set of features, fitted to parts of the trials: for the graph, or per step."""
     distinct: list[tuple[str, ...]] = []
     for one in SETS:
@@ -228,7 +228,7 @@ def _best_set(
     share /= len(distinct) * len(trials)
     choice = _BestRankings(trials)
 
-    def fit(part: Pool, features: tuple[str, ...]) -> Ranking:
+    def fit(part: Pool, features: tuple[str, ...]) -> FittedRanking:
         graph = _fit_graph(part, features, None, work)
         if not per_step:
             work.advance(share)
@@ -242,8 +242,8 @@ def _best_set(
 
 
 def _graph_models(
-    trials: Sequence[Trial], fits: Sequence[Ranking], work: Workload
-) -> list[Ranking]:
+    trials: Sequence[Trial], fits: Sequence[FittedRanking], work: Workload
+) -> list[FittedRanking]:
     """The graph's weights of the chosen features, fitted to all queries of the trials."""
     if work.expired(0.9):
         return [replace(fit, by_step={}, penalty=None) for fit in fits]
@@ -259,13 +259,13 @@ def _graph_models(
 
 def _fit_graph(
     train: Pool, features: tuple[str, ...], start: Floats | None, work: Workload
-) -> Ranking:
+) -> FittedRanking:
     columns = columns_of(features)
     rows = rows_of(train, columns)
     scale = spread(rows.feature)
     penalties = np.full(len(columns), GRAPH_PENALTY)
     weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
-    return Ranking(features, scale, weights, {}, None, 0.0)
+    return FittedRanking(features, scale, weights, {}, None, 0.0)
 
 
 def _compared(pool: Pool) -> Pool:

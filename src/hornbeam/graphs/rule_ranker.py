@@ -20,8 +20,8 @@ from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.queries import Answers, Queries
+from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.ranked_answers import ranked_answers
-from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
 from hornbeam.graphs.separable_scores import ProposedBlock, SeparableScores, is_separable
 from hornbeam.progress import SILENT, PartOfWork, Progress
 from hornbeam.result_table import ResultTable

@@ -17,7 +17,7 @@ from hornbeam.arrays import Floats, pointers
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_fit import Ranking, columns_of, rows_of, scores_of
+from hornbeam.graphs.ranking_fit import FittedRanking, columns_of, rows_of, scores_of
 from hornbeam.graphs.softmax import (
     Firings,
     fired_scores,
@@ -34,7 +34,7 @@ RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 class WeightedRules(NamedTuple):
     """A ranking, the weights of path rules by step, and scores of held-out queries."""
 
-    ranking: Ranking
+    ranking: FittedRanking
     own: dict[int, Floats]
     held: Floats
 
@@ -54,7 +54,7 @@ def fit_rule_weights(
     graphs: Sequence[GraphCounter],
     full: GraphCounter,
     rules: Mapping[int, PathRules],
-    ranking: Ranking,
+    ranking: FittedRanking,
     work: Workload,
     share: float,
 ) -> WeightedRules:

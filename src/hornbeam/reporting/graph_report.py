@@ -24,7 +24,7 @@ from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.queries import Direction, Queries, answered
-from hornbeam.graphs.ranking import GraphEvaluation, RelationRanks, evaluate_ranks
+from hornbeam.graphs.rank_evaluation import GraphEvaluation, RelationRanks, evaluate_ranks
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate

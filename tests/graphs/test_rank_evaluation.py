@@ -11,7 +11,7 @@ from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.facts.reading.readers import read_facts
 from hornbeam.graphs.filtered_ranks import Ranks
 from hornbeam.graphs.queries import Answers, Queries
-from hornbeam.graphs.ranking import GraphEvaluation, evaluate_ranks
+from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.progress import SILENT, Progress
 from tests.support.brute_force import ONE
 from tests.support.naive_ranks import Scores, TableRanker, Triple, collected_answers, naive_ranks
