@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from hornbeam.graphs.constants import (
     MIN_CONFIDENCE,
     ConstantRules,
+    answer_frequencies,
     any_entity_rules,
     constant_rules,
-    priors,
 )
 from hornbeam.graphs.discovery import discover_paths, reversed_paths
 from hornbeam.graphs.graph_counter import Portion
@@ -295,7 +295,7 @@ def _simple(brute: BruteGraph, path: tuple[int, ...], a: int, c: int) -> bool:
 
 def test_frequent_answers_and_their_share() -> None:
     graph = graph_of([(0, 0, 4), (1, 0, 4), (2, 0, 5)])
-    found = priors(graph, STEPS[0])
+    found = answer_frequencies(graph, STEPS[0])
     assert found.frequent.tolist() == [4, 5]
     assert np.exp(found.log_share) == pytest.approx([0.5 / 4, 1.5 / 4, 2.5 / 4])
 

@@ -132,7 +132,7 @@ def _counters(n: int) -> tuple[Ints, Ints, Ids]:
     return np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64), np.empty(n, dtype=np.int32)
 
 
-class Priors(NamedTuple):
+class AnswerFrequencies(NamedTuple):
     """Frequent answers, and the logarithms of frequencies among a step's answers.
 
     `log_share[k]` is that of an entity which is the answer of k links.
@@ -142,7 +142,7 @@ class Priors(NamedTuple):
     log_share: Floats
 
 
-def priors(graph: LinkedGraph, step: int) -> Priors:
+def answer_frequencies(graph: LinkedGraph, step: int) -> AnswerFrequencies:
     """Frequent answers and log frequencies of a step, smoothed by half a link per entity."""
     links = graph.links
     inverse = inverse_code(step)
@@ -150,4 +150,4 @@ def priors(graph: LinkedGraph, step: int) -> Priors:
     counts = links.run_start[runs + 1] - links.run_start[runs]
     times = np.arange(int(counts.max(initial=0)) + 1)
     best = np.argsort(-counts, kind="stable")[:FREQUENT]
-    return Priors(entities[best], np.log((times + 0.5) / (counts.sum() + 1.0)))
+    return AnswerFrequencies(entities[best], np.log((times + 0.5) / (counts.sum() + 1.0)))

@@ -12,12 +12,12 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.constants import (
+    AnswerFrequencies,
     ConstantRules,
     ConstantTable,
-    Priors,
+    answer_frequencies,
     any_entity_rules,
     constant_rules,
-    priors,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.pair_weights import weights_of
@@ -91,14 +91,14 @@ class StepTables(NamedTuple):
     """Rules with constants and frequencies for queries of one step."""
 
     constants: ConstantTable
-    priors: Priors
+    frequencies: AnswerFrequencies
 
 
 class StepStatistics(NamedTuple):
     """What all queries of one step share, independent of their sources."""
 
     any_entity_rules: ConstantRules
-    priors: Priors
+    frequencies: AnswerFrequencies
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,7 @@ class GraphEvidence:
         def made() -> StepStatistics:
             has_rules = self.classes.constants
             rules = any_entity_rules(self.graph, step) if has_rules else ConstantRules.none(step)
-            return StepStatistics(rules, priors(self.graph, step))
+            return StepStatistics(rules, answer_frequencies(self.graph, step))
 
         found = self._common.get(step) or made()
         if self.remembered:  # small, however many steps are queried
@@ -156,7 +156,7 @@ class GraphEvidence:
 
         def made(some: Ids | None = None) -> StepTables:
             common = self.common(step)
-            return StepTables(self._rules(step, some, common).table, common.priors)
+            return StepTables(self._rules(step, some, common).table, common.frequencies)
 
         found = self._tables.get(step)
         if found is None and (len(sources) <= FEW_SOURCES or not self.remembered):
