@@ -22,7 +22,7 @@ from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
     fit_softmax,
-    inverted,
+    inverse_of,
     linear_scores,
     summed_reciprocal_ranks,
 )
@@ -153,7 +153,7 @@ def test_the_ridge_does_not_depend_on_the_threads_of_blas() -> None:
 def test_small_matrices_are_inverted(seed: int) -> None:
     a = np.random.default_rng(seed).normal(size=(9, 6))
     matrix = a.T @ a + np.eye(6)
-    assert inverted(matrix) @ matrix == pytest.approx(np.eye(6), abs=1e-9)
+    assert inverse_of(matrix) @ matrix == pytest.approx(np.eye(6), abs=1e-9)
 
 
 def test_true_answers_that_are_not_asked_for_are_no_candidates() -> None:

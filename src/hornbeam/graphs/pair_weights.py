@@ -22,7 +22,7 @@ from hornbeam.arrays import Ints
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.softmax import inverted
+from hornbeam.graphs.softmax import inverse_of
 from hornbeam.rules.codes import code_limit, step_code
 
 #: L2 penalty of the weights.
@@ -40,7 +40,7 @@ def pair_weights(shared: Ints) -> Ints:
     shared
         Number of ordered pairs that any two steps link; on the diagonal that of one step.
     """
-    inverse = inverted(shared + PENALTY * np.eye(len(shared)))
+    inverse = inverse_of(shared + PENALTY * np.eye(len(shared)))
     weights: Ints = np.rint(-MILLION * inverse / np.diag(inverse)).astype(np.int64)
     np.fill_diagonal(weights, 0)
     return weights

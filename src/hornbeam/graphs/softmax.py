@@ -103,7 +103,7 @@ def _inverse_curvature(
     )  # fmt: skip
     whole += np.tril(whole, -1).T
     whole /= scale[:n, None] * scale[:n]
-    inverse = inverted(whole + np.diag(penalty[:n]))
+    inverse = inverse_of(whole + np.diag(penalty[:n]))
     diagonal = own / scale[n:] ** 2 + penalty[n:]
 
     def multiply(q: Floats) -> Floats:
@@ -112,7 +112,7 @@ def _inverse_curvature(
     return multiply
 
 
-def inverted(matrix: Floats) -> Floats:
+def inverse_of(matrix: Floats) -> Floats:
     """Inverse of a small positive definite matrix by Gauss-Jordan, in one order of summation."""
     n = len(matrix)
     both = np.concatenate([matrix, np.eye(n)], axis=1)
