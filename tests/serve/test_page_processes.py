@@ -22,40 +22,40 @@ from hornbeam.serve.page_processes import PageFaultError, PageProcess, can_fork
 from hornbeam.serve.pins import Pin
 from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.state import Explorer
-from hornbeam.serve.visits import Answer, Visit
+from hornbeam.serve.visits import PageAnswer, Visit
 from tests.support.servers import Client, collective_explorer, serving
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="no copies of processes with threads here")
 
 
-def whole(visit: Visit) -> Answer:
-    return Answer(
+def whole(visit: Visit) -> PageAnswer:
+    return PageAnswer(
         f"{os.getpid()} {visit.query['name']}" + "x" * int(visit.query.get("size", "0")),
         edits=visit.edits,
         pin=visit.pinned,
     )
 
 
-def wrong(visit: Visit) -> Answer:
+def wrong(visit: Visit) -> PageAnswer:
     raise InputError("There is no such thing.")
 
 
-def broken(visit: Visit) -> Answer:
+def broken(visit: Visit) -> PageAnswer:
     raise RuntimeError("secret detail")
 
 
-def deadly(visit: Visit) -> Answer:
+def deadly(visit: Visit) -> PageAnswer:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
 
 
-def slow(visit: Visit) -> Answer:
+def slow(visit: Visit) -> PageAnswer:
     time.sleep(0.3)
-    return Answer("of somebody else")
+    return PageAnswer("of somebody else")
 
 
-def open_files(visit: Visit) -> Answer:
-    return Answer(" ".join(os.listdir("/proc/self/fd")))
+def open_files(visit: Visit) -> PageAnswer:
+    return PageAnswer(" ".join(os.listdir("/proc/self/fd")))
 
 
 @pytest.fixture
@@ -66,14 +66,14 @@ def process() -> Iterator[PageProcess]:
 
 
 def made(
-    process: PageProcess, page: Callable[[Visit], Answer], *, within: float = 20.0, **query: str
-) -> Answer:
+    process: PageProcess, page: Callable[[Visit], PageAnswer], *, within: float = 20.0, **query: str
+) -> PageAnswer:
     """A page as a server gets it: in a loop that runs in another thread."""
     visit = Visit(
         query, Edits().with_weight(2, 0.5).switched(1, on=False), pinned=Pin("a", "p", "b")
     )
 
-    async def ask() -> Answer:
+    async def ask() -> PageAnswer:
         return await asyncio.wait_for(process(page, visit), within)
 
     with ThreadPoolExecutor(1) as apart:

@@ -15,7 +15,7 @@ from hornbeam.serve.access import Access
 from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.state import Explorer
-from hornbeam.serve.visits import Answer, Visit
+from hornbeam.serve.visits import PageAnswer, Visit
 from hornbeam.serve.web_app import Address
 from tests.support.servers import Client, serving
 
@@ -46,9 +46,9 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
     quick = PageQueue(1, 5)
     slow = PageQueue(1, 5, others=quick)
 
-    def page(_: Visit) -> Answer:
+    def page(_: Visit) -> PageAnswer:
         clock[0] += 0.2
-        return Answer("made")
+        return PageAnswer("made")
 
     run_apart(slow.run(page, Visit()))
     assert not slow._must_wait, "nobody else asked"
@@ -80,9 +80,9 @@ def test_entities_with_very_many_facts_take_the_slow_lane(
 def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) -> None:
     app, made, queue = RuleApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
 
-    def page(visit: Visit) -> Answer:
+    def page(visit: Visit) -> PageAnswer:
         made.append(visit)
-        return Answer("page", status=200 if visit.query.get("name") else 404)
+        return PageAnswer("page", status=200 if visit.query.get("name") else 404)
 
     address = Address("/page", page, lambda _: queue)
     one, other, htmx = (
@@ -102,7 +102,7 @@ def test_any_number_of_visitors_needs_no_more_memory(
     """What is kept is bounded, whoever asks and for whatever; long questions are not kept."""
     monkeypatch.setattr(web_app, "KEPT_PAGES", 300_000)
     app, queue = RuleApp(explorer, LOCAL), PageQueue(1, 5)
-    address = Address("/page", lambda _: Answer("x" * 1000), lambda _: queue)
+    address = Address("/page", lambda _: PageAnswer("x" * 1000), lambda _: queue)
 
     async def crowd() -> None:
         for i in range(300):
@@ -112,7 +112,7 @@ def test_any_number_of_visitors_needs_no_more_memory(
     run_apart(crowd())
     assert len(app._kept) == 300_000 // (1000 + web_app.LONGEST_KEY)
     for i in range(100_000):
-        app._kept.get(("visitor", i), lambda: Answer("x"))
+        app._kept.get(("visitor", i), lambda: PageAnswer("x"))
     assert len(app._kept) <= 300_000 // web_app.LONGEST_KEY
 
 

@@ -32,7 +32,7 @@ WORTH_COMPILING = 100
 TABULATED = 1_000_000
 
 
-class Links(NamedTuple):
+class LinkArrays(NamedTuple):
     """A graph as the arrays that kernels read.
 
     Entity v has the runs `first_run[v]` to `first_run[v + 1]`; run r walks the step `run_step[r]`
@@ -102,7 +102,7 @@ class LinkedGraph:
         return GraphSize(len(self), self.n_entities, self.n_predicates, mean_links)
 
     @cached_property
-    def links(self) -> Links:
+    def links(self) -> LinkArrays:
         """Runs of links, sorted."""
         start = np.concatenate([self.subject, self.object])
         end = np.concatenate([self.object, self.subject])
@@ -113,7 +113,7 @@ class LinkedGraph:
         runs = run_starts(start, step)
         run_entity, run_step = start[runs], step[runs]
         by_step = stable_order(run_step, self.step_limit, _in_place(len(run_step)))
-        return Links(
+        return LinkArrays(
             pointers(np.bincount(run_entity, minlength=self.n_entities)),
             run_step,
             run_entity,

@@ -44,7 +44,7 @@ WIDE = re.compile(r"\s{2,}")
 # --- reading --------------------------------------------------------------------------------------
 
 
-class _Atom(NamedTuple):
+class _ImportedAtom(NamedTuple):
     relation: str
     subject: str
     object: str
@@ -127,7 +127,7 @@ def read_rules(
     return ImportedRules({key: tuple(sorted(found[key])) for key in sorted(found)}, **left_out)
 
 
-def _atoms(line: str, file: str, number: int) -> list[_Atom] | None:
+def _atoms(line: str, file: str, number: int) -> list[_ImportedAtom] | None:
     """Head and body of a line; empty if it has constants, None if it is not a rule.
 
     Headers, comments and AMIE's progress messages have no arrow; a line with figures must have one.
@@ -151,9 +151,9 @@ def _atoms(line: str, file: str, number: int) -> list[_Atom] | None:
     return None
 
 
-def _written_by_anyburl(side: str) -> list[_Atom] | None:
+def _written_by_anyburl(side: str) -> list[_ImportedAtom] | None:
     """Atoms between variables; empty if there are constants, None if there is no atom."""
-    atoms, at = list[_Atom](), 0
+    atoms, at = list[_ImportedAtom](), 0
     side = side.strip()
     if "(" not in side:
         return None
@@ -161,28 +161,28 @@ def _written_by_anyburl(side: str) -> list[_Atom] | None:
         match = ATOM.match(side, at)
         if match is None or "), " in match[1]:
             return []
-        atoms.append(_Atom(*match.groups()))
+        atoms.append(_ImportedAtom(*match.groups()))
         at = match.end()
     return atoms
 
 
-def _written_by_amie(side: str) -> list[_Atom] | None:
+def _written_by_amie(side: str) -> list[_ImportedAtom] | None:
     words = [word for word in WIDE.split(side.strip()) if word]
     if not words or len(words) % 3:
         return None
-    atoms = [_Atom(words[k + 1], words[k], words[k + 2]) for k in range(0, len(words), 3)]
+    atoms = [_ImportedAtom(words[k + 1], words[k], words[k + 2]) for k in range(0, len(words), 3)]
     constants = any(not end.startswith("?") for atom in atoms for end in (atom[1], atom[2]))
     return [] if constants else atoms
 
 
-def _known(atom: _Atom, relations: Collection[str]) -> _Atom:
+def _known(atom: _ImportedAtom, relations: Collection[str]) -> _ImportedAtom:
     name = atom.relation
     if name not in relations and name.startswith("<") and name.endswith(">"):
         return atom._replace(relation=name[1:-1])
     return atom
 
 
-def _chain(head: _Atom, body: Sequence[_Atom]) -> AnyPath | None:
+def _chain(head: _ImportedAtom, body: Sequence[_ImportedAtom]) -> AnyPath | None:
     """The body as a path from the head's subject to its object, whatever the order of its atoms."""
     left, at, seen = list(body), head.subject, {head.subject}
     steps = list[Step]()

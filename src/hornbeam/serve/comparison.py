@@ -10,7 +10,7 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.rule_words import Words, rule_words
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.links import Link
+from hornbeam.serve.links import ShownLink
 from hornbeam.serve.state import Explorer
 
 
@@ -42,7 +42,7 @@ class ModelComparison:
     shared: Sequence[RulePair]
     figures_edited: Evaluation | None
     figures_other: Evaluation | None
-    links: Sequence[Link]
+    links: Sequence[ShownLink]
 
 
 def compare(explorer: Explorer, edits: Edits, top: int) -> ModelComparison:

@@ -77,7 +77,7 @@ class DrawnNode:
 
 
 @dataclass(frozen=True)
-class Edge:
+class DrawnEdge:
     """A fact between two nodes as a curve in its direction."""
 
     curve: str
@@ -108,13 +108,13 @@ class Band:
     top: float
     height: float
     nodes: Sequence[DrawnNode]
-    edges: Sequence[Edge]
+    edges: Sequence[DrawnEdge]
     steps: Sequence[StepLabel]
 
     @classmethod
     def of(
         cls, drawn: DrawnGroundings, names: EntityNames, top: float, height: float,
-        nodes: Sequence[DrawnNode], edges: Sequence[Edge], steps: Sequence[StepLabel],
+        nodes: Sequence[DrawnNode], edges: Sequence[DrawnEdge], steps: Sequence[StepLabel],
     ) -> Band:  # fmt: skip
         """The band of a condition, with its captions."""
         reason = drawn.reason
@@ -204,16 +204,16 @@ def fact_curves(
     placed: Sequence[Mapping[str, DrawnNode]],
     names: EntityNames,
     curve: Callable[[DrawnNode, DrawnNode, bool], str],
-) -> list[Edge]:
+) -> list[DrawnEdge]:
     """The facts, each once, as curves between nodes."""
-    edges: dict[tuple[int, str, str], Edge] = {}
+    edges: dict[tuple[int, str, str], DrawnEdge] = {}
     for one in drawn.drawn:
         for k, (fact, backwards) in enumerate(zip(one.facts, one.backwards, strict=True)):
             here, there = one.nodes[k], one.nodes[k + 1]
             line = curve(placed[k][here], placed[k + 1][there], backwards)
             soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
             title = fact_in_names(fact, names).atom + soft
-            edges.setdefault((k, here, there), Edge(line, title))
+            edges.setdefault((k, here, there), DrawnEdge(line, title))
     return list(edges.values())
 
 

@@ -9,7 +9,7 @@ from hornbeam.arrays import Floats
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import Rule
-from hornbeam.serve.links import Link
+from hornbeam.serve.links import ShownLink
 
 #: Paths per rule that are shown and drawn.
 PATHS_SHOWN = 12
@@ -18,7 +18,7 @@ PATHS_SHOWN = 12
 class NewLinks(NamedTuple):
     """The best new links of an entity, how many there are, and how many were not scored."""
 
-    links: list[Link]
+    links: list[ShownLink]
     total: int
     left_out: int
 

@@ -18,7 +18,7 @@ from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.waterfall_bar import waterfall_bar
 from hornbeam.printable import elided, printable
 from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
-from hornbeam.serve.links import Link
+from hornbeam.serve.links import ShownLink
 from hornbeam.serve.pins import Pin
 
 #: Maximum letters of a name where several are shown.
@@ -38,12 +38,12 @@ def entity_url(name: str) -> str:
     return f"/entity?name={quoted(name)}"
 
 
-def link_url(pair: Link | Explanation | Fact | Pin, page: str = "link") -> Markup:
+def link_url(pair: ShownLink | Explanation | Fact | Pin, page: str = "link") -> Markup:
     """Address of a pair's page, escaped for HTML."""
     return Markup(link_address(pair, page))
 
 
-def link_address(pair: Link | Explanation | Fact | Pin, page: str = "link") -> str:
+def link_address(pair: ShownLink | Explanation | Fact | Pin, page: str = "link") -> str:
     """Address of a pair's page, escaped for HTML, as a plain string."""
     return (
         f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
@@ -51,7 +51,7 @@ def link_address(pair: Link | Explanation | Fact | Pin, page: str = "link") -> s
     )
 
 
-def links_url(pair: Link | Explanation | Pin, other: Pin) -> Markup:
+def links_url(pair: ShownLink | Explanation | Pin, other: Pin) -> Markup:
     """Address of two links side by side, escaped for HTML."""
     return Markup(
         f"{link_url(pair, 'links')}&amp;subject2={quoted(other.subject)}"

@@ -30,7 +30,7 @@ from hornbeam.serve.graph_state import (
 from hornbeam.serve.pins import KEYS, Pin
 from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
-from hornbeam.serve.visits import LONGEST_QUERY, Answer, Page, Visit, pinned, whole_number
+from hornbeam.serve.visits import LONGEST_QUERY, Page, PageAnswer, Visit, pinned, whole_number
 
 #: Maximum numbers of items on a page.
 FOUND = 20
@@ -89,7 +89,7 @@ class GraphPages:
     def html(self, view: Callable[[Visit], View]) -> Page:
         """The page of a view."""
 
-        def page(visit: Visit) -> Answer:
+        def page(visit: Visit) -> PageAnswer:
             try:
                 shown = view(visit)
             except UnknownNameError as error:
@@ -101,7 +101,7 @@ class GraphPages:
     def json(self, view: Callable[[Visit], View]) -> Page:
         """The same as JSON."""
 
-        def page(visit: Visit) -> Answer:
+        def page(visit: Visit) -> PageAnswer:
             try:
                 return _json(view(visit).plain)
             except UnknownNameError as error:
@@ -227,7 +227,7 @@ class GraphPages:
         plain = {"first": first.as_dict(), "second": second.as_dict()}
         return View("graph_links.html", {"first": first, "second": second}, plain)
 
-    def pin(self, visit: Visit) -> Answer:
+    def pin(self, visit: Visit) -> PageAnswer:
         """Pin a triple, or unpin it, and go back to it."""
         pin = Pin(*(visit.query.get(key, "") for key in KEYS))
         return pinned(visit, pin, reasons_url(pin.subject, pin.predicate, pin.object))
@@ -296,5 +296,5 @@ def _named_by(found: GraphExplanation) -> list[str]:
     return [found.subject, found.object, *above]
 
 
-def _json(values: Mapping[str, Any], status: int = 200) -> Answer:
-    return Answer(json.dumps(values), status, "application/json")
+def _json(values: Mapping[str, Any], status: int = 200) -> PageAnswer:
+    return PageAnswer(json.dumps(values), status, "application/json")

@@ -12,7 +12,7 @@ from hornbeam.facts.table import ONE, Targets
 
 
 @dataclass(frozen=True)
-class Link:
+class ShownLink:
     """A pair by its names, with its score and, if any, its label."""
 
     subject: str
@@ -33,7 +33,7 @@ def links_at(
     rows: Sequence[int] | Integers,
     scores: Floats,
     before: Floats | None = None,
-) -> list[Link]:
+) -> list[ShownLink]:
     """The pairs at some rows by their names, with their scores and the scores before."""
     chosen = np.asarray(rows, dtype=np.intp)
     subject, predicate, object_ = (
@@ -45,7 +45,7 @@ def links_at(
     labels = None if targets.millionths is None else targets.millionths[chosen].tolist()
     old = None if before is None else before[chosen].tolist()
     return [
-        Link(
+        ShownLink(
             entity[subject[k]],
             name[predicate[k]],
             entity[object_[k]],

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.serve.entity_facts import EdgeGroup
 from hornbeam.serve.filters import change, entity_url, label, link_address, score_bar, short_name
-from hornbeam.serve.links import Link
+from hornbeam.serve.links import ShownLink
 
 
 def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
@@ -33,7 +33,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         """A hyperlink to an entity's page."""
         return Markup(pill_text(name))
 
-    def pair_link(link: Link, seen_from: str) -> str:
+    def pair_link(link: ShownLink, seen_from: str) -> str:
         """A hyperlink to a pair's page; the entity whose page it is on is greyed."""
         quiet = 'class="quiet"'
         subject, object_ = (
@@ -43,7 +43,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         predicate = f'<span class="predicate">{escape(link.predicate)}</span>'
         return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
 
-    def link_row(link: Link, seen_from: str, heads: Sequence[str], show_label: bool) -> str:
+    def link_row(link: ShownLink, seen_from: str, heads: Sequence[str], show_label: bool) -> str:
         head = f'data-name="{heads[0]}"' if heads else ""
         cells = [
             f'  <td class="wide">{pair_link(link, seen_from)}</td>\n'
@@ -59,7 +59,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         return f"<tr>\n{''.join(cells)}</tr>\n"
 
     def link_rows(
-        links: Iterable[Link],
+        links: Iterable[ShownLink],
         seen_from: str = "",
         names: Sequence[str] = (),
         show_label: bool = True,

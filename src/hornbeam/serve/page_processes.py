@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hornbeam.errors import InputError
-from hornbeam.serve.visits import Answer, Page, Visit
+from hornbeam.serve.visits import Page, PageAnswer, Visit
 
 #: Maximum number of processes for quick pages: each has caches of its own.
 MAX_PROCESSES = 4
@@ -54,7 +54,7 @@ class PageProcess:
         self._process = 0
         self._start()
 
-    async def __call__(self, page: Page, visit: Visit) -> Answer:
+    async def __call__(self, page: Page, visit: Visit) -> PageAnswer:
         """Have a page made in the process; raises what making it raises."""
         if self._has_ended():
             self._start()
@@ -64,7 +64,7 @@ class PageProcess:
             # an unread response would be delivered to the next request
             self.end()
             raise
-        if isinstance(made, Answer):
+        if isinstance(made, PageAnswer):
             return made
         raise made
 
@@ -76,7 +76,7 @@ class PageProcess:
             os.waitpid(self._process, 0)
             self._process = 0
 
-    async def _response(self, request: tuple[int, Visit]) -> Answer | Exception:
+    async def _response(self, request: tuple[int, Visit]) -> PageAnswer | Exception:
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._link, pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
         received = bytearray()
@@ -85,7 +85,7 @@ class PageProcess:
             if not part:
                 raise PageFaultError("the process that made the page has ended")
             received += part
-        made: Answer | Exception = pickle.loads(memoryview(received)[SIZE.size :])
+        made: PageAnswer | Exception = pickle.loads(memoryview(received)[SIZE.size :])
         return made
 
     def _has_ended(self) -> bool:
@@ -133,7 +133,7 @@ def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
         os._exit(0)
 
 
-def _made(page: Page, visit: Visit) -> Answer | Exception:
+def _made(page: Page, visit: Visit) -> PageAnswer | Exception:
     try:
         return page(visit)
     except InputError as error:

@@ -10,7 +10,7 @@ from time import monotonic
 
 import anyio.to_thread
 
-from hornbeam.serve.visits import Answer, Page, Visit
+from hornbeam.serve.visits import Page, PageAnswer, Visit
 
 #: Pause of the slow queue after a page while the quick one is in use: as a multiple of the page's
 #: time, and at most in seconds; and how long after its last request the quick queue counts as in
@@ -19,10 +19,10 @@ PAUSE, MAX_PAUSE = 15.0, 5.0
 IN_USE = 1.0
 
 #: Makes a page outside the event loop.
-PageMaker = Callable[[Page, Visit], Awaitable[Answer]]
+PageMaker = Callable[[Page, Visit], Awaitable[PageAnswer]]
 
 
-async def in_thread(page: Page, visit: Visit) -> Answer:
+async def in_thread(page: Page, visit: Visit) -> PageAnswer:
     """Make a page in a thread."""
     return await anyio.to_thread.run_sync(page, visit)
 
@@ -61,7 +61,7 @@ class PageQueue:
             for _ in range(self._n_makers):
                 self._turns.release()
 
-    async def run(self, page: Page, visit: Visit) -> Answer:
+    async def run(self, page: Page, visit: Visit) -> PageAnswer:
         """Have a page made."""
         self._used_at = monotonic()
         self._inside += 1

@@ -30,7 +30,7 @@ from hornbeam.serve.state import Explorer
 from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
 from hornbeam.serve.vertical_drawing import draw_vertical
-from hornbeam.serve.visits import LONGEST_QUERY, Answer, Visit, pinned, whole_number
+from hornbeam.serve.visits import LONGEST_QUERY, PageAnswer, Visit, pinned, whole_number
 
 #: Maximum numbers of items on a page.
 FOUND = 20
@@ -72,7 +72,7 @@ class Pages:
             pair = dict(zip(KEYS, (subject, target, object_), strict=True))
             self.link(Visit(pair, path="/link"))
 
-    def home(self, visit: Visit) -> Answer:
+    def home(self, visit: Visit) -> PageAnswer:
         """The start page: search, figures, the strongest rules, example entities."""
         rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
         strongest = sorted(rows, key=lambda row: -row["weight"])
@@ -82,14 +82,14 @@ class Pages:
         return self.writer.page("home.html", visit, examples=self._examples, priors=priors,
                                 strongest=others, cautions=caveats)  # fmt: skip
 
-    def search(self, visit: Visit) -> Answer:
+    def search(self, visit: Visit) -> PageAnswer:
         """Entities that match the typed text."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
         found = self.explorer.search.find(typed, FOUND + 1)
         values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
         return self.writer.page("_found.html" if visit.is_htmx else "search.html", visit, **values)
 
-    def entity(self, visit: Visit) -> Answer:
+    def entity(self, visit: Visit) -> PageAnswer:
         """One entity: its new links, its listed pairs, its facts."""
         name = visit.query.get("name", "")
         entity = self.explorer.facts.entities.index(name)
@@ -104,7 +104,7 @@ class Pages:
             values["stated"] = other_groups(self.explorer.facts, entity)
         return self.writer.page("entity.html", visit, **values)
 
-    def link(self, visit: Visit) -> Answer:
+    def link(self, visit: Visit) -> PageAnswer:
         """One pair: its score, its reasons, and a drawing of what is behind them."""
         subject, predicate, object_ = self._pair(visit)
         explained = self.explorer.explain(subject, predicate, object_, visit.edits)
@@ -125,7 +125,7 @@ class Pages:
             inferred=self._inferred(explained),
         )
 
-    def around(self, visit: Visit) -> Answer:
+    def around(self, visit: Visit) -> PageAnswer:
         """The graph around an entity, as far as it is unfolded."""
         view = Unfolding.of(visit.query)
         if self.explorer.facts.entities.index(view.root) < 0:
@@ -133,53 +133,53 @@ class Pages:
         template = "_around.html" if visit.is_htmx else "around.html"
         return self.writer.page(template, visit, **around_values(view, self.explorer))
 
-    def links(self, visit: Visit) -> Answer:
+    def links(self, visit: Visit) -> PageAnswer:
         """Two links side by side."""
         pairs = self._pair(visit), self._pair(visit, "2")
         first, second = (self.explorer.explain(*pair, visit.edits) for pair in pairs)
         return self.writer.page("links.html", visit, compared=compare_links(first, second),
                                 labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
 
-    def pin(self, visit: Visit) -> Answer:
+    def pin(self, visit: Visit) -> PageAnswer:
         """Pin a link, or unpin it, and go back to it."""
         pin = Pin(*self._pair(visit))
         return pinned(visit, pin, link_url(pin))
 
-    def flip(self, visit: Visit) -> Answer:
+    def flip(self, visit: Visit) -> PageAnswer:
         """What would flip the decision on a pair."""
         subject, predicate, object_ = self._pair(visit)
         explained = self.explorer.explain(subject, predicate, object_, visit.edits, flip=True)
         template = "_flip.html" if visit.is_htmx else "flip.html"
         return self.writer.page(template, visit, explained=explained)
 
-    def rules(self, visit: Visit) -> Answer:
+    def rules(self, visit: Visit) -> PageAnswer:
         """All rules, with switches and weights."""
         return self.writer.page("rules.html", visit, rows=self._rule_rows(visit.edits),
                                 **self._effects(visit.edits))  # fmt: skip
 
-    def edit(self, visit: Visit) -> Answer:
+    def edit(self, visit: Visit) -> PageAnswer:
         """Change one rule, take the edits of an address, or undo all; shows the effects."""
         rule, edits = self._changed(visit)
         if visit.query.get("what") == "take":
-            return Answer(status=303, go_to=place_of(visit.query.get("place", "")), edits=edits)
+            return PageAnswer(status=303, go_to=place_of(visit.query.get("place", "")), edits=edits)
         if not visit.is_htmx:
-            return Answer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
-                          edits=edits)  # fmt: skip
+            return PageAnswer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
+                              edits=edits)  # fmt: skip
         shown = replace(visit, edits=edits)
         rows = self._rule_rows(edits) if rule is None else [self._rule_row(rule, edits)]
         answer = self.writer.page("_edited.html", shown, rows=rows, **self._effects(edits))
-        return Answer(answer.body, edits=edits)
+        return PageAnswer(answer.body, edits=edits)
 
-    def shared(self, visit: Visit) -> Answer:
+    def shared(self, visit: Visit) -> PageAnswer:
         """Show the edits in an address before they are taken over."""
         edits = self._in_address(visit)
         if edits == visit.edits:
-            return Answer(status=303, go_to=own_address(visit))
+            return PageAnswer(status=303, go_to=own_address(visit))
         rows = [row for row in self._rule_rows(edits) if row["edited"]]
         return self.writer.page("shared.html", visit, rows=rows, text=visit.query[KEY],
                                 place=own_address(visit))  # fmt: skip
 
-    def pairs(self, visit: Visit) -> Answer:
+    def pairs(self, visit: Visit) -> PageAnswer:
         """The listed pairs, by score or by error."""
         order = visit.query.get("order", "score")
         page = max(whole_number(visit.query.get("page", "1"), 1), 1)
@@ -190,7 +190,7 @@ class Pages:
         return self.writer.page("pairs.html", visit, links=links, total=total, order=order,
                                 page=page, pages=pages)  # fmt: skip
 
-    def compare(self, visit: Visit) -> Answer:
+    def compare(self, visit: Visit) -> PageAnswer:
         """The edited model compared with the other one."""
         if self.explorer.other is None:
             return self.writer.not_found(
@@ -199,9 +199,9 @@ class Pages:
         comparison = compare(self.explorer, visit.edits, DIFFERENT)
         return self.writer.page("compare.html", visit, comparison=comparison)
 
-    def download(self, visit: Visit) -> Answer:
+    def download(self, visit: Visit) -> PageAnswer:
         """The model as it is edited."""
-        return Answer(
+        return PageAnswer(
             self.explorer.edited_text(visit.edits),
             media_type="text/plain",
             headers={"content-disposition": 'attachment; filename="edited.psl"'},

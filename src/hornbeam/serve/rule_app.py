@@ -15,7 +15,7 @@ from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.pages import Pages
 from hornbeam.serve.shared_edits import KEY, PLACES
 from hornbeam.serve.state import Explorer
-from hornbeam.serve.visits import Answer, Page, Visit
+from hornbeam.serve.visits import Page, PageAnswer, Visit
 from hornbeam.serve.web_app import Address, WebApp
 
 #: Number of facts of an entity above which its page goes to the slow queue.
@@ -84,7 +84,7 @@ class RuleApp(WebApp):
         edits = Edits.decoded(cookie, self._fingerprint, self._n_rules)
         return replace(super().visit(request, query), edits=edits)
 
-    def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
+    def response(self, answer: PageAnswer, headers: dict[str, str] | None = None) -> Response:
         """The response of an answer; new edits go to the visitor's cookie."""
         response = super().response(answer, headers)
         if answer.edits is not None:

@@ -31,7 +31,7 @@ from hornbeam.serve.entity_facts import KnownEdges, known_edges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
-from hornbeam.serve.links import Link, largest, links_at
+from hornbeam.serve.links import ShownLink, largest, links_at
 from hornbeam.serve.listing import rows_of, unlisted
 
 #: Maximum number of scores, and of figures, in the caches by edits.
@@ -158,11 +158,13 @@ class Explorer:
             return None
         return evaluate(self.labels.truth, self.other.unedited[0])
 
-    def changed(self, edits: Edits, top: int) -> list[Link]:
+    def changed(self, edits: Edits, top: int) -> list[ShownLink]:
         """The listed pairs that the edits move most."""
         return self.furthest(self.scores(edits), self.served.unedited, top)
 
-    def furthest(self, now: Sequence[Floats], before: Sequence[Floats], top: int) -> list[Link]:
+    def furthest(
+        self, now: Sequence[Floats], before: Sequence[Floats], top: int
+    ) -> list[ShownLink]:
         """The listed pairs whose scores are furthest apart."""
         found = []
         for listing, mine, theirs in zip(self.listings, now, before, strict=True):
@@ -174,7 +176,7 @@ class Explorer:
 
     def listed_page(
         self, edits: Edits, order: str, first: int, size: int
-    ) -> tuple[list[Link], int]:
+    ) -> tuple[list[ShownLink], int]:
         """Some of the listed pairs, highest score (or error) first, and how many there are."""
         scores = self.scores(edits)
         keys = [
@@ -211,7 +213,7 @@ class Explorer:
         rules = edits.scoring(self.model.rules)
         return self.scorer.new_links(rules, entity, target, forward, top)
 
-    def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[Link], int]:
+    def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[ShownLink], int]:
         """Listed pairs that name the entity, best first, and how many there are."""
         found, total = [], 0
         for listing, scores in zip(self.listings, self.scores(edits), strict=True):

@@ -14,7 +14,7 @@ from hornbeam.facts.entity_names import EntityNames
 from hornbeam.reporting.rendering import templates_of, words_html
 from hornbeam.rules.rule_words import Words, with_shown_entities
 from hornbeam.serve.named_filters import named_filters
-from hornbeam.serve.visits import Answer, Visit
+from hornbeam.serve.visits import PageAnswer, Visit
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,25 +23,25 @@ class PageWriter:
 
     environment: Environment
 
-    def page(self, template: str, visit: Visit, **values: object) -> Answer:
+    def page(self, template: str, visit: Visit, **values: object) -> PageAnswer:
         """The page, or part of one, that a template makes of values."""
         here = template.removesuffix(".html")
-        return Answer(
+        return PageAnswer(
             self.environment.get_template(template).render(visit=visit, here=here, **values)
         )
 
-    def not_found(self, visit: Visit, text: str = "There is no such page.") -> Answer:
+    def not_found(self, visit: Visit, text: str = "There is no such page.") -> PageAnswer:
         """A page of the status 404."""
         return self.message(visit, 404, text)
 
-    def message(self, visit: Visit, status: int, text: str) -> Answer:
+    def message(self, visit: Visit, status: int, text: str) -> PageAnswer:
         """A page of one message."""
         template = "_message.html" if visit.is_htmx else "message.html"
-        return Answer(self.page(template, visit, text=text, status=status).body, status)
+        return PageAnswer(self.page(template, visit, text=text, status=status).body, status)
 
-    def ask_token(self) -> Answer:
+    def ask_token(self) -> PageAnswer:
         """The page that requests the token; it shows nothing of what is served."""
-        return Answer(self.environment.get_template("token.html").render(), 401)
+        return PageAnswer(self.environment.get_template("token.html").render(), 401)
 
 
 def page_writer(

@@ -92,7 +92,7 @@ class UnfoldedDrawing:
 
 def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
     """Draw an unfolded graph from left to right."""
-    columns = _Columns(view, names)
+    columns = _ColumnLayout(view, names)
     block = columns.block_height(root)
     top = MARGIN + max((block - NODE_HEIGHT) / 2, 0.0)
     first = columns.node(Leaf(root.name, root), MARGIN, top, is_root=True)
@@ -104,7 +104,7 @@ def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedD
     )
 
 
-class _Columns:
+class _ColumnLayout:
     """Collects placed elements; `used` is the lowest used position of each column."""
 
     def __init__(self, view: Unfolding, names: EntityNames) -> None:

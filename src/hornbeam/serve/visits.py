@@ -39,7 +39,7 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Answer:
+class PageAnswer:
     """The answer to a visit: a text, or a page to redirect to; and the edits if they changed.
 
     `pin` is the newly pinned link; "" to unpin.
@@ -55,15 +55,15 @@ class Answer:
 
 
 #: A page: a function that is independent of the server.
-Page = Callable[[Visit], Answer]
+Page = Callable[[Visit], PageAnswer]
 
 
-def pinned(visit: Visit, pin: Pin, page: Markup) -> Answer:
+def pinned(visit: Visit, pin: Pin, page: Markup) -> PageAnswer:
     """Pin a link, or unpin it, and go back to its page."""
     if not pin.fits:
         raise InputError("The names of this link are too long to pin it.")
-    return Answer(status=303, go_to=page.unescape(),
-                  pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
+    return PageAnswer(status=303, go_to=page.unescape(),
+                      pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
 
 
 def whole_number(text: str, otherwise: int) -> int:

@@ -32,7 +32,7 @@ from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.page_queues import PageQueue, QueueOf
 from hornbeam.serve.pins import decoded_pin
 from hornbeam.serve.templating import PageWriter
-from hornbeam.serve.visits import Answer, Page, Visit
+from hornbeam.serve.visits import Page, PageAnswer, Visit
 
 #: Threads for quick pages, and for those that may take seconds. They share one interpreter: more
 #: threads would only wait for each other.
@@ -78,7 +78,7 @@ class WebApp(ABC):
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
-        self._kept: BoundedCache[Answer] = BoundedCache(
+        self._kept: BoundedCache[PageAnswer] = BoundedCache(
             KEPT_PAGES, lambda one: len(one.body) + LONGEST_KEY
         )
         self._quick = PageQueue(THREADS, MAX_WAITING)
@@ -133,7 +133,7 @@ class WebApp(ABC):
         path = request.scope["path"]
         return Visit(query, is_htmx=htmx, part=part, pinned=pinned, path=path)
 
-    def response(self, answer: Answer, headers: dict[str, str] | None = None) -> Response:
+    def response(self, answer: PageAnswer, headers: dict[str, str] | None = None) -> Response:
         """The response of an answer; a new pin goes to the visitor's cookie."""
         if answer.go_to is not None:
             response: Response = RedirectResponse(answer.go_to, answer.status)
@@ -171,7 +171,7 @@ class WebApp(ABC):
 
         return Route(address.path, endpoint, methods=[address.method])
 
-    async def _answer(self, address: Address, visit: Visit) -> Answer:
+    async def _answer(self, address: Address, visit: Visit) -> PageAnswer:
         """A cached page, or one made in its queue."""
         key = (address.path, *visit.key)
         kept = self._kept.peek(key) if address.method == "GET" else None
