@@ -17,9 +17,9 @@ from hornbeam.graphs.graph_stages import held_triples
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.hidden_folds import folds_of, hidden_folds
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.multiple_links import linked_shares
 from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.queries import Direction, Queries
@@ -251,7 +251,7 @@ def test_classes_can_be_left_out() -> None:
     assert all(part.weights is None for part in model.relations)
 
 
-def test_linked_pairs() -> None:
+def test_multiple_links() -> None:
     rows = np.array([[0, 0, 1], [1, 1, 0], [2, 0, 3]], dtype=np.int32)
     graph = LinkedGraph(4, 2, *rows.T)
     held = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32)

@@ -21,7 +21,7 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring import linked_clauses as linked
-from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs, linked_pairs
+from hornbeam.scoring.collective_scorer import CollectiveState, as_variables, infer_pairs
 from tests.support.collective_worlds import RELAXATIONS, RULES, Energy, at, chain, models
 from tests.support.worlds import World, worlds
 
@@ -63,7 +63,7 @@ def test_counts_by_rule_are_weighed_like_the_rules(
     """Counted once, without looking at weights, they serve models of any weights."""
     unweighted = tuple(replace(rule, weight=0.0) for rule in rules)
     semantics = Semantics(collective=MAP, distinct_variables=distinct)
-    pairs = linked_pairs(
+    pairs = as_variables(
         RuleModel(unweighted, semantics), MemoryEngine(world.facts, 1), world.targets
     )
     counted = pairs.count_by_rule(RuleModel(unweighted, semantics))

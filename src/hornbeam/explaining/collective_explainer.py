@@ -33,8 +33,8 @@ from hornbeam.rules.body import AnyBody, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.rules.rule_words import rule_words
-from hornbeam.scoring.collective_scorer import CollectiveState, infer_linked, linked_pairs
-from hornbeam.scoring.linked_clauses import ClauseCounts, LinkedPairs
+from hornbeam.scoring.collective_scorer import CollectiveState, as_variables, infer_linked
+from hornbeam.scoring.linked_clauses import ClauseCounts, CollectivePairGraph
 from hornbeam.scoring.model_checks import collective_path
 
 #: Truth values below half a millionth count as 0.
@@ -46,7 +46,7 @@ class PairGroundings:
     """Groundings of pairs, independent of the rules' weights; computed on first use."""
 
     model: RuleModel  #: the rules; their weights are not used
-    linked: LinkedPairs
+    linked: CollectivePairGraph
 
     @cached_property
     def counts(self) -> ClauseCounts:
@@ -65,7 +65,7 @@ class CollectiveExplainer:
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectiveExplainer:
         """Prepare to explain pairs that are inferred together."""
-        linked = linked_pairs(model, engine, pairs)
+        linked = as_variables(model, engine, pairs)
         return cls(model, engine.facts, PairGroundings(model, linked))
 
     def reweighted(self, model: RuleModel) -> CollectiveExplainer:

@@ -4,7 +4,8 @@ In reading order, each group after those that it is made of:
 
 * queries and ranks, of any model: `queries`, `named_queries`, `triples`, `ranked_answers`,
   `filtered_ranks`, `rank_evaluation`; of rule models: `rule_ranker`, `separable_scores`;
-* links as arrays: `linked_graph`, `grouped_queries`, `link_hashes`, `hidden_folds`, `linked_pairs`;
+* links as arrays: `linked_graph`, `grouped_queries`, `link_hashes`, `hidden_folds`,
+  `multiple_links`;
 * rules and their evidence: `discovery`, `path_rules`, `shared_counts`, `constants`, `ridge`,
   `pair_weights`, `graph_evidence`, `evidence_kernels`, `pools`;
 * counting them: `graph_counter`, `memory_graph`, `sql/`;

@@ -27,8 +27,8 @@ from hornbeam.graphs.grouped_queries import (
 from hornbeam.graphs.hidden_folds import hidden_folds
 from hornbeam.graphs.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
+from hornbeam.graphs.multiple_links import linked_shares
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares

@@ -32,7 +32,7 @@ from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation, RuleModel
 from hornbeam.scoring.independent_scorer import strengths
-from hornbeam.scoring.linked_clauses import LinkedPairs
+from hornbeam.scoring.linked_clauses import CollectivePairGraph
 from hornbeam.scoring.model_checks import check_collective
 
 #: Settings of ADMM: tighter tolerances than usual, since scores depend on the state, and a step
@@ -53,7 +53,7 @@ class CollectiveState:
     that deny them, and the state is that of the means.
     """
 
-    linked: LinkedPairs
+    linked: CollectivePairGraph
     potentials: Potentials
     state: Floats
     solved: MapState
@@ -115,17 +115,17 @@ def infer_pairs(
     model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
 ) -> CollectiveState:
     """Find the MAP state of all pairs of a collective model; their labels are not looked at."""
-    return infer_linked(model, linked_pairs(model, engine, pairs), progress)
+    return infer_linked(model, as_variables(model, engine, pairs), progress)
 
 
-def linked_pairs(model: RuleModel, engine: MemoryEngine, pairs: Targets) -> LinkedPairs:
+def as_variables(model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectivePairGraph:
     """The pairs of a collective model as variables; the weights do not matter."""
     check_collective(model)
-    return LinkedPairs.of(recursive_engine(engine, model.semantics.max_fanout), pairs)
+    return CollectivePairGraph.of(recursive_engine(engine, model.semantics.max_fanout), pairs)
 
 
 def infer_linked(
-    model: RuleModel, linked: LinkedPairs, progress: Progress = SILENT
+    model: RuleModel, linked: CollectivePairGraph, progress: Progress = SILENT
 ) -> CollectiveState:
     """Find the MAP state of linked pairs under the weights of a model."""
     relaxation, stated = model.semantics.relaxation, linked.stated
@@ -157,7 +157,7 @@ def infer_linked(
 
 
 def _believed_state(
-    linked: LinkedPairs,
+    linked: CollectivePairGraph,
     potentials: Potentials,
     start: Floats,
     relaxation: Relaxation,

@@ -55,7 +55,7 @@ class ClauseWalk(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LinkedPairs:
+class CollectivePairGraph:
     """The variables of a collective prediction, and the graph of facts and variables.
 
     `atoms` are the distinct pairs, `place` is the number of every pair among them, `stated` which
@@ -69,7 +69,7 @@ class LinkedPairs:
     united: Facts
 
     @classmethod
-    def of(cls, engine: MemoryEngine, pairs: Targets) -> LinkedPairs:
+    def of(cls, engine: MemoryEngine, pairs: Targets) -> CollectivePairGraph:
         """Take the pairs out of the facts and put them back as variables."""
         columns = np.stack([pairs.predicate, pairs.subject, pairs.object])
         _, first, place = np.unique(columns, axis=1, return_index=True, return_inverse=True)

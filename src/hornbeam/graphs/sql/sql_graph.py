@@ -36,7 +36,7 @@ from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
 from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
 from hornbeam.graphs.sql.fired_pools import FiredPools
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.graphs.sql.linked_pair_queries import linked_shares
+from hornbeam.graphs.sql.multiple_link_queries import linked_shares
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload

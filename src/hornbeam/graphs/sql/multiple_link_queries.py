@@ -12,7 +12,7 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 def linked_shares(
     tables: LinkTables, facts: int, subject: Ids | None = None, object_: Ids | None = None
 ) -> LinkedShares:
-    """As `hornbeam.graphs.linked_pairs` in memory, for a graph of `facts` facts."""
+    """As `hornbeam.graphs.multiple_links` in memory, for a graph of `facts` facts."""
     pairs = (
         "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "  # noqa: S608
         f"count(*) AS links FROM {tables.triples} "
