@@ -53,19 +53,19 @@ def assert_same(one: Statistics | None, other: Statistics | None) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-def works_of(world: World, language: Language) -> list[SearchTargets]:
+def groups_of(world: World, language: Language) -> list[SearchTargets]:
     """What is searched for every target predicate."""
     engine = MemoryEngine(world.facts)
     search = engine._path_search(language)
-    return [search.work(pairs) for pairs in engine._located(world.targets).values()]
+    return [search.group_of(pairs) for pairs in engine._located(world.targets).values()]
 
 
 @contextmanager
 def searched_from(flipped: bool) -> Iterator[None]:
     """Make one end of the targets the cheaper one."""
 
-    def cost(work: SearchTargets) -> npt.NDArray[np.int64]:
-        return np.full(len(work), 1 if work.flipped == flipped else 2, dtype=np.int64)
+    def cost(group: SearchTargets) -> npt.NDArray[np.int64]:
+        return np.full(len(group), 1 if group.flipped == flipped else 2, dtype=np.int64)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SearchTargets, "cost", property(cost))
@@ -80,8 +80,8 @@ def test_either_end_gives_the_same(
     flipped: bool, compiled: bool, world: World, language: Language, threads: int
 ) -> None:
     with searched_from(flipped), kernels_are(compiled):
-        works = works_of(world, language)
-        assert all(work.flipped == (flipped and len(work) > 0) for work in works)
+        groups = groups_of(world, language)
+        assert all(group.flipped == (flipped and len(group) > 0) for group in groups)
         discovery = check(lambda facts: MemoryEngine(facts, threads), world, language)
         engine = MemoryEngine(world.facts, threads)
         paths = [c.body for c in discovery.candidates]
@@ -112,8 +112,8 @@ def test_the_search_starts_at_the_cheaper_end() -> None:
         hub | near | {("hub", "q", "b"): ONE, ("b", "q", "c"): ONE},
         [((f"a{i}", "t", "c"), ONE) for i in range(3)],
     )
-    (work,) = works_of(world, Language())
-    assert work.flipped
+    (group,) = groups_of(world, Language())
+    assert group.flipped
     check(MemoryEngine, world, Language(4, 1))
 
 

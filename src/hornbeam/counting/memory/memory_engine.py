@@ -108,10 +108,12 @@ class MemoryEngine:
         kinds = language.bodies or (Kind.PATH,)
         located = self._located(targets)
         search = self._path_search(language)
-        works = [search.work(pairs) for pairs in located.values()] if Kind.PATH in kinds else []
+        groups = (
+            [search.group_of(pairs) for pairs in located.values()] if Kind.PATH in kinds else []
+        )
         with announced(progress):
-            found = search.discover(works, statistics, progress)
-        everything = search.candidates(works, found, tuple(targets.predicates))
+            found = search.discover(groups, statistics, progress)
+        everything = search.candidates(groups, found, tuple(targets.predicates))
         parts = list[Rows](path_rows(found))
         if set(kinds) - {Kind.PATH}:
             everything, cells = self._with_conditions(everything, located, kinds, language)
@@ -193,7 +195,7 @@ class MemoryEngine:
         with announced(progress):
             for name, pairs in located.items():
                 if name in codes:
-                    parts.append(search.count(search.work(pairs), codes[name], progress))
+                    parts.append(search.count(search.group_of(pairs), codes[name], progress))
                 others = [
                     (i, body)
                     for i, body in enumerate(bodies)

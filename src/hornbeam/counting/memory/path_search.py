@@ -103,17 +103,17 @@ class PathSearch:
     spare: SpareArrays
 
     def discover(
-        self, works: Sequence[SearchTargets], keep_entries: bool, progress: Progress
+        self, groups: Sequence[SearchTargets], keep_entries: bool, progress: Progress
     ) -> list[MergedCounts]:
         """Find every sequence that has paths, and with `keep_entries` count them per target."""
-        if not works:
+        if not groups:
             return []
         plan = self._plan(keep_entries)
-        if sum(int(work.cost.sum()) for work in works) > LONG_SEARCH:
-            self._forecast(works, plan, progress)
-        return [self._run(work, plan, NO_KEYS, progress) for work in works]
+        if sum(int(group.cost.sum()) for group in groups) > LONG_SEARCH:
+            self._forecast(groups, plan, progress)
+        return [self._run(group, plan, NO_KEYS, progress) for group in groups]
 
-    def work(self, pairs: LocatedPairs) -> SearchTargets:
+    def group_of(self, pairs: LocatedPairs) -> SearchTargets:
         """Targets of one predicate, searched from the cheaper side."""
         graph, positive = self.graph, pairs.positive.astype(np.int64)
         own, row, code = pairs.own, pairs.row, pairs.own_code
@@ -127,11 +127,11 @@ class PathSearch:
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
         return chosen.take(np.argsort(chosen.source, kind="stable"))
 
-    def count(self, work: SearchTargets, known: dict[int, list[int]], progress: Progress) -> Rows:
+    def count(self, group: SearchTargets, known: dict[int, list[int]], progress: Progress) -> Rows:
         """Rows (body, target, truth, count) of the known sequences; `known` maps body to codes."""
         bits = key_bits(self.language.max_length)
         walked = {
-            i: reversed_sequence(codes) if work.flipped else codes for i, codes in known.items()
+            i: reversed_sequence(codes) if group.flipped else codes for i, codes in known.items()
         }
         keys = np.array([sequence_key(codes, bits) for codes in walked.values()], dtype=np.uint64)
         distinct, place = np.unique(keys, return_inverse=True)
@@ -141,7 +141,7 @@ class PathSearch:
             pair=_sorted_keys(sequence_key(codes[:2], bits) for codes in walked.values()),
             last=_sorted_keys(codes[-1] for codes in walked.values()),
         )
-        found = self._run(work, plan, distinct, progress)
+        found = self._run(group, plan, distinct, progress)
         # a model may hold the same sequence more than once: each gets all rows of its key
         order = np.argsort(found.body, kind="stable")
         starts = np.searchsorted(found.body[order], np.arange(len(distinct) + 1))
@@ -152,7 +152,7 @@ class PathSearch:
 
     def candidates(
         self,
-        works: Sequence[SearchTargets],
+        groups: Sequence[SearchTargets],
         found: Sequence[MergedCounts],
         targets: tuple[str, ...],
     ) -> Candidates:
@@ -166,8 +166,8 @@ class PathSearch:
         steps = [
             np.empty((0, language.max_length), dtype=np.uint32),
             *(
-                from_subject(codes_of_keys(part.key, bits, language.max_length), work.flipped)
-                for part, work in zip(found, works, strict=True)
+                from_subject(codes_of_keys(part.key, bits, language.max_length), group.flipped)
+                for part, group in zip(found, groups, strict=True)
             ),
         ]
         none = np.empty((3, 0), dtype=np.int64)
@@ -196,18 +196,18 @@ class PathSearch:
         return SearchPlan(language.max_length, language.distinct_variables, bits, keep_entries)
 
     def _forecast(
-        self, works: Sequence[SearchTargets], plan: SearchPlan, progress: Progress
+        self, groups: Sequence[SearchTargets], plan: SearchPlan, progress: Progress
     ) -> None:
         """Count a sample of the targets; report the paths to expect, refuse too many rows."""
         progress.message("Sampling targets to tell how long the search will take ...")
         paths = rows = 0.0
-        total = sum(len(work) for work in works)
+        total = sum(len(group) for group in groups)
         counting_only = plan._replace(keep_entries=False)
-        for work in works:
-            sample = _sample(work, total, plan.max_length)
+        for group in groups:
+            sample = _sample(group, total, plan.max_length)
             if len(sample):
                 found = self._run(sample, counting_only, NO_KEYS, SILENT)
-                scale = len(work) / len(sample)
+                scale = len(group) / len(sample)
                 paths += scale * float(found.figures[2].sum())
                 rows += scale * float(found.figures[0].sum())
         progress.message(f"About {paths:,.0f} paths to count for {total:,} targets.")
@@ -221,12 +221,12 @@ class PathSearch:
             )
 
     def _run(
-        self, work: SearchTargets, plan: SearchPlan, known: Keys, progress: Progress
+        self, group: SearchTargets, plan: SearchPlan, known: Keys, progress: Progress
     ) -> MergedCounts:
-        """Run the blocks of one work on the threads and merge what they found."""
-        plan = plan._replace(own_code=work.own_code)
+        """Run the blocks of one group on the threads and merge what they found."""
+        plan = plan._replace(own_code=group.own_code)
         steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
-        run = search_block.choose(int(work.cost.sum()) * steeper, WORTH_COMPILING)
+        run = search_block.choose(int(group.cost.sum()) * steeper, WORTH_COMPILING)
         # interpreted code holds the interpreter's lock
         threads = 1 if run == search_block.interpreted else self.threads
         pool = WorkerPool(threads, self.spare, known)
@@ -235,12 +235,13 @@ class PathSearch:
             part = slice(low, high)
             with pool.borrowed() as worker:
                 return worker.number, worker.search(
-                    run, work.graph.forward, work.graph.backward, work.graph.n_codes, plan,
-                    work.source[part], work.sink[part], work.positive[part], work.own[part], low,
+                    run, group.graph.forward, group.graph.backward, group.graph.n_codes, plan,
+                    group.source[part], group.sink[part], group.positive[part], group.own[part],
+                    low,
                 )  # fmt: skip
 
-        bounds = balanced_blocks(work.source, work.cost, threads * BLOCKS_PER_THREAD)
-        return pool.merged(run_blocks(search, bounds, threads, progress), work.row)
+        bounds = balanced_blocks(group.source, group.cost, threads * BLOCKS_PER_THREAD)
+        return pool.merged(run_blocks(search, bounds, threads, progress), group.row)
 
 
 def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
@@ -251,13 +252,13 @@ def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
         start += len(part.key)
 
 
-def _sample(work: SearchTargets, total: int, max_length: int) -> SearchTargets:
+def _sample(group: SearchTargets, total: int, max_length: int) -> SearchTargets:
     """An evenly spaced sample of the targets; fewer where each takes much work."""
-    sample = work.take(np.arange(0, len(work), max(1, total // SAMPLE)))
+    sample = group.take(np.arange(0, len(group), max(1, total // SAMPLE)))
     if max_length <= 3 or not len(sample):
         return sample
     # the last two of four steps are walked once per target
-    edges = int(_two_step_cost(work.graph.backward, sample.sink).sum()) * total // len(work)
+    edges = int(_two_step_cost(group.graph.backward, sample.sink).sum()) * total // len(group)
     return sample.take(np.arange(0, len(sample), 1 + edges // SAMPLED_EDGES))
 
 
