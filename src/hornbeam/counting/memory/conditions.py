@@ -147,9 +147,9 @@ class ConditionCounter:
         edges = _edges_of(self.forward, nodes)
         if Kind.OPEN in kinds:
             others = edges.take(nodes[edges.node] != edges.neighbour) if self.distinct else edges
-            unseen = self._unseen(pairs, argument, others, place, self.distinct)
+            excluded = self._excluded(pairs, argument, others, place, self.distinct)
             others = replace(others, neighbour=np.full(len(others.node), -1))
-            yield _cells(OPEN, argument, others, unseen, place)
+            yield _cells(OPEN, argument, others, excluded, place)
         if Kind.ANCHORED in kinds:
             key = pair_keys(edges.code, edges.neighbour, self.n_entities)
             if wanted is None:
@@ -163,10 +163,10 @@ class ConditionCounter:
                     wanted,
                 )
             edges = edges.take(keep)
-            unseen = self._unseen(pairs, argument, edges, place, any_code=False)
-            yield _cells(ANCHORED, argument, edges, unseen, place)
+            excluded = self._excluded(pairs, argument, edges, place, any_code=False)
+            yield _cells(ANCHORED, argument, edges, excluded, place)
 
-    def _unseen(
+    def _excluded(
         self, pairs: LocatedPairs, argument: int, edges: _Edges, place: Ints, any_code: bool
     ) -> tuple[Ints, Ints]:
         """(pair, edge) to exclude: a pair's own edge or, by `any_code`, all between its nodes."""
@@ -247,24 +247,24 @@ def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:
 
 
 def _cells(
-    kind: int, argument: int, edges: _Edges, unseen: tuple[Ints, Ints] | None, place: Ints
+    kind: int, argument: int, edges: _Edges, excluded: tuple[Ints, Ints] | None, place: Ints
 ) -> Cells:
-    """Counts per pair of the edges of its node, without the excluded (`unseen`) ones.
+    """Counts per pair of the edges of its node, without the `excluded` ones.
 
     `place` is the index of every pair's node. Pairs with excluded edges are counted one by one.
     """
     n_nodes = int(place.max(initial=-1)) + 1
     pairs = np.arange(len(place))
     parts = []
-    special = np.empty(0, dtype=np.int64) if unseen is None else np.unique(unseen[0])
+    special = np.empty(0, dtype=np.int64) if excluded is None else np.unique(excluded[0])
     if len(special):
         # the edges of these pairs one by one, without the excluded ones
         starts = pointers(np.bincount(edges.node, minlength=n_nodes))
         low, high = starts[place[special]], starts[place[special] + 1]
         pair, edge = np.repeat(special, high - low), ranges(low, high)
-        assert unseen is not None
+        assert excluded is not None
         n_edges = len(edges.node)
-        gone = np.isin(pair_keys(pair, edge, n_edges), pair_keys(*unseen, n_edges))
+        gone = np.isin(pair_keys(pair, edge, n_edges), pair_keys(*excluded, n_edges))
         parts.append((pair[~gone], edges.take(edge[~gone])))
         pairs = np.setdiff1d(pairs, special)
     order = np.lexsort((edges.truth, edges.neighbour, edges.code, edges.node))

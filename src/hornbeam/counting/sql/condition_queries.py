@@ -137,7 +137,7 @@ class ConditionSearch:
         if self.paths.owned or self.paths.distinct:
             rows = (
                 "SELECT target, argument, code, value, sum(edges) AS edges "  # noqa: S608
-                f"FROM ({rows} UNION ALL {self._unseen()}) AS e "
+                f"FROM ({rows} UNION ALL {self._excluded()}) AS e "
                 "GROUP BY target, argument, code, value HAVING sum(edges) > 0"
             )
         return (
@@ -145,8 +145,8 @@ class ConditionSearch:
             f"CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
         )
 
-    def _unseen(self) -> str:
-        """Steps of an open condition that are hidden from a target, to be subtracted."""
+    def _excluded(self) -> str:
+        """Steps of an open condition that are excluded for a target, to be subtracted."""
         which = "s.destination <> s.node" if self.paths.distinct else self._own()
         return (
             "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "  # noqa: S608
