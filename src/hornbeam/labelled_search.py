@@ -12,7 +12,7 @@ from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.counting.collective.collective_statistics import discover_collective
 from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.cross_evidence import FoldedEvidence
-from hornbeam.counting.engine import Discovery, Engine, PathCounter
+from hornbeam.counting.engine import BodyCounter, Discovery, Engine
 from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import discover_bodies, facts_in_memory, open_engine, select_target
 from hornbeam.counting.statistics import Statistics
@@ -124,7 +124,7 @@ class LabelledSearch:
             symmetric=self.symmetric,
         )
 
-    def _with_mirrors(self, found: Discovery, counter: PathCounter) -> Discovery:
+    def _with_mirrors(self, found: Discovery, counter: BodyCounter) -> Discovery:
         if not self.symmetric:
             return found
         return with_mirrors(found, counter, self.labels, self.language, self.progress)

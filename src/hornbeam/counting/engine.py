@@ -38,7 +38,7 @@ class Discovery:
         return self.candidates._repr_html_()
 
 
-class PathCounter(Protocol):
+class BodyCounter(Protocol):
     """Counts groundings of bodies over one set of facts."""
 
     def count(
@@ -52,7 +52,7 @@ class PathCounter(Protocol):
         """Count the groundings of the given bodies for the targets."""
 
 
-class Engine(PathCounter, Protocol):
+class Engine(BodyCounter, Protocol):
     """Finds bodies and counts their groundings over one set of facts.
 
     All engines return the same integers for the same input, and shares that agree to nine digits.

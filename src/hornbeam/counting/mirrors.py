@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hornbeam.counting.engine import Discovery, PathCounter
+from hornbeam.counting.engine import BodyCounter, Discovery
 from hornbeam.facts.table import Targets
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
@@ -12,7 +12,7 @@ from hornbeam.rules.candidates import Language
 
 def with_mirrors(
     found: Discovery,
-    counter: PathCounter,
+    counter: BodyCounter,
     labels: Targets,
     language: Language,
     progress: Progress = SILENT,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Floats, Ints
-from hornbeam.counting.engine import PathCounter
+from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import Removals
@@ -67,7 +67,7 @@ class IndependentExplainer:
 
     model: RuleModel
     finder: GroundingFinder
-    counter: PathCounter
+    counter: BodyCounter
     texts: Sequence[str]
 
     @classmethod

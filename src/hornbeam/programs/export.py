@@ -20,7 +20,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Ids, Integers, Ints
 from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.columns import Columns
-from hornbeam.counting.engine import PathCounter
+from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
@@ -175,7 +175,7 @@ class Export:
         return found
 
     @property
-    def _counter(self) -> PathCounter:
+    def _counter(self) -> BodyCounter:
         """The engine over the facts, and over beliefs where the model has such."""
         if self.model.semantics.two_steps:
             return first_step_beliefs(self.model, self.engine, self.pairs)

@@ -51,7 +51,7 @@ class LocatedPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ConditionCounts:
     """Counts of conditions: the condition, the pair, the truth, and the number of groundings."""
 
     kind: Ints
@@ -66,15 +66,15 @@ class Cells:
         return len(self.pair)
 
     @classmethod
-    def united(cls, parts: Sequence[Cells]) -> Cells:
+    def united(cls, parts: Sequence[ConditionCounts]) -> ConditionCounts:
         """All parts, concatenated."""
         names = [one.name for one in fields(cls)]
         empty = [np.empty(0, dtype=np.int64)]
         return cls(*(np.concatenate([getattr(part, n) for part in parts] or empty) for n in names))
 
-    def take(self, rows: Integers | Bools) -> Cells:
+    def take(self, rows: Integers | Bools) -> ConditionCounts:
         """The cells at `rows`."""
-        return Cells(*(getattr(self, one.name)[rows] for one in fields(self)))
+        return ConditionCounts(*(getattr(self, one.name)[rows] for one in fields(self)))
 
     def keys(self, n_codes: int, n_entities: int) -> Ints:
         """One integer per condition."""
@@ -111,13 +111,13 @@ class ConditionCounter:
 
     def cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
-    ) -> Cells:
+    ) -> ConditionCounts:
         """Count conditions of some kinds for all pairs.
 
         Only those whose key is among the sorted `wanted` ones, if given, and anchored ones only
         where they may cover `min_pairs` pairs.
         """
-        parts = list[Cells]()
+        parts = list[ConditionCounts]()
         for argument in (0, 1):
             if Kind.OPEN in kinds or Kind.ANCHORED in kinds:
                 parts += self._of_edges(pairs, argument, kinds, wanted, min_pairs)
@@ -125,7 +125,7 @@ class ConditionCounter:
                 parts.append(self._unary(pairs, argument))
             if Kind.ANCHORED in kinds:
                 parts.append(self._equal(pairs, argument, min_pairs))
-        found = Cells.united(parts)
+        found = ConditionCounts.united(parts)
         if self.distinct:
             apart = pairs.subject != pairs.object
             found = found.take(apart[found.pair] | (found.code == 0))
@@ -140,7 +140,7 @@ class ConditionCounter:
         kinds: Collection[Kind],
         wanted: Ints | None,
         min_pairs: int,
-    ) -> Iterator[Cells]:
+    ) -> Iterator[ConditionCounts]:
         """Open and anchored conditions, from the edges that leave the nodes of an argument."""
         node, _, _ = pairs.ends(argument)
         nodes, place, size = np.unique(node, return_inverse=True, return_counts=True)
@@ -187,19 +187,19 @@ class ConditionCounter:
             pair, edge = pair[keep], edge[keep]
         return pair, edge
 
-    def _unary(self, pairs: LocatedPairs, argument: int) -> Cells:
+    def _unary(self, pairs: LocatedPairs, argument: int) -> ConditionCounts:
         """Unary conditions: facts about the argument alone."""
         node, _, _ = pairs.ends(argument)
         nodes, place = np.unique(node, return_inverse=True)
         return _cells(UNARY, argument, _edges_of(self.unary, nodes), None, place)
 
-    def _equal(self, pairs: LocatedPairs, argument: int, min_pairs: int) -> Cells:
+    def _equal(self, pairs: LocatedPairs, argument: int, min_pairs: int) -> ConditionCounts:
         """Conditions `(A == 'c')`: the argument is a given entity."""
         node, _, _ = pairs.ends(argument)
         _, place, size = np.unique(node, return_inverse=True, return_counts=True)
         pair = np.flatnonzero(size[place] >= min_pairs)
         zero = np.zeros(len(pair), dtype=np.int64)
-        return Cells(
+        return ConditionCounts(
             zero + ANCHORED, zero + argument, zero, node[pair].astype(np.int64), pair,
             zero + ONE, zero + 1,
         )  # fmt: skip
@@ -248,7 +248,7 @@ def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:
 
 def _cells(
     kind: int, argument: int, edges: _Edges, excluded: tuple[Ints, Ints] | None, place: Ints
-) -> Cells:
+) -> ConditionCounts:
     """Counts per pair of the edges of its node, without the `excluded` ones.
 
     `place` is the index of every pair's node. Pairs with excluded edges are counted one by one.
@@ -284,7 +284,7 @@ def _cells(
         for name in ("code", "neighbour", "truth")
     )
     zero = np.zeros(len(pair), dtype=np.int64)
-    return Cells(zero + kind, zero + argument, code, neighbour, pair, truth, count)
+    return ConditionCounts(zero + kind, zero + argument, code, neighbour, pair, truth, count)
 
 
 def _counted(pair: Ints, edges: _Edges) -> tuple[Ints, _Edges, Ints]:
@@ -296,7 +296,7 @@ def _counted(pair: Ints, edges: _Edges) -> tuple[Ints, _Edges, Ints]:
 
 
 def conditions_found(
-    cells: Cells,
+    cells: ConditionCounts,
     pairs: LocatedPairs,
     head: int,
     predicates: tuple[str, ...],

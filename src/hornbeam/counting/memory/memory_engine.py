@@ -13,8 +13,8 @@ from hornbeam.compiled import announced
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.last_lookup import LastLookup
 from hornbeam.counting.memory.conditions import (
-    Cells,
     ConditionCounter,
+    ConditionCounts,
     LocatedPairs,
     conditions_found,
     unary_facts,
@@ -285,7 +285,7 @@ class MemoryEngine:
         return contained(pair_keys(subject, object_, n), self._edges[predicate])
 
 
-def _cell_rows(cells: Cells, pairs: LocatedPairs, condition: Ints) -> Rows:
+def _cell_rows(cells: ConditionCounts, pairs: LocatedPairs, condition: Ints) -> Rows:
     """Rows (body, target, truth, count) of conditions."""
     target = pairs.row[cells.pair].astype(np.int32)
     return condition, target, cells.truth.astype(np.int32), cells.count
