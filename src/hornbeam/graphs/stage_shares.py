@@ -16,7 +16,7 @@ MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 #: Seconds per cubed number of entities, for one inverse.
 SECONDS_PER_CUBE = 2.2e-11
 #: Approximate percentages of the time for discovering, judging and counting rules.
-DISCOVERING, JUDGING, COUNTING = 6.0, 12.0, 8.0
+DISCOVERING_PERCENT, JUDGING_PERCENT, COUNTING_PERCENT = 6.0, 12.0, 8.0
 
 
 def inverse_seconds(size: GraphSize) -> float:
@@ -48,15 +48,15 @@ class StageShares:
         cls, size: GraphSize, length: int, extent: Extent, ridge: bool, held: bool, sparse: bool
     ) -> StageShares:
         """Estimate the fractions of a graph's stages, for paths of a length."""
-        folds, finding = extent.hidden, DISCOVERING + JUDGING + COUNTING
+        folds, finding = extent.hidden, DISCOVERING_PERCENT + JUDGING_PERCENT + COUNTING_PERCENT
         seconds = MIN_SECONDS + SECONDS_PER_FACT * size.facts
         inverse = 100 * inverse_seconds(size) / seconds if ridge else 0.0
         # in large graphs few links are sampled, which takes little time if paths are short
         walking = 0.1 if size.facts > MIDDLE and length <= 2 else 1.0
         parts = {
-            "discovering": DISCOVERING * walking,
-            "judging": JUDGING * walking,
-            "counting": COUNTING * walking,
+            "discovering": DISCOVERING_PERCENT * walking,
+            "judging": JUDGING_PERCENT * walking,
+            "counting": COUNTING_PERCENT * walking,
             "recounting": (finding if extent.rediscover else 20.0 / folds) * walking,
             "gathering": 20.0 / folds,
             "ridge": inverse,
