@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
 from hornbeam.arrays import Floats
-from hornbeam.graphs.calibration import fit_calibration, log_odds, probabilities
+from hornbeam.graphs.calibration import fit_calibration, probabilities, softmax_log_odds
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.grouped_queries import queries_along
@@ -201,7 +201,7 @@ def test_calibration_recovers_slope_and_intercept() -> None:
 
 
 def test_log_odds_of_shares() -> None:
-    odds = log_odds(np.array([0, 2, 2, 3]), np.array([np.log(3.0), 0.0, 5.0]))
+    odds = softmax_log_odds(np.array([0, 2, 2, 3]), np.array([np.log(3.0), 0.0, 5.0]))
     assert odds[:2] == pytest.approx([np.log(3), -np.log(3)])
     assert odds[2] > 20
 

@@ -26,7 +26,7 @@ from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
 from hornbeam.graphs.grouped_queries import no_queries, queries_along
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
-from hornbeam.graphs.pair_weights import PENALTY, shared_pairs, weights_of
+from hornbeam.graphs.pair_weights import PENALTY, graph_pair_weights, shared_pairs
 from hornbeam.graphs.path_rules import PathRules, best_rules, counted
 from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
 from hornbeam.graphs.ridge import Ridge
@@ -179,7 +179,7 @@ def test_features(
         pool = pool_of(GraphEvidence(graph), rules, asked, limit=100)
     constants = brute.constant_counts(step)
     place = {name: column for column, name in enumerate(FEATURES)}
-    weights = weights_of(graph)
+    weights = graph_pair_weights(graph)
     for i, a in enumerate(pool.source.tolist()):
         known = brute.answers(a, step)
         held = brute.properties(a)
@@ -234,7 +234,7 @@ def test_weights_of_a_pairs_links_are_those_of_ridge_regressions(some: set[Tripl
     pairs = product(range(graph.n_entities), repeat=2)
     links = np.array([[c in brute.answers(a, s) for s in steps] for a, c in pairs], dtype=float)
     assert (links.T @ links == shared_pairs(graph)[2:, 2:]).all()
-    found = weights_of(graph)
+    found = graph_pair_weights(graph)
     for target in range(links.shape[1]):
         others = np.delete(links, target, axis=1)
         gram = others.T @ others + PENALTY * np.eye(others.shape[1])

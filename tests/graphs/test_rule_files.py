@@ -20,7 +20,7 @@ from hornbeam.graphs.ranking_model import (
     LinkedShares,
     RelationRules,
 )
-from hornbeam.graphs.rule_files import read_rules, save_rules
+from hornbeam.graphs.rule_files import read_imported_rules, save_rules
 from hornbeam.rules.body import Step
 
 RELATIONS = ("treats", "contains", "a(b),c", "part of")
@@ -29,7 +29,7 @@ RELATIONS = ("treats", "contains", "a(b),c", "part of")
 def read(folder: Path, text: str, max_length: int = 3) -> dict[str, tuple[tuple[Step, ...], ...]]:
     file = folder / "rules.txt"
     file.write_text(text, encoding="utf-8")
-    return dict(read_rules(file, RELATIONS, max_length).paths)
+    return dict(read_imported_rules(file, RELATIONS, max_length).paths)
 
 
 def test_anyburls_rules_become_paths_from_subject_to_object(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         "9\t9\t1.0\ttreats(X,Y) <= contains(X,Y)\n",
         encoding="utf-8",
     )
-    found = read_rules(file, RELATIONS, 2)
+    found = read_imported_rules(file, RELATIONS, 2)
     assert (found.with_constants, found.not_paths, found.unknown, len(found)) == (1, 3, 1, 1)
 
 
@@ -92,7 +92,7 @@ def test_files_that_are_none(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read(tmp_path, text)
     with pytest.raises(DataError, match="cannot be read"):
-        read_rules(tmp_path / "missing.txt", RELATIONS, 2)
+        read_imported_rules(tmp_path / "missing.txt", RELATIONS, 2)
 
 
 def model_of(*relations: RelationRules) -> GraphModel:
@@ -118,9 +118,9 @@ def test_what_is_written_for_anyburl_is_read_again(
     if direction is Direction.SUBJECT:
         expected = tuple(step.reversed() for step in path[::-1])
     if expected == (Step(relation),):
-        assert len(read_rules(file, RELATIONS, 3)) == 0
+        assert len(read_imported_rules(file, RELATIONS, 3)) == 0
     else:
-        assert read_rules(file, RELATIONS, 3).paths == {relation: (expected,)}
+        assert read_imported_rules(file, RELATIONS, 3).paths == {relation: (expected,)}
 
 
 def test_all_formats_have_all_rules(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import hornbeam as hb
 from hornbeam.counting.sql.spark_engine import Spark
-from hornbeam.counting.sql.spark_reading import read_facts
+from hornbeam.counting.sql.spark_reading import spark_engine_over
 from hornbeam.errors import InputError
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
@@ -42,7 +42,7 @@ def test_spark_counts_given_rules(spark: SparkSession, tmp_path: Path) -> None:
     facts = hb.read_facts(tmp_path / "facts.parquet")
     expected = learn_graph(facts, rules=rules, settings=chosen, max_length=2)
     database = Spark(spark.newSession(), str(tmp_path / "tables"))
-    engine = read_facts(database, [str(tmp_path / "facts.parquet")])
+    engine = spark_engine_over(database, [str(tmp_path / "facts.parquet")])
     model = learn_graph(engine, rules=rules, settings=chosen, max_length=2)
     found = [[(r.path, r.hits, r.predicted) for r in part.rules] for part in model.relations]
     assert found == [

@@ -16,7 +16,7 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.histogram_learning import learn_from_histograms, screen
+from hornbeam.learning.histogram_learning import learn_from_histograms, screen_bodies
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
@@ -96,7 +96,7 @@ def test_ppll_learns_the_same_rules(
     learner: Ppll,
 ) -> None:
     expected = learned_rules(whole, data().labels, learner, counts, relaxation)
-    found = screen(small[1], data().labels, learner, counts, relaxation)
+    found = screen_bodies(small[1], data().labels, learner, counts, relaxation)
     # sums in another order: the last digits of a weight may differ
     assert {rule.clause: rule.weight for rule in found.rules} == pytest.approx(
         {rule.clause: rule.weight for rule in expected.model.rules}, rel=1e-9

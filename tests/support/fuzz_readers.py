@@ -26,7 +26,7 @@ from hornbeam.facts.reading.name_files import read_names
 from hornbeam.facts.table import Targets
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.named_queries import read_queries
-from hornbeam.graphs.rule_files import read_rules
+from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.trace import trace_of
 from hornbeam.programs.program import read_program
@@ -213,7 +213,7 @@ def _rules(path: Path) -> None:
 
 
 def _other_rules(path: Path) -> None:
-    read_rules(path, {"p", "q", "treats", "contains"}, 3)
+    read_imported_rules(path, {"p", "q", "treats", "contains"}, 3)
 
 
 def _program(path: Path) -> None:

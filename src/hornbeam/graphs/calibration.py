@@ -15,7 +15,7 @@ from hornbeam.graphs.ranking_model import Calibration
 ROUNDS = 50
 
 
-def log_odds(offsets: Ints, score: Floats) -> Floats:
+def softmax_log_odds(offsets: Ints, score: Floats) -> Floats:
     """Log odds of every candidate's softmax share among those of its query."""
     sizes = np.diff(offsets)
     filled = np.flatnonzero(sizes)

@@ -20,7 +20,7 @@ from hornbeam.graphs.constants import (
     constant_rules,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.pair_weights import weights_of
+from hornbeam.graphs.pair_weights import graph_pair_weights
 from hornbeam.graphs.path_rules import MAX_PATH, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 
@@ -132,7 +132,7 @@ class GraphEvidence:
     @cached_property
     def pair_weights(self) -> Ints:
         """Weights of the links of a pair for each other."""
-        return weights_of(self.graph)
+        return graph_pair_weights(self.graph)
 
     def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
         """Rules with constants of a step: all, or all with s(X, _) and those of given sources."""

@@ -14,7 +14,7 @@ from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
-from hornbeam.graphs.calibration import log_odds, probabilities
+from hornbeam.graphs.calibration import probabilities, softmax_log_odds
 from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason, reasons_for
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.memory_ranker import MemoryRanker
@@ -277,7 +277,7 @@ def _ranked_reasons(
     ranker: MemoryRanker, step: int, known: int, answer: int, reasons: int, groundings: int
 ) -> RankedReasons:
     pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
-    chance = probabilities(log_odds(pool.offsets, score), ranker.model.calibration)
+    chance = probabilities(softmax_log_odds(pool.offsets, score), ranker.model.calibration)
     direction = Direction.SUBJECT if is_inverse(step) else Direction.OBJECT
     order = np.lexsort((pool.entity, -score))
     [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]

@@ -14,7 +14,7 @@ from hornbeam.compiled import announced
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.calibration import fit_calibration, log_odds
+from hornbeam.graphs.calibration import fit_calibration, softmax_log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_model import GraphModel
@@ -42,7 +42,7 @@ from hornbeam.graphs.ranking_fit import (
 )
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
 from hornbeam.graphs.ridge import MAX_ENTITIES
-from hornbeam.graphs.rule_files import read_rules
+from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
@@ -132,7 +132,7 @@ def learn_graph(
         if rules is None:
             found = find_rules(learning)
         else:
-            found = count_given(learning, read_rules(rules, set(graph.predicates), length))
+            found = count_given(learning, read_imported_rules(rules, set(graph.predicates), length))
         model = _ranked(learning, found, held, rediscover=rules is None)
     work.finish()
     return model
@@ -255,7 +255,9 @@ def _fitted(
         ranking, own, scores[0] = fit_rule_weights(
             train, held, graphs, learning.graph, rules, ranking, work, shares.weighting
         )
-    odds = [log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)]
+    odds = [
+        softmax_log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)
+    ]
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
     del trials, judged  # free these copies of queries before the next ones are made

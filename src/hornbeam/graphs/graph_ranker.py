@@ -14,7 +14,7 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.calibration import log_odds, probabilities
+from hornbeam.graphs.calibration import probabilities, softmax_log_odds
 from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.path_rules import PathRules
@@ -135,7 +135,7 @@ class GraphRanker(ABC):
 
     def probabilities(self, answers: Answers) -> Floats:
         """Probability that an answer is right, by the model's calibration."""
-        z = log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
+        z = softmax_log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
 
     def scored(self, step: int, sources: Ids) -> tuple[Pool, Floats]:

@@ -46,7 +46,7 @@ def pair_weights(shared: Ints) -> Ints:
     return weights
 
 
-def weights_of(graph: LinkedGraph) -> Ints:
+def graph_pair_weights(graph: LinkedGraph) -> Ints:
     """The weights of a graph; an empty array if it has too many relations."""
     return pair_weights(shared_pairs(graph)) if graph.step_limit <= MAX_STEPS else NO_WEIGHTS
 

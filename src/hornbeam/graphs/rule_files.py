@@ -75,7 +75,7 @@ class ImportedRules:
         return sum(map(len, self.paths.values()))
 
 
-def read_rules(
+def read_imported_rules(
     path: str | os.PathLike[str], relations: Collection[str], max_length: int
 ) -> ImportedRules:
     """Read a file of AnyBURL or AMIE; the format is recognised line by line.

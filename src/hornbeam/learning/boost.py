@@ -18,7 +18,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats
 from hornbeam.errors import InputError
-from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, log_odds
+from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, mean_log_odds
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import Joint, log_loss
 from hornbeam.learning.learner import Learned
@@ -128,7 +128,7 @@ class Boost:
     def _boosting(self, binned: Binned, y: Floats) -> Iterator[tuple[Tree, Floats]]:
         """An endless sequence of trees, each with the scores (log-odds) of all trees so far."""
         rng = np.random.default_rng(self.seed)
-        score = np.full(len(y), log_odds(y))
+        score = np.full(len(y), mean_log_odds(y))
         times = binned.n_rows // len(y)
         booster = replace(self.booster, least=times * self.booster.least)
         while True:

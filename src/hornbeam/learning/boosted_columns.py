@@ -20,7 +20,7 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.weighing import Counts, Weighing
 
 
-def log_odds(y: Floats) -> float:
+def mean_log_odds(y: Floats) -> float:
     """Log-odds of the mean label, the initial score."""
     mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
     return float(np.log(mean / (1.0 - mean)))
@@ -96,7 +96,7 @@ class BoostedColumns:
     @property
     def start(self) -> float:
         """The initial score."""
-        return log_odds(self.y)
+        return mean_log_odds(self.y)
 
     @property
     def times(self) -> int:

@@ -63,13 +63,15 @@ def learn_from_histograms(
                 f"{learner.name} learns from histograms of counts, which have no shares: use "
                 '`counts="log"`, fewer labels, a larger `min_coverage`, `top`, or more memory'
             )
-        screened = screen(
+        screened = screen_bodies(
             histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
         )
         model = RuleModel(screened.rules, semantics)
         return LearnedRules(model, FitReport(histogram_groups=len(histograms.size)))
     piecewise = Ppll(weight_variance=learner.weight_variance)
-    screened = screen(histograms, labels, piecewise, screened_by, Relaxation.LINEAR, progress)
+    screened = screen_bodies(
+        histograms, labels, piecewise, screened_by, Relaxation.LINEAR, progress
+    )
     kept = _most_useful(histograms, screened)
     progress.message(
         f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {learner.name} "
@@ -83,7 +85,7 @@ def learn_from_histograms(
     return replace(learned, fit=replace(learned.fit, screening=screening))
 
 
-def screen(
+def screen_bodies(
     histograms: Histograms,
     labels: Targets,
     learner: PieceLearner,

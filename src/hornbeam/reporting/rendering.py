@@ -37,7 +37,7 @@ def environment() -> Environment:
         "words_html": words_html,
         "signed": signed,
         "steps": path_steps,
-        "log_odds": log_odds,
+        "log_odds_text": log_odds_text,
         "graph_words": lambda rule: words_html(graph_rule_words(rule)),
         "step_words": step_words,
         "waterfall_bar": waterfall_bar,
@@ -123,7 +123,7 @@ def words_html(words: Words) -> Markup:
     )
 
 
-def log_odds(number: float) -> str:
+def log_odds_text(number: float) -> str:
     """An addition to log-odds as text, with a real minus."""
     return f"{number:+.2f}".replace("-", "−")
 

@@ -32,7 +32,7 @@ from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
-from hornbeam.rules.parsed_clauses import ParsedClause, check_arities, parsed_clause
+from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, parsed_clause
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 
 #: Line between the rules of both steps.
@@ -91,7 +91,7 @@ def parse_model(text: str, name: str) -> RuleModel:
     # PSL ignores the case of predicates.
     names = {identifier.lower(): real for identifier, real in header.predicates.items()}
     stated = [parsed_clause(rule, names, name) for rule in rules]
-    check_arities(rules, names, name)
+    check_rule_arities(rules, names, name)
     squared = _check_exponents(rules, header.relaxation, name)
     distinct = _check_distinct(rules, stated, header.distinct_variables, name)
     relaxation = header.relaxation or (Relaxation.SQUARED if squared else Relaxation.BOOLEAN)

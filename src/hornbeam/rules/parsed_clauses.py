@@ -68,7 +68,7 @@ def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> P
         raise refusal(rule, str(refused), source, refused.place) from None
 
 
-def check_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], source: str) -> None:
+def check_rule_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], source: str) -> None:
     """Refuse a predicate that has more arguments in one atom of a model than in another."""
     first: dict[str, Atom] = {}
     for rule in rules:

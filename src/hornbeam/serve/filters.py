@@ -92,7 +92,7 @@ def _coloured(value: float, text: str) -> Markup:
     return Markup(f'<span class="change {side}">{text}</span>')
 
 
-def log_odds(value: float) -> Markup:
+def log_odds_html(value: float) -> Markup:
     """What is added to log-odds, coloured by its sign."""
     return _coloured(value, f"{'−' if value < 0 else '+'}{abs(value):.2f}")
 
@@ -174,7 +174,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "bar": bar,
     "drawn_node": drawn_node,
     "rule": rule_text,
-    "log_odds": log_odds,
+    "log_odds_html": log_odds_html,
     "waterfall_bar": waterfall_bar,
     "links_url": links_url,
 }

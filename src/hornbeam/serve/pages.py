@@ -25,7 +25,7 @@ from hornbeam.serve.entity_facts import edge_groups, is_edge, other_groups
 from hornbeam.serve.filters import FILTERS, link_url
 from hornbeam.serve.link_comparison import compare_links
 from hornbeam.serve.pins import KEYS, Pin
-from hornbeam.serve.shared_edits import KEY, own_address, place_of, shared_address
+from hornbeam.serve.shared_edits import KEY, own_address, page_to_continue, shared_address
 from hornbeam.serve.state import Explorer
 from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolding import Unfolding
@@ -161,7 +161,9 @@ class Pages:
         """Change one rule, take the edits of an address, or undo all; shows the effects."""
         rule, edits = self._changed(visit)
         if visit.query.get("what") == "take":
-            return PageAnswer(status=303, go_to=place_of(visit.query.get("place", "")), edits=edits)
+            return PageAnswer(
+                status=303, go_to=page_to_continue(visit.query.get("place", "")), edits=edits
+            )
         if not visit.is_htmx:
             return PageAnswer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
                               edits=edits)  # fmt: skip

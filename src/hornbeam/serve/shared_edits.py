@@ -31,13 +31,13 @@ def own_address(visit: Visit) -> str:
     return _address(visit.path, {key: text for key, text in visit.query.items() if key != KEY})
 
 
-def place_of(text: str) -> str:
+def page_to_continue(text: str) -> str:
     """The page to continue with, from a form; the page of rules if it is not one of the explorer's.
 
     Examples
     --------
-    >>> place_of("/entity?name=a%26b"), place_of("//evil.example/rules"), place_of("/static/x")
-    ('/entity?name=a%26b', '/rules', '/rules')
+    >>> [page_to_continue(at) for at in ("/entity?name=a%26b", "//evil.example/rules", "/static/x")]
+    ['/entity?name=a%26b', '/rules', '/rules']
     """
     try:
         parts = urlsplit(text)

@@ -26,11 +26,11 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.projections import walked
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
 from hornbeam.counting.sql.spark_inputs import SparkInputs
-from hornbeam.counting.sql.spark_reading import read_facts
+from hornbeam.counting.sql.spark_reading import spark_engine_over
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.readers import read_facts as read_in_memory
+from hornbeam.facts.reading.readers import read_facts
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.table import Facts
 from hornbeam.rules.candidates import Language
@@ -128,8 +128,8 @@ def test_facts_from_files_of_all_kinds(spark: SparkSession, tmp_path: Path) -> N
     work.mkdir()
     given = SparkInputs.of(files)
     database = Spark(spark.newSession(), str(work))
-    engine = read_facts(database, given.own, given.to_parquet(str(work)))
-    check_tables(engine, read_in_memory(*files))
+    engine = spark_engine_over(database, given.own, given.to_parquet(str(work)))
+    check_tables(engine, read_facts(*files))
     asked = Names.of(["nobody", facts[0][0][0], facts[-1][0][2]])
     names, places = engine.named(engine.locate(asked))
     found = [names[i] if i >= 0 else "nobody" for i in places.tolist()]
@@ -161,7 +161,7 @@ def test_wrong_facts(spark: SparkSession, tmp_path: Path, select: str, problem: 
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({select}) TO '{file}' (FORMAT parquet)")
     with pytest.raises(DataError, match=problem):
-        read_facts(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
+        spark_engine_over(Spark(spark.newSession(), str(tmp_path / "work")), [str(file)])
 
 
 def test_facts_of_any_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_facts_of_any_number_of_arguments(spark: SparkSession, tmp_path: Path) -
         names = header.get(name, [f"c{i}" for i in range(len(cells[0]))])
         pq.write_table(pa.table(dict(zip(names, zip(*cells, strict=True), strict=True))), file)
         inputs.append(f"{name.partition('=')[0]}={file}" if "=" in name else str(file))
-    engine = read_facts(Spark(spark.newSession(), str(tmp_path / "work")), inputs)
+    engine = spark_engine_over(Spark(spark.newSession(), str(tmp_path / "work")), inputs)
     assert engine.not_binary == {"u": 1, "ta": 3, "r": 4, "v": 1}
-    check_tables(engine, read_in_memory(*inputs))
+    check_tables(engine, read_facts(*inputs))
 
 
 def test_another_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_another_number_of_arguments(spark: SparkSession, tmp_path: Path) -> Non
     database = Spark(spark.newSession(), str(tmp_path / "work"))
     for inputs in ([one, two], [two, f"p={two}"]):
         with pytest.raises(DataError, match=r"'p' has . arguments in some facts and . in others"):
-            read_facts(database, inputs)
+            spark_engine_over(database, inputs)
 
 
 def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
@@ -207,9 +207,9 @@ def test_facts_that_are_not_there(spark: SparkSession, tmp_path: Path) -> None:
     database = Spark(spark.newSession(), str(tmp_path / "work"))
     for name in (str(tmp_path / "none.parquet"), str(broken), "no_such_table"):
         with pytest.raises(DataError, match="cannot be read"):
-            read_facts(database, [name])
+            spark_engine_over(database, [name])
     with pytest.raises(InputError, match="no facts given"):
-        read_facts(database, [])
+        spark_engine_over(database, [])
 
 
 def test_results_are_the_old_or_the_new_ones(spark: SparkSession, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["killed"] == 1
-    expected = MemoryEngine(read_in_memory(file)).discover(world.targets, Language(2, 1))
+    expected = MemoryEngine(read_facts(file)).discover(world.targets, Language(2, 1))
     assert report["found"] == [
         [c.text, c.coverage, c.coverage_true, c.paths] for c in expected.candidates
     ]

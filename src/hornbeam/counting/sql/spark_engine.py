@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.arrays import Array
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.spark_inputs import SparkInputs
-from hornbeam.counting.sql.spark_reading import read_facts
+from hornbeam.counting.sql.spark_reading import spark_engine_over
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
@@ -195,7 +195,7 @@ def open_spark(
         # a session of its own has its own tables, on the same cluster
         database = Spark(session.newSession(), place)
         try:
-            yield read_facts(database, given.own, prepared, layout)
+            yield spark_engine_over(database, given.own, prepared, layout)
         finally:
             database.close()
 

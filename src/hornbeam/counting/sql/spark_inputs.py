@@ -70,7 +70,7 @@ class SparkInputs:
         return written
 
 
-def place_of(item: str) -> tuple[str | None, str]:
+def predicate_and_place(item: str) -> tuple[str | None, str]:
     """Predicate (of `ta=ta.pq`, else None) and file, folder or table of an input."""
     # text before "=" is not a predicate where it is part of a folder: s3a://bucket/year=2020
     named = named_table(item) if "/" not in item.partition("=")[0] else None
@@ -78,7 +78,7 @@ def place_of(item: str) -> tuple[str | None, str]:
 
 
 def _is_for_readers(item: str) -> bool:
-    _, place = place_of(item)
+    _, place = predicate_and_place(item)
     if "://" in place or place.lower().endswith(PARQUET) or os.path.isdir(place):
         return False
     if item == "-" or os.path.exists(split_of(place)[0]):

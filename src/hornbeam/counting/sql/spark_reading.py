@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.counting.projections import projections, walked_predicates
-from hornbeam.counting.sql.spark_inputs import PARQUET, place_of
+from hornbeam.counting.sql.spark_inputs import PARQUET, predicate_and_place
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
@@ -52,7 +52,7 @@ ENTITY_IDS = (
 )
 
 
-def read_facts(
+def spark_engine_over(
     database: Spark,
     inputs: Sequence[str],
     prepared: Mapping[int, str] = NONE_PREPARED,
@@ -113,7 +113,7 @@ def _input_frame(session: SparkSession, item: str, layout: TableLayout) -> tuple
     """The atoms of an input (names as text, value in millionths, -1 if invalid), and the arity."""
     from pyspark.sql import functions as f
 
-    predicate, place = place_of(item)
+    predicate, place = predicate_and_place(item)
     try:
         if os.path.exists(place) or "/" in place or place.lower().endswith(PARQUET):
             table = session.read.parquet(place)

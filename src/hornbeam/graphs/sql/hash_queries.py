@@ -48,7 +48,7 @@ def sampled_links(triples: str) -> str:
     )
 
 
-def draw_columns(
+def sample_columns(
     predicates: Iterable[int], sizes: Iterable[int], most: int, everything: bool
 ) -> dict[str, Array]:
     """The table `draws`: sample size per relation, and the hash that its links are below."""

@@ -158,7 +158,7 @@ class SqlGraph:
         wanted = int(sizes.max(initial=0)) if most is None else most
         self.database.upload("hashes", hash_queries.hash_columns(predicates, seed, purpose))
         for everything in (False, True):
-            draws = hash_queries.draw_columns(predicates, sizes.tolist(), wanted, everything)
+            draws = hash_queries.sample_columns(predicates, sizes.tolist(), wanted, everything)
             self.database.upload("draws", draws)
             found = self.database.fetch(hash_queries.sampled_links(self.tables.triples))
             if len(found["subject"]) == np.minimum(sizes, wanted).sum():
