@@ -273,9 +273,9 @@ def test_several_targets_have_folds_of_their_own(seed: int, sampling: Sampling) 
     origin = origins(pairs, sampling, rng)
     assert (pairs.predicate[origin] == pairs.predicate).all()
     assert pairs.positive[origin].all()
-    dealt = assign_evidence_folds(table, pairs, rng, origin)
+    assigned = assign_evidence_folds(table, pairs, rng, origin)
     everything = seen(table)
-    for rows, view in dealt.views():
+    for rows, view in assigned.views():
         if not len(rows):
             continue
         [own] = {triple[1] for triple in triples(pairs.select(rows))}
@@ -283,4 +283,4 @@ def test_several_targets_have_folds_of_their_own(seed: int, sampling: Sampling) 
         assert {predicate for _, predicate, _ in hidden} <= {own}
         true = rows[pairs.positive[rows]]
         assert set(triples(pairs.select(true))) <= hidden
-    assert (dealt.fold[origin] == dealt.fold).all()
+    assert (assigned.fold[origin] == assigned.fold).all()

@@ -13,7 +13,7 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import MIN_SPREAD, CountProblem
-from hornbeam.learning.joint import Joint, deal, log_loss
+from hornbeam.learning.joint import Joint, held_out_folds, log_loss
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
@@ -227,7 +227,7 @@ def test_validation_is_the_held_out_log_loss() -> None:
     problem = problem_of(*planted(60, 4))
     learner = Joint(strengths=6, folds=3, newton=EXACT)
     strengths = learner.grid(problem)
-    fold = deal(problem, 3, 0)
+    fold = held_out_folds(problem, 3, 0)
     scores = learner.held_out_scores(problem, strengths, fold)
     losses = [log_loss(problem.y, score) / 60 for score in scores]
     for i in range(len(losses)):
@@ -245,7 +245,9 @@ def test_validation_stops_when_its_patience_ends() -> None:
     counts, _ = planted(80, 8)
     hopeless = problem_of(counts, np.random.default_rng(5).random(80) < 0.5)
     learner = Joint(patience=3)
-    scores = learner.held_out_scores(hopeless, learner.grid(hopeless), deal(hopeless, 5, 0))
+    scores = learner.held_out_scores(
+        hopeless, learner.grid(hopeless), held_out_folds(hopeless, 5, 0)
+    )
     losses = [log_loss(hopeless.y, score) for score in scores]
     assert len(losses) == int(np.argmin(losses)) + 1 + 3 < 30
 
@@ -278,7 +280,7 @@ def test_the_folds_of_the_validation_are_those_of_its_least_loss() -> None:
     choice = learned(counts, y, Joint()).fit.choice
     assert choice is not None
     shown = choice.validation
-    sizes = np.bincount(deal(problem_of(counts, y).distinct_columns(), 5, 0))
+    sizes = np.bincount(held_out_folds(problem_of(counts, y).distinct_columns(), 5, 0))
     assert np.average(shown.folds, weights=sizes) == pytest.approx(min(shown.log_loss))
 
 
@@ -333,15 +335,15 @@ def test_side_by_side_the_right_way_of_counting_has_the_weight(truth: Counts) ->
 def test_folds_spread_classes_evenly_whatever_the_order() -> None:
     counts, y = planted(101, 6)
     problem = problem_of(counts, y)
-    fold = deal(problem, 5, 0)
+    fold = held_out_folds(problem, 5, 0)
     for value in (0.0, 1.0):
         sizes = np.bincount(fold[y == value], minlength=5)
         assert sizes.max() - sizes.min() <= 1
-    assert (fold == deal(problem, 5, 0)).all()
-    assert (fold != deal(problem, 5, 1)).any()
+    assert (fold == held_out_folds(problem, 5, 0)).all()
+    assert (fold != held_out_folds(problem, 5, 1)).any()
     # every fold gets the same counts and labels when the rows are permuted
     order = np.random.default_rng(1).permutation(101)
-    permuted = deal(problem_of(counts[order], y[order]), 5, 0)
+    permuted = held_out_folds(problem_of(counts[order], y[order]), 5, 0)
     for k in range(5):
         one = sorted(zip(map(tuple, counts[fold == k].tolist()), y[fold == k], strict=True))
         other = sorted(

@@ -64,18 +64,18 @@ def assign_evidence_folds(
     pair sees all facts of the others.
     """
     if len(pairs.predicates) < 2:
-        return _deal_one(facts, pairs, rng, origin, symmetric)
+        return _assign_one(facts, pairs, rng, origin, symmetric)
     fold, hidden = np.empty(len(pairs), dtype=np.int64), list[Targets]()
     for number, name in enumerate(pairs.predicates):
         rows = np.flatnonzero(pairs.predicate == number)
         own = None if origin is None else np.searchsorted(rows, origin[rows])
-        dealt = _deal_one(facts, pairs.only([name]), rng, own, symmetric)
-        fold[rows] = dealt.fold + len(hidden)
-        hidden += dealt.hidden
+        assigned = _assign_one(facts, pairs.only([name]), rng, own, symmetric)
+        fold[rows] = assigned.fold + len(hidden)
+        hidden += assigned.hidden
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
 
 
-def _deal_one(
+def _assign_one(
     facts: Facts, pairs: Targets, rng: np.random.Generator, origin: Ints | None, symmetric: bool
 ) -> EvidenceFolds:
     """Assign the pairs of one predicate."""

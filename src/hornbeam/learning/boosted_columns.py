@@ -12,7 +12,7 @@ from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.counting.columns import weighed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.joint import deal
+from hornbeam.learning.joint import held_out_folds
 from hornbeam.learning.monomials import Feature, Monomial, body_of, mirrored, polynomial
 from hornbeam.learning.trees import Binned, Tree
 from hornbeam.rules.body import Body
@@ -89,7 +89,7 @@ class BoostedColumns:
             Binned.of(entries, 2 * n if problem.symmetric else n),
             problem.y[order],
             next(iter(targets)),
-            deal(problem, folds, seed)[order],
+            held_out_folds(problem, folds, seed)[order],
             mirror,
         )
 

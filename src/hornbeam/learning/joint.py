@@ -91,7 +91,8 @@ class Joint:
         problem = problem.distinct_columns()
         if self.fixed_path:
             return Learned(problem, self.path(problem, np.array(self.fixed_path))[-1])
-        return self.learn_held_out(problem, deal(problem, self.folds, self.seed), progress)[0]
+        fold = held_out_folds(problem, self.folds, self.seed)
+        return self.learn_held_out(problem, fold, progress)[0]
 
     def learn_held_out(
         self, problem: Problem, fold: Ints, progress: Progress = SILENT
@@ -221,7 +222,7 @@ def _validation(strengths: Floats, scores: Sequence[Floats], y: Floats, fold: In
     )
 
 
-def deal(problem: Problem, folds: int, seed: int) -> Ints:
+def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
     """The fold of every target, with each class spread evenly.
 
     They are assigned in an order that depends on labels and counts only (a random projection of the
