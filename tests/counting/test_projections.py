@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.projections import walked
+from hornbeam.counting.projections import with_projections
 from hornbeam.counting.statistics import Statistics
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
@@ -133,7 +133,7 @@ def test_the_graph_has_parallel_edges_on_both_sides(
     compiled: bool, data: st.DataObject, limit: int | None
 ) -> None:
     world, atoms = drawn(data, SOFT)
-    facts = walked(wide_facts(world.values, atoms))
+    facts = with_projections(wide_facts(world.values, atoms))
     binary = facts.binary
     with kernels_are(compiled):
         graph = Graph.of(facts).limited(limit)
@@ -172,11 +172,11 @@ def test_a_fan_out_limit_drops_parallel_edges_together(compiled: bool, limit: in
 def test_projections_keep_every_atom_and_its_value(data: st.DataObject) -> None:
     world, atoms = drawn(data, SOFT)
     facts = wide_facts(world.values, atoms)
-    edges = walked(facts)
+    edges = with_projections(facts)
     n_wide = [len(x) for _, x in atoms if len(x) > 2]
     assert len(edges.binary) == len(world.values) + sum(n * (n - 1) // 2 for n in n_wide)
     assert set(edges.atoms) <= {1, 2}
-    assert walked(edges) is edges
+    assert with_projections(edges) is edges
     for name, arity in facts.arity.items():
         assert edges.predicates.index(name) >= 0
         assert facts.not_binary.get(name, 2) == arity
@@ -197,5 +197,5 @@ def test_projections_keep_every_atom_and_its_value(data: st.DataObject) -> None:
 @given(worlds())
 def test_binary_facts_are_walked_as_they_are(world: World) -> None:
     facts = world.facts
-    assert walked(facts) is facts
+    assert with_projections(facts) is facts
     assert not facts.not_binary

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
-from hornbeam.counting.projections import walked
+from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark
 from hornbeam.counting.sql.spark_session import spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
@@ -54,7 +54,7 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     stack = ExitStack()
     database = Spark(session.newSession(), str(stack.enter_context(working_folder())))
     weakref.finalize(database, stack.close)
-    edges = walked(facts)
+    edges = with_projections(facts)
     database.upload("facts", fact_columns(edges))
     database.upload("unary_facts", unary_columns(edges))
     database.create("degrees", DEGREES)

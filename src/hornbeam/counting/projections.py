@@ -44,7 +44,7 @@ def walked_predicates(predicates: Names, not_binary: Mapping[str, int]) -> Names
     return Names.of([*predicates, *more]) if more else predicates
 
 
-def walked(facts: Facts) -> Facts:
+def with_projections(facts: Facts) -> Facts:
     """The unary facts and all edges, wider atoms projected; the facts themselves if none are wider.
 
     Examples
@@ -53,7 +53,7 @@ def walked(facts: Facts) -> Facts:
     >>> from hornbeam.facts.names import Names
     >>> columns = [np.array([i], dtype=np.int32) for i in range(4)]
     >>> table = Atoms(columns[0], tuple(columns[1:]))
-    >>> walked(Facts(Names.of("abcd"), Names.of(["ta"]), {3: table}))
+    >>> with_projections(Facts(Names.of("abcd"), Names.of(["ta"]), {3: table}))
     Facts(3 facts, 4 entities, 4 predicates)
     """
     wider = {arity: table for arity, table in facts.atoms.items() if arity > 2}

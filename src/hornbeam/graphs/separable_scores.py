@@ -122,12 +122,12 @@ class SeparableScores:
     @cached_property
     def _paths(self) -> Reach:
         bodies = [rule.clause.body for rule in self._path_rules.rules]
-        return Reach(self.engine.walked, self.target, bodies, self.near)
+        return Reach(self.engine.with_projections, self.target, bodies, self.near)
 
     @cached_property
     def _stated(self) -> Reach:
         own = Body((Step(self.target),), self.target)
-        return Reach(self.engine.walked, self.target, [own], self.near)
+        return Reach(self.engine.with_projections, self.target, [own], self.near)
 
     @cached_property
     def _far(self) -> tuple[Floats, Floats, Bools]:

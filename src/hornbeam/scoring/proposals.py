@@ -83,7 +83,7 @@ def target_reach(
 ) -> Reach:
     """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
     pulling = [rule.clause.body for rule in model.of_target(target).rules if is_positive(rule)]
-    return Reach(engine.walked, target, pulling, near, allowed, loops)
+    return Reach(engine.with_projections, target, pulling, near, allowed, loops)
 
 
 def scored_pairs(

@@ -108,7 +108,7 @@ class NewLinkFinder:
         if key not in self._reaches:
             supporting = self.by_target[target].supporting
             bodies = [body for body in supporting if body_leads(body, near) == leads]
-            self._reaches[key] = Reach(self.engine.walked, target, bodies, near)
+            self._reaches[key] = Reach(self.engine.with_projections, target, bodies, near)
         return self._reaches[key]
 
     def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 
 from hornbeam.arrays import Array
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.projections import walked
+from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
 from hornbeam.counting.sql.spark_inputs import SparkInputs
 from hornbeam.counting.sql.spark_reading import spark_engine_over
@@ -85,7 +85,7 @@ def unary_parquet(world: World, path: Path) -> str:
 
 def check_tables(engine: SqlEngine, facts: Facts) -> None:
     """Hold the tables of an engine to facts that were read in memory: the same names, by ids."""
-    edges = walked(facts)
+    edges = with_projections(facts)
     assert list(engine.predicates) == list(edges.predicates)
     assert engine.not_binary == facts.not_binary
     assert engine.soft == edges.soft

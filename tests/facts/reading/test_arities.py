@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam import read_facts, read_labels, read_pairs
-from hornbeam.counting.projections import walked
+from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.duckdb_engine import open_duckdb
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.argument_tables import MAX_ARITY
@@ -67,7 +67,7 @@ def stored_facts(*inputs: object) -> list[tuple[Atom, int]]:
 def edges(facts: Facts) -> list[tuple[Atom, int]]:
     """The same of facts in memory."""
     found: list[tuple[Atom, int]] = []
-    facts = walked(facts)
+    facts = with_projections(facts)
     for table in facts.atoms.values():
         for i, value in enumerate((table.values * ONE).round().astype(int).tolist()):
             first, *others = (facts.entities[int(column[i])] for column in table.arguments)

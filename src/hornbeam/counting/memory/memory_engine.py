@@ -24,7 +24,7 @@ from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
-from hornbeam.counting.projections import walked
+from hornbeam.counting.projections import with_projections
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
@@ -61,18 +61,18 @@ class MemoryEngine:
         return self if facts is self.facts else MemoryEngine(facts, self.threads)
 
     @cached_property
-    def walked(self) -> Facts:
+    def with_projections(self) -> Facts:
         """The facts that the graph is built from, with projections of wider atoms."""
-        return walked(self.facts)
+        return with_projections(self.facts)
 
     @cached_property
     def graph(self) -> Graph:
         """The whole graph, built once."""
-        return Graph.of(self.walked)
+        return Graph.of(self.with_projections)
 
     @cached_property
     def _unary(self) -> Adjacency:
-        return unary_facts(self.walked)
+        return unary_facts(self.with_projections)
 
     @cached_property
     def _last(self) -> LastLookup:
@@ -85,7 +85,7 @@ class MemoryEngine:
     @property
     def predicates(self) -> Names:
         """Names of the predicates and of projections; see `Engine.predicates`."""
-        return self.walked.predicates
+        return self.with_projections.predicates
 
     @property
     def not_binary(self) -> Mapping[str, int]:
@@ -276,7 +276,7 @@ class MemoryEngine:
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs are among the facts of their own predicate."""
-        atoms = self.walked.binary
+        atoms = self.with_projections.binary
         n = len(self.facts.entities)
         if predicate not in self._edges:
             rows = atoms.predicate == predicate

@@ -14,7 +14,7 @@ import duckdb
 import numpy as np
 
 from hornbeam.arrays import Array
-from hornbeam.counting.projections import projections, walked, walked_predicates
+from hornbeam.counting.projections import projections, walked_predicates, with_projections
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
@@ -97,7 +97,7 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """An engine that searches facts in memory by SQL; its spilled files are deleted with it."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(large_workspace()).connection)
-    edges = walked(facts)
+    edges = with_projections(facts)
     database.upload("facts", fact_columns(edges))
     database.upload("unary_facts", unary_columns(edges))
     _prepare(database, threads)
@@ -166,7 +166,7 @@ def open_duckdb(
 def project(database: DuckDB, stored: StoredFacts) -> Names:
     """Add projections of atoms with three or more arguments to `facts`; returns all predicates.
 
-    The same as `hornbeam.counting.projections.walked` for arrays.
+    The same as `hornbeam.counting.projections.with_projections` for arrays.
     """
     names = walked_predicates(stored.predicates, stored.not_binary)
     if names is stored.predicates:
