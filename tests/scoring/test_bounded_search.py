@@ -47,7 +47,7 @@ class Everything:
             if (subject, object_) not in known
         }
 
-    def exactly(self, subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
+    def score_ids(self, subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
         self.asked += len(subject)
         pairs = list(zip(subject.tolist(), object_.tolist(), strict=True))
         reached = np.array([pair in self.scores for pair in pairs], dtype=np.bool_)
@@ -56,7 +56,7 @@ class Everything:
 
     def found(self, top: int, per_subject: bool = False) -> Links:
         search = best_of_each if per_subject else best_pairs
-        best = search(self.margins, self.exactly, self.subjects, top, self.score)
+        best = search(self.margins, self.score_ids, self.subjects, top, self.score)
         columns = best.subject.tolist(), best.object.tolist(), best.score.tolist()
         return list(zip(*columns, strict=True))
 

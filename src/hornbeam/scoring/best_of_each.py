@@ -12,7 +12,7 @@ import numpy as np
 from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, run_starts
 from hornbeam.choices import Score
 from hornbeam.progress import SILENT, Progress
-from hornbeam.scoring.bounded_search import BestPairs, Exactly, ScoreBounds
+from hornbeam.scoring.bounded_search import BestPairs, PairScorer, ScoreBounds
 from hornbeam.scoring.margins import Margins
 
 #: Maximum number of subjects walked from at once, and roughly that of the pairs that conditions may
@@ -25,7 +25,7 @@ FIRST_PAIRS = 4
 
 def best_of_each(
     margins: Margins,
-    exactly: Exactly,
+    score_ids: PairScorer,
     subjects: Ids,
     top: int,
     score: Score,
@@ -37,7 +37,7 @@ def best_of_each(
     blocks, subjects = [BestPairs.none(top)], np.sort(subjects)
     for low in range(0, len(subjects), size):
         block = subjects[low : low + size]
-        blocks.append(_best_in(exactly, bounds, *margins.above(block, -np.inf), top))
+        blocks.append(_best_in(score_ids, bounds, *margins.above(block, -np.inf), top))
         progress.advance("Following rules", low + len(block), len(subjects))
     return BestPairs(
         np.concatenate([block.subject for block in blocks]),
@@ -48,13 +48,13 @@ def best_of_each(
 
 
 def _best_in(
-    exactly: Exactly, bounds: ScoreBounds, subject: Ids, object_: Ids, margin: Floats, top: int
+    score_ids: PairScorer, bounds: ScoreBounds, subject: Ids, object_: Ids, margin: Floats, top: int
 ) -> BestPairs:
     """The best of some subjects' pairs, which are grouped by subject."""
     best, size = BestPairs.none(top), top + FIRST_PAIRS
     while len(subject):
         now = _highest(subject, margin, size)
-        best = _united(best, *exactly(subject[now], object_[now]))
+        best = _united(best, *score_ids(subject[now], object_[now]))
         subject, object_, margin = subject[~now], object_[~now], margin[~now]
         # bounds of scores take long: most pairs are out by their margins already
         likely = margin >= _least_margins(best, bounds, margin)[_rows(best, subject)]

@@ -56,7 +56,7 @@ class BestPairs:
         """The score that a pair must reach to be among them."""
         return float(self.score[-1]) if len(self.score) == self.top else -np.inf
 
-    def may_have(self, bound: Floats, subject: Ids, object_: Ids | None = None) -> Bools:
+    def may_include(self, bound: Floats, subject: Ids, object_: Ids | None = None) -> Bools:
         """Which pairs, or with their subjects alone which of these, could be among them.
 
         `bound` is what they score at most.
@@ -104,12 +104,12 @@ class ScoreBounds:
 
 
 #: Scores pairs, and leaves out those that no rule for the target reaches.
-Exactly = Callable[[Ids, Ids], tuple[Ids, Ids, Floats]]
+PairScorer = Callable[[Ids, Ids], tuple[Ids, Ids, Floats]]
 
 
 def best_pairs(
     margins: Margins,
-    exactly: Exactly,
+    score_ids: PairScorer,
     subjects: Ids,
     top: int,
     score: Score,
@@ -125,8 +125,8 @@ def best_pairs(
         block, waiting, bound = waiting[:size], waiting[size:], bound[size:]
         floor = float(bounds.least_margins(np.array([best.least]), most)[0])
         subject, object_, found = margins.above(np.sort(block), floor)
-        best = _with_best_of(best, exactly, subject, object_, bounds.of(found))
-        kept = best.may_have(bound, waiting)
+        best = _with_best_of(best, score_ids, subject, object_, bounds.of(found))
+        kept = best.may_include(bound, waiting)
         waiting, bound = waiting[kept], bound[kept]
         size = min(2 * size, MAX_SUBJECTS)
         progress.advance("Following rules", len(subjects) - len(waiting), len(subjects))
@@ -135,7 +135,7 @@ def best_pairs(
 
 def _with_best_of(
     best: BestPairs,
-    exactly: Exactly,
+    score_ids: PairScorer,
     subject: Ids,
     object_: Ids,
     bound: Floats,
@@ -145,7 +145,7 @@ def _with_best_of(
     size = best.top + FIRST_PAIRS
     while len(order):
         some, order = order[:size], order[size:]
-        best = best.with_pairs(*exactly(subject[some], object_[some]))
-        order = order[best.may_have(bound[order], subject[order], object_[order])]
+        best = best.with_pairs(*score_ids(subject[some], object_[some]))
+        order = order[best.may_include(bound[order], subject[order], object_[order])]
         size *= 2
     return best

@@ -62,14 +62,14 @@ def best_new_links(
     of_target, entities = model.of_target(target), engine.facts.entities
     reach = target_reach(of_target, engine, target, allowed=objects, loops=loops)
 
-    def exactly(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
+    def score_ids(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
         pairs = Targets.between(entities, target, subject, object_)
         pairs, found = _scored(of_target, counter, reach, pairs, score)
         return pairs.subject, pairs.object, found
 
     margins = Margins(*bounding_model(of_target, engine), reach)
     search = best_of_each if per_subject else best_pairs
-    best = search(margins, exactly, subjects, top, score, progress)
+    best = search(margins, score_ids, subjects, top, score, progress)
     return Targets.between(entities, target, best.subject, best.object), best.score
 
 
@@ -108,7 +108,7 @@ def _scored(
 ) -> tuple[Targets, Floats]:
     """The pairs for which some rule of the reach has a grounding, and their scores."""
     counted = counter.count(pairs, model.bodies, model.language)
-    reached = grounded_for(counted, reach.leading)
+    reached = grounded_for(counted, reach.restricting_bodies)
     return pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
 
 

@@ -49,20 +49,20 @@ class Reach:
     _relations: dict[Step, sparse.csr_array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def leading(self) -> Sequence[AnyBody]:
+    def restricting_bodies(self) -> Sequence[AnyBody]:
         """The bodies that lead to objects; where there is none, all of them."""
-        return leading(self.bodies, self.near)
+        return restricting_bodies(self.bodies, self.near)
 
     @cached_property
     def proposes_all(self) -> bool:
         """Whether all known objects are candidates, because no body restricts the object."""
-        return not any(leads(body, self.near) for body in self.bodies)
+        return not any(restricts_other_argument(body, self.near) for body in self.bodies)
 
     @cached_property
     def ends_by_conditions(self) -> Bools:
         """Entities that bodies without a path may lead to, from any start."""
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
-        for body in self.leading:
+        for body in self.restricting_bodies:
             if not any(part.body.is_path for part in body.parts):
                 found |= self._ends(body)
         return found
@@ -73,7 +73,7 @@ class Reach:
         `walked` holds the ends of every path, for callers that find them without matrices.
         """
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
-        for body in self.leading:
+        for body in self.restricting_bodies:
             if not all(self._meeting(part)[start] for part in self._conditions(body, 0)):
                 continue
             paths = [walked[part.body] for part in body.parts if part.body.is_path]
@@ -91,7 +91,7 @@ class Reach:
 
         Comes with the number of starts done. Pairs that are facts are included.
         """
-        width = max((self._width(body) for body in self.leading), default=0)
+        width = max((self._width(body) for body in self.restricting_bodies), default=0)
         size = max(1, min(BLOCK, MAX_PAIRS // max(width, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
@@ -107,7 +107,7 @@ class Reach:
             shape=(len(starts), len(self.facts.entities)),
         )
         reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
-        for body in self.leading:
+        for body in self.restricting_bodies:
             reached = reached + self._followed(body, starts, chooser)
         row, end = reached.nonzero()
         kept = self.may_lead(starts[row], end)
@@ -202,15 +202,15 @@ class Reach:
         return frontier
 
 
-def leads(body: AnyBody, near: int = 0) -> bool:
+def restricts_other_argument(body: AnyBody, near: int = 0) -> bool:
     """Whether a body restricts the object, or, with `near` 1, the subject."""
     bodies = (part.body for part in body.parts)
     return any(one.is_path or one.argument != near for one in bodies)
 
 
-def leading(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
+def restricting_bodies(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
     """The bodies that lead to objects; where there is none, all of them."""
-    return [body for body in bodies if leads(body, near)] or bodies
+    return [body for body in bodies if restricts_other_argument(body, near)] or bodies
 
 
 def _sparse(rows: Integers, columns: Integers, shape: tuple[int, int]) -> sparse.csr_array:

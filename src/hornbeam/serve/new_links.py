@@ -22,8 +22,7 @@ from hornbeam.model import Model
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.reach import Reach
-from hornbeam.scoring.reach import leads as body_leads
+from hornbeam.scoring.reach import Reach, restricts_other_argument
 from hornbeam.scoring.rule_columns import weights_of
 from hornbeam.serve.links import largest
 from hornbeam.serve.target_rules import TargetRules
@@ -107,15 +106,15 @@ class NewLinkFinder:
         key, near = (target, forward, leads), 0 if forward else 1
         if key not in self._reaches:
             supporting = self.by_target[target].supporting
-            bodies = [body for body in supporting if body_leads(body, near) == leads]
+            bodies = [body for body in supporting if restricts_other_argument(body, near) == leads]
             self._reaches[key] = Reach(self.engine.with_projections, target, bodies, near)
         return self._reaches[key]
 
     def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
         """Whether some rule leads from the one argument to the other under the current weights."""
         of_target = self.by_target[target]
-        leading = of_target.leading[0 if forward else 1]
-        return any(leading[k] and rules[i].weight > 0 for k, i in enumerate(of_target.members))
+        restricting = of_target.restricting[0 if forward else 1]
+        return any(restricting[k] and rules[i].weight > 0 for k, i in enumerate(of_target.members))
 
     def connected(
         self, target: str, entity: int, forward: bool, leads: bool = True

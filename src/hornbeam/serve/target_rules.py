@@ -15,7 +15,7 @@ from hornbeam.model import Model
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.reach import leads
+from hornbeam.scoring.reach import restricts_other_argument
 from hornbeam.scoring.rule_columns import RuleLayout
 from hornbeam.serve.walk import DEAD_END, StepSequences
 
@@ -36,7 +36,7 @@ class TargetRules:
         The paths as sequences of steps from either end.
     layout
         Where the columns of the rules are.
-    positive, leading
+    positive, restricting
         Which rules have a body and are for the target, and which of these lead to objects, and to
         subjects.
     """
@@ -51,7 +51,7 @@ class TargetRules:
     backward: StepSequences
     layout: RuleLayout
     positive: Bools
-    leading: tuple[Bools, Bools]
+    restricting: tuple[Bools, Bools]
 
     @classmethod
     def of(cls, model: Model, target: str, predicates: Names) -> TargetRules:
@@ -65,7 +65,8 @@ class TargetRules:
         supporting = [one.body for one, is_for in zip(clauses, positive, strict=True) if is_for]
         wanted = {part.body for body in supporting for part in body.parts}
         to_object, to_subject = (
-            np.array([leads(one.body, near) for one in clauses], dtype=np.bool_) & positive
+            np.array([restricts_other_argument(one.body, near) for one in clauses], dtype=np.bool_)
+            & positive
             for near in (0, 1)
         )
         return cls(
@@ -93,7 +94,7 @@ class TargetRules:
         If there is none, all rules for the target.
         """
         positive = self.positive & (weights > 0)
-        chosen = positive & self.leading[near]
+        chosen = positive & self.restricting[near]
         return chosen if chosen.any() else positive
 
     def kept(self, pairs: Targets, counted: Statistics) -> CachedCounts:
