@@ -29,7 +29,7 @@ from hornbeam.rules.codes import code_limit, step_code
 #: Number of facts above which the loops over a graph are compiled.
 WORTH_COMPILING = 100
 #: Maximum entities times steps for a table of runs: as much as stays in the processor's cache.
-TABULATED = 1_000_000
+MAX_TABLE_CELLS = 1_000_000
 
 
 class LinkArrays(NamedTuple):
@@ -86,7 +86,7 @@ class LinkedGraph:
 
     @cached_property
     def _rows_by_predicate(self) -> tuple[Ids, Ints]:
-        order = stable_order(self.predicate, self.n_predicates, _in_place(len(self)))
+        order = stable_order(self.predicate, self.n_predicates, _identity_order(len(self)))
         return order, pointers(np.bincount(self.predicate, minlength=self.n_predicates))
 
     def rows_of(self, predicate: int) -> Ids:
@@ -112,7 +112,7 @@ class LinkedGraph:
         start, step, end = start[order], step[order], end[order]
         runs = run_starts(start, step)
         run_entity, run_step = start[runs], step[runs]
-        by_step = stable_order(run_step, self.step_limit, _in_place(len(run_step)))
+        by_step = stable_order(run_step, self.step_limit, _identity_order(len(run_step)))
         return LinkArrays(
             pointers(np.bincount(run_entity, minlength=self.n_entities)),
             run_step,
@@ -127,7 +127,7 @@ class LinkedGraph:
         )
 
     def _run_at(self, run_entity: Ids, run_step: Ids) -> Ids:
-        if self.n_entities * self.step_limit > TABULATED:
+        if self.n_entities * self.step_limit > MAX_TABLE_CELLS:
             return np.empty((0, 0), dtype=np.int32)
         table = np.full((self.n_entities, self.step_limit), -1, dtype=np.int32)
         table[run_entity, run_step] = np.arange(len(run_step))
@@ -135,7 +135,7 @@ class LinkedGraph:
 
     def _sorted(self, end: Ids, step: Ids, start: Ids) -> Ids:
         """The order of links by start, step and end."""
-        order = stable_order(end, self.n_entities, _in_place(len(end)))
+        order = stable_order(end, self.n_entities, _identity_order(len(end)))
         order = stable_order(step, self.step_limit, order)
         return stable_order(start, self.n_entities, order)
 
@@ -205,5 +205,5 @@ def stable_order(key: Ids, limit: int, order: Ids) -> Ids:
     return out
 
 
-def _in_place(n: int) -> Ids:
+def _identity_order(n: int) -> Ids:
     return np.arange(n, dtype=np.int32)

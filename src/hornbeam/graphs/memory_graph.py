@@ -33,7 +33,13 @@ from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
 from hornbeam.graphs.ridge import MAX_ENTITIES
-from hornbeam.graphs.ridge_choice import CHEAP, JUDGED, PENALTIES, USUAL, choose_penalty
+from hornbeam.graphs.ridge_choice import (
+    DEFAULT_PENALTY,
+    LINKS_PER_RELATION,
+    MAX_ENTITIES_TO_CHOOSE,
+    PENALTIES,
+    choose_penalty,
+)
 from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.stage_shares import inverse_seconds
@@ -53,7 +59,7 @@ class MemoryGraph:
     facts: Facts
     graph: LinkedGraph
     settings: GraphSettings
-    penalty: float = USUAL
+    penalty: float = DEFAULT_PENALTY
 
     counts_given_rules_only = False
 
@@ -89,17 +95,18 @@ class MemoryGraph:
         """
         if not self.fits_constants:
             return self
-        inverses = extent.hidden + 1 + (len(PENALTIES) if self.graph.n_entities <= CHEAP else 0)
+        tried = len(PENALTIES) if self.graph.n_entities <= MAX_ENTITIES_TO_CHOOSE else 0
+        inverses = extent.hidden + 1 + tried
         if inverses * inverse_seconds(self.size) > work.left(RIDGE_UNTIL):
             work.progress.message(
                 "Constants are not fitted together: the time limit is too short for it."
             )
             return replace(self, settings=replace(self.settings, ridge=False))
-        if self.graph.n_entities > CHEAP:
+        if self.graph.n_entities > MAX_ENTITIES_TO_CHOOSE:
             return self
         rest, hidden = next(self.hidden_folds(extent, seed))
         steps = range(2, self.graph.step_limit)
-        queries = hidden.sampled(steps, JUDGED, seed, CHOOSING)
+        queries = hidden.sampled(steps, LINKS_PER_RELATION, seed, CHOOSING)
         return replace(self, penalty=choose_penalty(rest.graph, queries))
 
     @cached_property

@@ -22,7 +22,7 @@ from hornbeam.graphs.softmax import (
     CandidateRows,
     fit_softmax,
     linear_scores,
-    spread,
+    standard_deviations,
     summed_reciprocal_ranks,
 )
 from hornbeam.graphs.workload import Workload
@@ -262,7 +262,7 @@ def _fit_graph(
 ) -> FittedRanking:
     columns = columns_of(features)
     rows = rows_of(train, columns)
-    scale = spread(rows.feature)
+    scale = standard_deviations(rows.feature)
     penalties = np.full(len(columns), GRAPH_PENALTY)
     weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
     return FittedRanking(features, scale, weights, {}, None, 0.0)

@@ -11,12 +11,12 @@ from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.softmax import summed_reciprocal_ranks
 
 #: The penalty of graphs where trying others would cost too much, and those to choose from.
-USUAL = 40.0
-PENALTIES = (USUAL, 20.0, 60.0)
+DEFAULT_PENALTY = 40.0
+PENALTIES = (DEFAULT_PENALTY, 20.0, 60.0)
 #: Maximum number of entities for which all penalties are tried: inversion takes cubic time.
-CHEAP = 5_000
+MAX_ENTITIES_TO_CHOOSE = 5_000
 #: Number of hidden links per relation that penalties are compared by.
-JUDGED = 50
+LINKS_PER_RELATION = 50
 
 
 def choose_penalty(graph: LinkedGraph, queries: QueriesByStep) -> float:

@@ -44,7 +44,7 @@ class CandidateRows(NamedTuple):
     firings: Firings = NO_FIRINGS
 
 
-def spread(feature: Singles) -> Floats:
+def standard_deviations(feature: Singles) -> Floats:
     """Standard deviations of features, 1 for constant ones."""
     if not len(feature):
         return np.ones(feature.shape[1])

@@ -59,12 +59,12 @@ def seen_weight(u, v, c, a, b, own_code, out, into):
 @kernel
 def propagate(
     offsets, neighbour, code, out, into, weight, back_offsets, back_neighbour, back_code,
-    back_out, back_into, back_weight, codes, source, sink, own, alone, rank, level, touched, sizes,
-    found,
+    back_out, back_into, back_weight, codes, source, sink, own, pass_id, rank, level, touched,
+    sizes, found,
 ):  # fmt: skip
-    """Sums over paths for rows (source, sink, sequence), sorted by source, `alone`, sequence.
+    """Sums over paths for rows (source, sink, sequence), sorted by source, `pass_id`, sequence.
 
-    Rows share their passes where `alone` is the same; a target that is a fact has its own value,
+    Rows share their passes where `pass_id` is the same; a target that is a fact has its own value,
     and the code of its edge in `own`, which is 0 elsewhere. `level[k]` has the sums of k steps from
     the present source, `touched[k]` the `sizes[k]` nodes that have one. Sums go to `found`.
     """
@@ -72,7 +72,7 @@ def propagate(
     last_rank = -1
     for row in range(len(rank)):
         r, a, b, own_code = rank[row], source[row], sink[row], own[row]
-        if row == 0 or a != source[row - 1] or alone[row] != alone[row - 1]:
+        if row == 0 or a != source[row - 1] or pass_id[row] != pass_id[row - 1]:
             for k in range(level.shape[0]):
                 for i in range(sizes[k]):
                     level[k, touched[k, i]] = 0.0
@@ -99,13 +99,13 @@ def propagate(
                     level[k + 1, touched[k + 1, i]] = 0.0
                 size = 0
                 c = codes[r, k]
-                mind = own_code > 0 and (c == own_code or c == own_code ^ 1)
+                may_be_own_edge = own_code > 0 and (c == own_code or c == own_code ^ 1)
                 for i in range(sizes[k]):
                     u = touched[k, i]
                     start, stop = run_of(offsets, code, u, c)
                     for edge in range(start, stop):
                         v, step = neighbour[edge], weight[edge]
-                        if mind:
+                        if may_be_own_edge:
                             step = seen_weight(u, v, c, a, b, own_code, out[edge], into[edge])
                             if step == 0.0:
                                 continue
@@ -117,12 +117,12 @@ def propagate(
             reached = length - 1
             last_rank = r
         c = codes[r, length - 1]
-        mind = own_code > 0 and (c == own_code or c == own_code ^ 1)
+        may_be_own_edge = own_code > 0 and (c == own_code or c == own_code ^ 1)
         start, stop = run_of(back_offsets, back_code, b, c ^ 1)
         total = 0.0
         for edge in range(start, stop):
             u, step = back_neighbour[edge], back_weight[edge]
-            if mind:
+            if may_be_own_edge:
                 step = seen_weight(u, b, c, a, b, own_code, back_into[edge], back_out[edge])
             total += level[length - 1, u] * step
         found[row] = total

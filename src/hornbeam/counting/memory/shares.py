@@ -71,16 +71,16 @@ class ShareCounter:
         pair = place[table.target[rows]]
         # only a sequence of the target's own relation could meet its edge
         recursive = np.any(np.isin(codes, [pairs.own_code, inverse_code(pairs.own_code)]), axis=1)
-        alone = np.where(pairs.own[pair] & recursive[rank], pair, -1)
-        alike = np.lexsort((pair, rank, alone, pairs.subject[pair]))
+        pass_id = np.where(pairs.own[pair] & recursive[rank], pair, -1)
+        alike = np.lexsort((pair, rank, pass_id, pairs.subject[pair]))
         first = alike[run_starts(rank[alike], pair[alike])]
-        rows, rank, pair, alone = rows[first], rank[first], pair[first], alone[first]
+        rows, rank, pair, pass_id = rows[first], rank[first], pair[first], pass_id[first]
         if not len(rows):
             return
         if distinct or len(self.whole.forward.value):
             share[rows] = self._walked(codes, pairs, rank, pair, distinct)
         else:
-            share[rows] = self._propagated(codes, pairs, rank, pair, alone)
+            share[rows] = self._propagated(codes, pairs, rank, pair, pass_id)
 
     @cached_property
     def _degrees(self) -> tuple[Ints, Ids]:
@@ -133,14 +133,14 @@ class ShareCounter:
         return int(self.graph.forward.degree(source).sum()) + len(source)
 
     def _propagated(
-        self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, alone: Ints
+        self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, pass_id: Ints
     ) -> Floats:
         source, n = pairs.subject[pair], self.graph.n_entities
         run = propagate.choose(self._work(source), WORTH_COMPILING)
-        own, found = np.where(alone >= 0, pairs.own_code, 0), np.zeros(len(rank))
+        own, found = np.where(pass_id >= 0, pairs.own_code, 0), np.zeros(len(rank))
         run(
             *self.graph.forward[:3], *self._forward, *self.graph.backward[:3], *self._backward,
-            codes, source, pairs.object[pair], own, alone, rank, np.zeros((MAX_LENGTH, n)),
+            codes, source, pairs.object[pair], own, pass_id, rank, np.zeros((MAX_LENGTH, n)),
             np.zeros((MAX_LENGTH, n), dtype=np.int32), np.zeros(MAX_LENGTH, dtype=np.int64), found,
         )  # fmt: skip
         return found
