@@ -66,22 +66,22 @@ class Removals:
         return np.asarray(of_body[self.kinds.body])
 
     def scores(self, counts: Ints) -> Floats:
-        """Scores of worlds, given by their numbers of paths: rows are worlds, columns kinds."""
+        """Scores of outcomes, given by their numbers of paths: rows are outcomes, columns kinds."""
         body, truth, _ = self.kinds
-        world, kind = np.nonzero(counts)
-        number = counts[world, kind]
-        worlds = Statistics.of(
+        outcome, kind = np.nonzero(counts)
+        number = counts[outcome, kind]
+        outcomes = Statistics.of(
             self.scored.grounded_bodies,
             len(counts),
             body[kind],
-            world.astype(np.int32),
+            outcome.astype(np.int32),
             truth[kind].astype(np.int32),
             number,
             number * self._share_of_path[body[kind]],
         )
         zeros = np.zeros(len(counts), dtype=np.int32)
         targets = Targets(Names.of(["pair"]), self.scored.pair.predicates, zeros, zeros, zeros)
-        return score_targets(self.scored.grounded_model, worlds, targets)
+        return score_targets(self.scored.grounded_model, outcomes, targets)
 
     @cached_property
     def _share_of_path(self) -> Floats:
@@ -98,26 +98,27 @@ class Removals:
     def left(self, removed: Sequence[int]) -> tuple[Ints, Ints]:
         """Count, by kind, the paths that a removal leaves, and those of them with each fact."""
         n_kinds, kind = len(self.kinds.body), self.kinds.of_path
-        gone, alive = np.zeros(self.n_facts, dtype=np.bool_), np.ones(len(kind), dtype=np.bool_)
-        gone[list(removed)] = True
-        alive[self.carried[gone[self.fact]]] = False
-        living = alive[self.carried]
-        cell = self.fact[living] * n_kinds + kind[self.carried[living]]
+        is_removed = np.zeros(self.n_facts, dtype=np.bool_)
+        remains = np.ones(len(kind), dtype=np.bool_)
+        is_removed[list(removed)] = True
+        remains[self.carried[is_removed[self.fact]]] = False
+        remaining_uses = remains[self.carried]
+        cell = self.fact[remaining_uses] * n_kinds + kind[self.carried[remaining_uses]]
         carries = np.bincount(cell, minlength=self.n_facts * n_kinds)
-        return np.bincount(kind[alive], minlength=n_kinds), carries.reshape(-1, n_kinds)
+        return np.bincount(kind[remains], minlength=n_kinds), carries.reshape(-1, n_kinds)
 
-    def best_worlds(self, total: Ints, carries: Ints, size: int) -> Ints:
+    def best_outcomes(self, total: Ints, carries: Ints, size: int) -> Ints:
         """Per fact, the numbers of paths left without it and the best `size` - 1 later facts.
 
         `carries` has one row per fact that may be removed; the others come after the fact. If
-        scores are `monotone`, this bounds them: no such set leads to a world whose score is farther
-        on the other side. With `size` 1 the worlds are exact.
+        scores are `monotone`, this bounds them: no such set leads to an outcome whose score is
+        farther on the other side. With `size` 1 the outcomes are exact.
         """
         if size == 1:
             return total - carries
-        busiest = np.sort(carries, axis=0)[::-1][: size - 1].sum(axis=0)
+        largest_losses = np.sort(carries, axis=0)[::-1][: size - 1].sum(axis=0)
         later = np.zeros_like(carries)
         later[:-1] = np.maximum.accumulate(carries[::-1], axis=0)[::-1][1:]
-        lost = carries + np.minimum(busiest, (size - 1) * later)
+        lost = carries + np.minimum(largest_losses, (size - 1) * later)
         left: Ints = total - self.helps * np.minimum(lost, total)
         return left

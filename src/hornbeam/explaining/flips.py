@@ -74,7 +74,7 @@ class _SmallestSet:
         self.left -= BRANCH_WORK + carries.size
         if self.left < 0:
             raise _BudgetError
-        scores = removals.scores(removals.best_worlds(total, carries[more], size))
+        scores = removals.scores(removals.best_outcomes(total, carries[more], size))
         may = removals.flips(scores)
         if size == 1:
             return (*chosen, int(more[farthest(scores, removals)])) if may.any() else None
@@ -138,13 +138,13 @@ def growing_sets(removals: Removals, chosen: FactSet) -> Iterator[tuple[FactSet,
     while True:
         total, carries = removals.left(chosen)
         carried = carries[:, removals.helps].sum(axis=1)
-        busiest = np.argsort(-carried, kind="stable")[:GREEDY_WIDTH]
-        busiest = busiest[carried[busiest] > 0]
-        if not len(busiest):
+        most_used = np.argsort(-carried, kind="stable")[:GREEDY_WIDTH]
+        most_used = most_used[carried[most_used] > 0]
+        if not len(most_used):
             return
-        scores = removals.scores(total - carries[busiest])
+        scores = removals.scores(total - carries[most_used])
         best = farthest(scores, removals)
-        chosen = (*chosen, int(busiest[best]))
+        chosen = (*chosen, int(most_used[best]))
         yield chosen, scores[best]
 
 

@@ -248,6 +248,6 @@ class IndependentExplainer:
 
     def _score_without(self, scored: ScoredPair, facts: Ints) -> float:
         """Score the pair in a world that lacks some facts."""
-        poorer = self.finder.engine.over(self.finder.numbers.without(facts))
-        counted = poorer.count(scored.pair, scored.model.bodies, scored.model.language)
+        reduced = self.finder.engine.over(self.finder.numbers.without(facts))
+        counted = reduced.count(scored.pair, scored.model.bodies, scored.model.language)
         return float(score_targets(scored.model, counted, scored.pair)[0])

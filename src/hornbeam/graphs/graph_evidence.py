@@ -177,8 +177,8 @@ class GraphEvidence:
     def scratch(self) -> Iterator[GatherScratch]:
         """Borrow scratch arrays exclusively for the block."""
         try:
-            lent = self._free.pop()
+            scratch = self._free.pop()
         except IndexError:
-            lent = GatherScratch.of(self.graph)
-        yield lent
-        self._free.append(lent)
+            scratch = GatherScratch.of(self.graph)
+        yield scratch
+        self._free.append(scratch)

@@ -133,11 +133,13 @@ class SeparableScores:
     def _far(self) -> tuple[Floats, Floats, Bools]:
         """Strengths of priors and conditions on the other argument; where a positive one holds."""
         rules = self._far_rules
-        everyone = np.arange(len(self.engine.facts.entities), dtype=np.int32)
-        pairs = self._pairs(first_unlinked(self.engine.facts, self.target, 1 - self.near), everyone)
+        all_entities = np.arange(len(self.engine.facts.entities), dtype=np.int32)
+        pairs = self._pairs(
+            first_unlinked(self.engine.facts, self.target, 1 - self.near), all_entities
+        )
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         up, down = strengths(rules, counted, pairs)
-        met = np.zeros(len(everyone), dtype=np.bool_)
+        met = np.zeros(len(all_entities), dtype=np.bool_)
         met[grounded_for(counted, _positive_bodies(rules))] = True
         return up, down, met
 

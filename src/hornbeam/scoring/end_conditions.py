@@ -49,9 +49,9 @@ class EndConditions:
     @cached_property
     def _pairs(self) -> Targets:
         facts = self.engine.facts
-        everyone = np.arange(len(facts.entities), dtype=np.int32)
+        all_entities = np.arange(len(facts.entities), dtype=np.int32)
         others = first_unlinked(facts, self.target, self.argument)
-        subject, object_ = (others, everyone) if self.argument else (everyone, others)
+        subject, object_ = (others, all_entities) if self.argument else (all_entities, others)
         return Targets.between(facts.entities, self.target, subject, object_)
 
     @cached_property
