@@ -153,20 +153,20 @@ def test_what_the_second_step_is_held_against() -> None:
     y, group = truth[np.concatenate(copies)], np.arange(4)
     plain, facts_only = np.full(4, 0.5), np.where(truth > 0, 0.6, 0.4)
     scores = np.where(y > 0, 0.8, 0.3)
-    paid = two_step._paid(group, y, scores, plain, facts_only, copies)
+    judged = two_step._held_out_gain(group, y, scores, plain, facts_only, copies)
     gains = np.log(np.where(truth > 0, 0.8 / 0.6, 0.7 / 0.6))
-    assert paid.gain == pytest.approx(gains.mean())
-    assert paid.standard_error == pytest.approx(gains.std(ddof=1) / np.sqrt(4))
+    assert judged.gain == pytest.approx(gains.mean())
+    assert judged.standard_error == pytest.approx(gains.std(ddof=1) / np.sqrt(4))
     # where a share of the true pairs is left out the plain model's odds fall to what is left
     chances = [left / (left + 1) for left in (0.75, 0.5, 0.25)]
     fewer = [[np.log(0.8 / p), *[np.log(0.7 / (1 - p))] * 2] for p in chances]
-    assert paid.gain_with_fewer == pytest.approx(np.mean(fewer))
-    assert paid.kept
+    assert judged.gain_with_fewer == pytest.approx(np.mean(fewer))
+    assert judged.kept
     misled = np.where(np.arange(len(y)) < 4, scores, 0.9)
-    paid = two_step._paid(group, y, misled, plain, facts_only, copies)
-    assert not paid.kept
-    assert "where fewer true pairs are scored the plain model is better" in paid.sentence
-    assert "The model is the plain one" in paid.sentence
+    judged = two_step._held_out_gain(group, y, misled, plain, facts_only, copies)
+    assert not judged.kept
+    assert "where fewer true pairs are scored the plain model is better" in judged.sentence
+    assert "The model is the plain one" in judged.sentence
 
 
 TEXT = """# hornbeam: {"collective": "two-step"}

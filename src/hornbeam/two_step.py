@@ -184,13 +184,13 @@ def learn_second_step(
     found = _both_steps(first, learner.weight_variance if refit else None, learned, asked_only)
     facts_only = learner.held_out(first.problem, fold, whole.part(CHOSEN, ALL_DONE, ALL_DONE))
     whole.finish()
-    paid = _paid(group, problem.y, scores, means, facts_only, copies)
+    judged = _held_out_gain(group, problem.y, scores, means, facts_only, copies)
     targets = Names.of(found.model.targets)
-    pays = paid.kept and any(is_linked(body, targets) for body in found.model.bodies)
-    return (found if pays or asked_only else first.learned), replace(paid, kept=pays)
+    helps = judged.kept and any(is_linked(body, targets) for body in found.model.bodies)
+    return (found if helps or asked_only else first.learned), replace(judged, kept=helps)
 
 
-def _paid(
+def _held_out_gain(
     group: Ints,
     y: Floats,
     scores: Floats,

@@ -21,7 +21,7 @@ from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
 
 #: Tolerances before a warning: factor of pairs per entity, difference in the share of lone pairs.
-OTHER_SPREAD, OTHER_SHARE = 2.0, 0.15
+MAX_DENSITY_RATIO, MAX_SHARE_DIFFERENCE = 2.0, 0.15
 #: Minimum number of pairs to estimate pairs per entity.
 MIN_PAIRS = 20
 
@@ -67,9 +67,10 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
             ("subject", scored.per_subject, trained.per_subject),
             ("object", scored.per_object, trained.per_object),
         )
-        if len(pairs) >= MIN_PAIRS and not known / OTHER_SPREAD <= given <= known * OTHER_SPREAD
+        if len(pairs) >= MIN_PAIRS
+        and not known / MAX_DENSITY_RATIO <= given <= known * MAX_DENSITY_RATIO
     ]
-    if abs(scored.alone - trained.alone) > OTHER_SHARE:
+    if abs(scored.alone - trained.alone) > MAX_SHARE_DIFFERENCE:
         share = f"{scored.alone:.0%} of the pairs share no end with another"
         found.append(f"{share} (in training {trained.alone:.0%})")
     if found:

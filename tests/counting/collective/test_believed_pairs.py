@@ -114,7 +114,7 @@ def test_certain_beliefs_are_no_facts_and_hopeless_ones_not_absent() -> None:
 def test_a_predicate_of_that_name_among_the_facts_is_refused() -> None:
     facts, pairs = hb.read_facts([("a", "believed_t", "b")]), hb.read_pairs([("a", "t", "b")])
     with pytest.raises(InputError, match="rename it, or use"):
-        _ = BelievedPairs(MemoryEngine(facts), pairs, np.ones(1)).world
+        _ = BelievedPairs(MemoryEngine(facts), pairs, np.ones(1)).with_beliefs
 
 
 def test_too_many_groundings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,13 +62,13 @@ class BelievedPairs:
         return among_facts(self.facts, self.pairs)
 
     @cached_property
-    def asked(self) -> Bools:
+    def is_belief_atom(self) -> Bools:
         """Which pairs are atoms of belief: those that are not facts, each once."""
-        asked = ~self.stated
+        found = ~self.stated
         if self.symmetric:
             key, mirrored = self._keys(self.pairs)
-            asked &= (key <= mirrored) | ~contained(mirrored, np.sort(key[asked]))
-        return asked
+            found &= (key <= mirrored) | ~contained(mirrored, np.sort(key[found]))
+        return found
 
     def _keys(self, targets: Targets) -> tuple[Ints, Ints]:
         """Keys of pairs and of their mirror images; -1 where an entity is in no scored pair."""
@@ -83,7 +83,7 @@ class BelievedPairs:
     @cached_property
     def _atoms(self) -> Ints:
         """Keys of the pairs that are atoms, sorted."""
-        return np.sort(self._keys(self.pairs)[0][self.asked])
+        return np.sort(self._keys(self.pairs)[0][self.is_belief_atom])
 
     def in_scored_direction(self, targets: Targets) -> Targets:
         """Targets with subject and object swapped where only their mirror image is scored."""
@@ -98,36 +98,36 @@ class BelievedPairs:
         )
 
     @cached_property
-    def present(self) -> Facts:
+    def with_pairs_as_facts(self) -> Facts:
         """Facts, and every scored pair as a fact of its believed predicate."""
-        asked = self.pairs.select(self.asked)
-        for name in asked.predicates:
+        atoms = self.pairs.select(self.is_belief_atom)
+        for name in atoms.predicates:
             if self.facts.predicates.index(believed(name)) >= 0:
                 raise InputError(
                     f"the facts have a predicate {believed(name)!r}, which is what a collective "
                     f"model of two steps calls its beliefs in {name!r}: rename it, or use "
                     '`collective="map"`'
                 )
-        return with_targets(self.facts, as_beliefs(asked))
+        return with_targets(self.facts, as_beliefs(atoms))
 
     @cached_property
-    def world(self) -> Facts:
+    def with_beliefs(self) -> Facts:
         """Facts and beliefs, which are clipped to truth values strictly between 0 and 1."""
-        united, asked = self.present, as_beliefs(self.pairs.select(self.asked))
+        united, atoms = self.with_pairs_as_facts, as_beliefs(self.pairs.select(self.is_belief_atom))
         values = united.binary.all_millionths.copy()
-        belief = np.clip(np.rint(self.belief[self.asked] * ONE), 1, ONE - 1)
-        values[rows_of_targets(united, asked)] = belief
+        belief = np.clip(np.rint(self.belief[self.is_belief_atom] * ONE), 1, ONE - 1)
+        values[rows_of_targets(united, atoms)] = belief
         edges = replace(united.binary, millionths=values)
         return replace(united, atoms={**united.atoms, 2: edges})
 
     @cached_property
     def over_beliefs(self) -> MemoryEngine:
         """The engine over facts and beliefs; callers must exclude each pair's own atom."""
-        return self.engine.over(self.world)
+        return self.engine.over(self.with_beliefs)
 
     @cached_property
-    def _over_present(self) -> MemoryEngine:
-        return self.engine.over(self.present)
+    def _over_pairs_as_facts(self) -> MemoryEngine:
+        return self.engine.over(self.with_pairs_as_facts)
 
     def own_predicate(self, subject: str, target: str, object_: str) -> str:
         """The predicate that a pair's own atom has: its target if a fact, else its belief."""
@@ -186,7 +186,7 @@ class BelievedPairs:
         Such counts take no memory per grounding, unlike those over beliefs.
         """
         language = replace(language, shares=False)
-        counted = self._count(self._over_present, targets, bodies, language, progress)
+        counted = self._count(self._over_pairs_as_facts, targets, bodies, language, progress)
         if int(counted.count.sum()) > MAX_GROUNDINGS:
             raise InputError(
                 f"more than {MAX_GROUNDINGS:,} groundings would link the pairs to each other: "
