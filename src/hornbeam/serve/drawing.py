@@ -180,7 +180,7 @@ def _band(
     room = height - HEADER - _footer(drawn)
     entities = drawn.condition.kind is not Kind.UNARY
     placed: list[dict[str, DrawnNode]] = [{} for _ in drawn.drawn[0].nodes]
-    for k, layer in zip(drawn.inner, drawn.untangled, strict=True):
+    for k, layer in zip(drawn.inner, drawn.ordered_layers, strict=True):
         x = left + column * (drawn.offset + k)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed[k] = {

@@ -82,7 +82,7 @@ class DrawnGroundings:
         return [list(dict.fromkeys(one.nodes[k] for one in self.drawn)) for k in self.inner]
 
     @property
-    def untangled(self) -> list[list[str]]:
+    def ordered_layers(self) -> list[list[str]]:
         """The layers, each sorted by the mean position of its neighbours in the one before."""
         ordered = self.layers[:1]
         for k, layer in zip(self.inner[1:], self.layers[1:], strict=True):

@@ -61,8 +61,8 @@ class NewLinkFinder:
     _reaches: dict[tuple[str, bool, bool], Reach] = field(
         default_factory=dict, init=False, repr=False
     )
-    #: Cached results of `_unlike`.
-    _unlike_found: dict[tuple[str, int], tuple[Ids, bool]] = field(
+    #: Cached results of `_entities_of_other_types`.
+    _other_types: dict[tuple[str, int], tuple[Ids, bool]] = field(
         default_factory=dict, init=False, repr=False
     )
 
@@ -177,17 +177,17 @@ class NewLinkFinder:
         """Entities that a fact links already, of the wrong type, or that would make a loop."""
         code = step_code(self.engine.predicates.index(target), inverse=not forward)
         known = neighbours(self.engine.graph.forward, entity, code)
-        unlike, loops = self._unlike(target, 1 if forward else 0)
+        others, loops = self._entities_of_other_types(target, 1 if forward else 0)
         own = known[:0] if loops else np.array([entity], dtype=np.int32)
-        return np.concatenate([known, unlike, own])
+        return np.concatenate([known, others, own])
 
-    def _unlike(self, target: str, place: int) -> tuple[Ids, bool]:
+    def _entities_of_other_types(self, target: str, place: int) -> tuple[Ids, bool]:
         """Entities of types that an argument of the target never has, and whether it has loops."""
-        if (target, place) not in self._unlike_found:
+        if (target, place) not in self._other_types:
             allowed = self.types.allowed(target, place)
-            unlike = np.flatnonzero([] if allowed is None else ~allowed).astype(np.int32)
-            self._unlike_found[target, place] = unlike, self.types.has_loops(target)
-        return self._unlike_found[target, place]
+            others = np.flatnonzero([] if allowed is None else ~allowed).astype(np.int32)
+            self._other_types[target, place] = others, self.types.has_loops(target)
+        return self._other_types[target, place]
 
 
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:

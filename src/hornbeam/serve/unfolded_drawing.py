@@ -43,7 +43,7 @@ class GraphNode:
     toggle: str
     is_root: bool = False
     is_open: bool = False
-    again: bool = False
+    is_open_elsewhere: bool = False
 
     @property
     def middle(self) -> float:
@@ -215,7 +215,7 @@ def _node(
         view.toggled(leaf.name).address,
         is_root,
         leaf.branch is not None,
-        leaf.again,
+        leaf.is_open_elsewhere,
     )
 
 

@@ -21,7 +21,7 @@ NEIGHBOURS, RELATIONS = 5, 5
 #: Maximum number of open nodes: the one that was opened first closes.
 MAX_OPEN = 12
 #: Names contain no tab, so it separates them in an address.
-APART = "\t"
+SEPARATOR = "\t"
 #: The pages of a node's relations, among those of its neighbours.
 ALL_RELATIONS = ""
 
@@ -41,8 +41,8 @@ class Unfolding:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Unfolding:
         """The unfolding in an address."""
-        opened = tuple(dict.fromkeys(filter(None, query.get("open", "").split(APART))))
-        parts = query.get("page", "").split(APART)
+        opened = tuple(dict.fromkeys(filter(None, query.get("open", "").split(SEPARATOR))))
+        parts = query.get("page", "").split(SEPARATOR)
         triples = zip(parts[::3], parts[1::3], parts[2::3], strict=False)
         pages = {(name, step): whole_number(page, 0) for name, step, page in triples}
         return cls(query.get("name", ""), opened[-MAX_OPEN:], pages)
@@ -59,7 +59,7 @@ class Unfolding:
         ]
         parts = {"open": self.opened, "page": pages}
         further = "".join(
-            f"&{key}={quoted(APART.join(some))}" for key, some in parts.items() if some
+            f"&{key}={quoted(SEPARATOR.join(some))}" for key, some in parts.items() if some
         )
         return f"/around?name={quoted(self.root)}{further}"
 
@@ -69,18 +69,18 @@ class Unfolding:
             return replace(self, opened=tuple(one for one in self.opened if one != name))
         return replace(self, opened=(*self.opened, name)[-MAX_OPEN:])
 
-    def turned(self, name: str, step: str, page: int) -> Unfolding:
+    def with_page(self, name: str, step: str, page: int) -> Unfolding:
         """With another page of a node's neighbours by one step."""
         return replace(self, pages={**self.pages, (name, step): page})
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A neighbour: `branch` where it is open, `again` where it is open in another place."""
+    """A neighbour, with its `branch` where it is open in this place."""
 
     name: str
     branch: Branch | None = None
-    again: bool = False
+    is_open_elsewhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,22 +123,22 @@ def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
                 branches[leaf.name] = _branch(view, leaf.name, entities, edges_of)
                 parents[leaf.name] = name
                 at.append(leaf.name)
-    return _grown(view.root, branches, parents, set())
+    return _with_open_nodes(view.root, branches, parents, set())
 
 
-def _grown(
+def _with_open_nodes(
     name: str, branches: Mapping[str, Branch], parents: Mapping[str, str], placed: set[str]
 ) -> Branch:
     """A branch with the open nodes among its leaves; `placed` are those already unfolded."""
 
-    def grown(leaf: Leaf) -> Leaf:
+    def opened(leaf: Leaf) -> Leaf:
         if parents.get(leaf.name) != name or leaf.name in placed:
-            return replace(leaf, again=leaf.name in branches)
+            return replace(leaf, is_open_elsewhere=leaf.name in branches)
         placed.add(leaf.name)
-        return replace(leaf, branch=_grown(leaf.name, branches, parents, placed))
+        return replace(leaf, branch=_with_open_nodes(leaf.name, branches, parents, placed))
 
     branch = branches[name]
-    groups = [replace(group, leaves=list(map(grown, group.leaves))) for group in branch.groups]
+    groups = [replace(group, leaves=list(map(opened, group.leaves))) for group in branch.groups]
     return replace(branch, groups=groups)
 
 
@@ -162,6 +162,6 @@ def _page(
     """The first row of a page, and the pages before and after it."""
     last = max((total - 1) // size, 0)
     page = min(view.pages.get((name, step), 0), last)
-    before = view.turned(name, step, page - 1) if page > 0 else None
-    after = view.turned(name, step, page + 1) if page < last else None
+    before = view.with_page(name, step, page - 1) if page > 0 else None
+    after = view.with_page(name, step, page + 1) if page < last else None
     return page * size, before, after

@@ -73,7 +73,7 @@ def _band(drawn: DrawnGroundings, top: float, names: EntityNames) -> Band:
 
 def _rows(drawn: DrawnGroundings, top: float, names: EntityNames) -> list[Mapping[str, DrawnNode]]:
     """The nodes by name, row by row; the ends are rows of one."""
-    between = dict(zip(drawn.inner, drawn.untangled, strict=True))
+    between = dict(zip(drawn.inner, drawn.ordered_layers, strict=True))
     unary = drawn.condition.kind is Kind.UNARY
     rows = list[Mapping[str, DrawnNode]]()
     for k, end in enumerate(drawn.drawn[0].nodes):
