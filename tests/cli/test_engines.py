@@ -165,7 +165,7 @@ def refused(*words: object) -> str:
         (("--spill-dir", "."), "--spill-dir is for --engine duckdb or spark"),
         (("--engine", "spark", "--master", "yarn"), "on a cluster give --spill-dir"),
         (("--engine", "duckdb", "--memory-limit", "much"), "expected a size such as 2GB"),
-        (("--engine", "duckdb", "--spill-dir", "/no/such/folder"), "no folder"),
+        (("--engine", "duckdb", "--spill-dir", "/no/such/folder"), "is not a folder"),
         (("--engine", "duckdb", "--memory-limit", "1KB"), "--memory-limit"),
         (("--engine", "spark", "--spark-conf", "memory"), "expected spark.KEY=VALUE"),
         (("--engine", "spark", "--master", "here"), "expected local[N], spark://HOST:PORT"),

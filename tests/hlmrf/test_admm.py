@@ -162,8 +162,9 @@ def test_the_smallest_and_largest_weights_give_the_same_state(
 ) -> None:
     """A step in units of the largest weight must not come out as 0, nor be cut off."""
     alike = replace(potentials, weight=np.where(potentials.weight > 0, 1.0, 0.0))
-    found = TIGHT.solve(alike)
-    other = TIGHT.solve(replace(alike, weight=alike.weight * weight))
+    solver = replace(TIGHT, max_iterations=1000)  # equal on the way, too: some take long to converge
+    found = solver.solve(alike)
+    other = solver.solve(replace(alike, weight=alike.weight * weight))
     assert found.state.tolist() == other.state.tolist()
     assert found.iterations == other.iterations
 
