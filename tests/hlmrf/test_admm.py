@@ -162,7 +162,7 @@ def test_the_smallest_and_largest_weights_give_the_same_state(
 ) -> None:
     """A step in units of the largest weight must not come out as 0, nor be cut off."""
     alike = replace(potentials, weight=np.where(potentials.weight > 0, 1.0, 0.0))
-    solver = replace(TIGHT, max_iterations=1000)  # equal on the way, too: some take long to converge
+    solver = replace(TIGHT, max_iterations=1000)  # equal all the way: some converge slowly
     found = solver.solve(alike)
     other = solver.solve(replace(alike, weight=alike.weight * weight))
     assert found.state.tolist() == other.state.tolist()
