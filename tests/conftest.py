@@ -220,10 +220,10 @@ def psl_runtime(java: str) -> Path:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Run the system's Chromium without a window."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    """Run the system's Chromium without a window; its headless shell takes half the time."""
+    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")
     if found is None:
-        pytest.skip("no Chromium on the path: apt-get install chromium")
+        pytest.skip("no Chromium on the path: apt-get install chromium-headless-shell")
     if importlib.util.find_spec("playwright") is None:
         pytest.skip("no Playwright: pip install playwright")
     from playwright.sync_api import sync_playwright
