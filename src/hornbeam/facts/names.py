@@ -91,7 +91,7 @@ class Names:
 
     @cached_property
     def ids_by_name(self) -> Mapping[str, int]:
-        """The whole table in memory: for predicates, which are few and asked for often."""
+        """The whole table as Python objects: for few names that are asked for often."""
         return {text: i for i, text in enumerate(self)}
 
     def find(self, texts: Iterable[str]) -> Ids:

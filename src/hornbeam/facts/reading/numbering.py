@@ -103,7 +103,7 @@ def _numbered_here(sources: Sequence[Source], texts: Sequence[TextColumns]) -> N
         entities |= found - {None} if source.unary else found
     _check_names(sources, len(predicates), sum(map(_is_malformed, predicates | entities)))
     named = Names.of(entities), Names.of(predicates)
-    id_of, number_of = (dict(zip(names, range(len(names)), strict=True)) for names in named)
+    id_of, number_of = (names.ids_by_name for names in named)
     numbered = []
     for source, (predicate, *columns) in zip(sources, texts, strict=True):
         arguments, values = columns[: source.arity], columns[source.arity :]
