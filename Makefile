@@ -14,17 +14,21 @@ help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 # the version stands in __init__.py, and the installed package must say the same
-$(VENV)/.ready: pyproject.toml src/hornbeam/__init__.py
+$(VENV)/.core: pyproject.toml src/hornbeam/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Hornbeam needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable .
+	@touch $@
+
+# what tests, lint, documentation and benchmarks need besides
+$(VENV)/.ready: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 setup: $(VENV)/.ready  ## create .venv with everything in it (once)
 
-demo: setup  ## run the main job on the bundled countries
+demo: $(VENV)/.core  ## run the main job on the bundled countries; installs what that needs and no more
 	$(BIN)/hornbeam demo
 
 lint: setup  ## ruff and mypy --strict
