@@ -22,7 +22,6 @@ from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.names import translated
 from tests.support.commands import process, write
 from tests.support.recorded_progress import RecordedProgress
-from tests.support.worlds import facts_of
 
 kernel = kernels("a test")
 
@@ -34,11 +33,6 @@ def _next(x: int) -> int:
 @kernel
 def _after(x: int) -> int:
     return _next(x)
-
-
-@kernel
-def _elsewhere() -> object:
-    return facts_of({})
 
 
 @kernel
@@ -70,12 +64,9 @@ def test_work_in_small_pieces_adds_up() -> None:
     assert counted.for_size(100, 100) == counted.interpreted
 
 
-@pytest.mark.parametrize(
-    ("wrong", "why"), [(_elsewhere, "another file"), (_nested, "a kernel of its own")]
-)
-def test_what_the_cache_would_not_notice_is_refused(wrong: object, why: str) -> None:
-    with pytest.raises(TypeError, match=why):
-        _ = wrong.compiled  # type: ignore[attr-defined]
+def test_a_kernel_that_calls_another_is_refused() -> None:
+    with pytest.raises(TypeError, match="a kernel of its own"):
+        _ = _nested.compiled
 
 
 @pytest.mark.filterwarnings("error")
@@ -125,6 +116,36 @@ def test_only_what_is_compiled_is_announced_and_what_cannot_be_read_is_compiled(
     gone = b"chornbeam.facts.names\nNoSuchType\n."  # the pickle of a name that is not there
     index.write_bytes(version + gone)
     assert [run_toy(tmp_path), run_toy(tmp_path)] == [COMPILING, ""]
+
+
+SHARED = """
+from helpers import after
+from hornbeam.compiled import announced, kernels
+
+@kernels("a toy")
+def twice_after(x):
+    return 2 * after(x)
+
+class Told:
+    def message(self, text):
+        print(text)
+
+with announced(Told()):
+    print(twice_after.compiled(1))
+"""
+HELPERS = "from constants import STEP\n\ndef after(x):\n    return x + STEP\n"
+
+
+@pytest.mark.slow
+def test_a_changed_helper_or_constant_of_another_file_compiles_again(tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text(SHARED)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    (tmp_path / "constants.py").write_text("STEP = 1\n")
+    assert [run_toy(tmp_path), run_toy(tmp_path)] == [f"{COMPILING}4\n", "4\n"]
+    (tmp_path / "helpers.py").write_text(HELPERS.replace("x + STEP", "x - STEP"))
+    assert [run_toy(tmp_path), run_toy(tmp_path)] == [f"{COMPILING}0\n", "0\n"]
+    (tmp_path / "constants.py").write_text("STEP = 10\n")
+    assert [run_toy(tmp_path), run_toy(tmp_path)] == [f"{COMPILING}-18\n", "-18\n"]
 
 
 def test_small_work_is_not_announced() -> None:

@@ -5,9 +5,9 @@ second and compiling up to twenty, more than most small work takes as it is; so 
 when the first kernel has work that is worth it. Both ways give the same bytes, and counts of work
 alone decide which is taken.
 
-Compiled code is kept on disk, where Numba does not notice that a function in another file has
-changed. So a kernel and all functions that it calls live in one file: they are looked up there and
-compiled with it.
+Compiled code is kept on disk. Numba recompiles a kernel when the kernel's own file changes, but
+does not notice a change in another file. Here the kept code is stamped with a hash of everything
+that the kernel reaches (`_stamp`), so that kernels may share helper functions of any module.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -43,7 +44,7 @@ TEMPORARY = "hornbeam-kernels-"
 class Kernel:
     """A loop over arrays, run interpreted or compiled.
 
-    Functions that it calls are plain functions of the same file; its purpose is named in messages:
+    It calls plain functions only, of its own module or of others. Its purpose is named in messages:
     "Compiling the path search".
     """
 
@@ -106,27 +107,63 @@ def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
 
 
 def _translated(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
-    """Compile a function with Numba; the functions that it calls replace its globals."""
+    """Compile a function with Numba; compiled functions replace the plain ones that it calls."""
     space = _namespace(function.__module__)
-    for name in function.__code__.co_names:
-        called = space.get(name)
+    for name, called in _reached(function).items():
         if isinstance(called, Kernel):
             raise TypeError(f"{function.__name__} calls {name}, which is a kernel of its own")
         if isinstance(called, FunctionType):
-            if called.__module__ != function.__module__:
-                raise TypeError(f"{function.__name__} calls {name}, which lives in another file")
-            space[name] = _translated(called, INNER)
+            space[name] = _inner(called)
     copied = FunctionType(function.__code__, space, function.__name__, function.__defaults__)
-    return _jitted(copied, options)
+    return _jitted(copied, options, _stamp(function))
+
+
+@cache
+def _inner(function: FunctionType) -> Callable[..., Any]:
+    """Compile a function that kernels call, once for all of them."""
+    return _translated(function, INNER)
 
 
 @cache
 def _namespace(module: str) -> dict[str, Any]:
-    """Globals of a file for compiled functions: what they call is compiled, too."""
+    """Globals of a module for compiled functions: what they call is compiled, too."""
     return dict(vars(sys.modules[module]))
 
 
-def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
+def _reached(function: FunctionType) -> dict[str, Any]:
+    """The module-level values that a function names, by name."""
+    space = vars(sys.modules[function.__module__])
+    return {name: space[name] for name in function.__code__.co_names if name in space}
+
+
+def _stamp(function: FunctionType) -> str:
+    """Hash of the files of all functions that a function reaches, and of the constants they name.
+
+    Compiled code holds the values of constants, which may come from further files.
+    """
+    digest, seen, waiting = sha256(), {function}, [function]
+    while waiting:
+        reached = _reached(waiting.pop())
+        constants = {k: v for k, v in reached.items() if isinstance(v, int | float | str | tuple)}
+        digest.update(repr(sorted(constants.items())).encode())
+        called = {one for one in reached.values() if isinstance(one, FunctionType)} - seen
+        seen |= called
+        waiting += sorted(called, key=lambda one: (one.__module__, one.__qualname__))
+    for file in sorted({one.__code__.co_filename for one in seen}):
+        digest.update(_source(file))
+    return digest.hexdigest()
+
+
+@cache
+def _source(file: str) -> bytes:
+    """The bytes of a source file; none for code that was typed rather than saved."""
+    try:
+        return Path(file).read_bytes()
+    except OSError:
+        return b""
+
+
+def _jitted(function: FunctionType, options: dict[str, bool], stamp: str) -> Callable[..., Any]:
     from numba import config, njit
 
     plain = partial(njit, nogil=True, error_model="numpy")
@@ -146,7 +183,7 @@ def _jitted(function: FunctionType, options: dict[str, bool]) -> Callable[..., A
             "your home can be written to; set NUMBA_CACHE_DIR to a folder that lasts.",
             warns=True,
         )
-    _drop_unreadable(translated)
+    _prepare_cache(translated, stamp)
     _tolerate_full_disks(translated)
     return translated
 
@@ -168,13 +205,14 @@ def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
     kept.save_overload = save_if_possible
 
 
-def _drop_unreadable(translated: Callable[..., Any]) -> None:
-    """Delete a cache index that cannot be read.
+def _prepare_cache(translated: Callable[..., Any], stamp: str) -> None:
+    """Have kept code recompiled unless its stamp is equal; delete an index that cannot be read.
 
-    One of another version may name a type that is gone; there Numba would fail.
+    An index of another version may name a type that is gone; there Numba would fail.
     """
     kept = getattr(getattr(translated, "_cache", None), "_cache_file", None)
     if kept is not None:
+        kept._source_stamp = stamp
         try:
             kept._load_index()
         except Exception:  # any error of unpickling
