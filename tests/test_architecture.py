@@ -26,6 +26,7 @@ LAYERS: list[set[str]] = [
     {"facts"},
     {"language"},
     {"rules"},
+    {"graph"},
     {"counting"},
     {"densities"},
     {"learning"},

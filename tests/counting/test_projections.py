@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.counting.engine import Discovery
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.statistics import Statistics
+from hornbeam.graph.adjacency import Graph
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
 from tests.support.brute_force import ONE, WideWorld, wide_conditions, wide_search

@@ -13,7 +13,6 @@ from hornbeam.choices import CollectiveMethod
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory import memory_engine
 from hornbeam.counting.memory.conditions import unary_facts
-from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareArrays
 from hornbeam.counting.memory.search import ROOM_STEPS
@@ -21,6 +20,7 @@ from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE
+from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.progress import SILENT, Progress, Silent
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pytest
 
 import hornbeam as hb
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.shares import ShareCounter
+from hornbeam.graph.adjacency import Graph
 from hornbeam.serve.walk import (
     DEAD_END,
     NO_WEIGHTS,

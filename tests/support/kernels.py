@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from hornbeam.compiled import Kernel
-from hornbeam.counting.memory import graph
+from hornbeam.graph import adjacency
 from hornbeam.learning import descent
 
 #: Tests that compile kernels run in the same worker, so that none is compiled twice.
@@ -37,6 +37,6 @@ def kernels_are(compiled: bool) -> Iterator[None]:
                 lambda kernel, *_: kernel.compiled if compiled else kernel.interpreted,
             )
         )
-        changes.enter_context(patch.object(graph, "SMALL_GRAPH", few))
+        changes.enter_context(patch.object(adjacency, "SMALL_GRAPH", few))
         changes.enter_context(patch.object(descent, "LARGE", few))
         yield

@@ -14,12 +14,12 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Ids, Ints
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.groundings import PathEnds, cut, first_paths
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.facts.table import ONE, Facts
+from hornbeam.graph.adjacency import Graph
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.codes import inverse_code, path_codes, step_code

@@ -18,8 +18,9 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints
 from hornbeam.compiled import announced, kernels
-from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.facts.table import ONE
+from hornbeam.graph.adjacency import Adjacency, Graph
+from hornbeam.graph.edge_runs import contains, is_among, place_of, run_of, run_to
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import inverse_code
 
@@ -146,29 +147,12 @@ def _best_truths(graph: Graph, steps: Sequence[int], levels: list[Ids]) -> list[
     return best
 
 
-def _place(values, low, high, wanted):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """First position in the sorted values[low:high] that is not below `wanted`."""
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def _run(offsets, code, node, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Range of the edges of one step among a node's."""
-    low = _place(code, offsets[node], offsets[node + 1], step)
-    return low, _place(code, low, offsets[node + 1], step + 1)
-
-
 @kernel
 def _cost(offsets, neighbour, code, nodes, step):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Count the edges of a step that leave the nodes."""
     total = 0
     for node in nodes:
-        low, high = _run(offsets, code, node, step)
+        low, high = run_of(offsets, code, node, step)
         total += high - low
     return total
 
@@ -178,7 +162,7 @@ def _ends(offsets, neighbour, code, nodes, step, found):  # type: ignore[no-unty
     """List the ends of the edges of a step that leave the nodes in `found`; some may be equal."""
     at = 0
     for node in nodes:
-        low, high = _run(offsets, code, node, step)
+        low, high = run_of(offsets, code, node, step)
         for edge in range(low, high):  # element by element: a slice takes seconds to compile
             found[at] = neighbour[edge]
             at += 1
@@ -188,16 +172,15 @@ def _ends(offsets, neighbour, code, nodes, step, found):  # type: ignore[no-unty
 def _leading(offsets, neighbour, code, nodes, step, allowed, leads):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
     """Mark in `leads` which nodes have an edge of the step to an allowed node."""
     for i in range(len(nodes)):
-        low, high = _run(offsets, code, nodes[i], step)
+        low, high = run_of(offsets, code, nodes[i], step)
         if high - low <= len(allowed):
             for e in range(low, high):
-                k = _place(allowed, 0, len(allowed), neighbour[e])
-                if k < len(allowed) and allowed[k] == neighbour[e]:
+                if contains(allowed, neighbour[e]):
                     leads[i] = True
                     break
         else:
             for node in allowed:
-                e = _place(neighbour, low, high, node)
+                e = place_of(neighbour, low, high, node)
                 if e < high and neighbour[e] == node:
                     leads[i] = True
                     break
@@ -208,20 +191,12 @@ def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # typ
     """For every node the best of (value - 1) + beyond over its edges to allowed nodes."""
     best = np.full(len(nodes), NEVER, dtype=np.int64)
     for i in range(len(nodes)):
-        low, high = _run(offsets, code, nodes[i], step)
+        low, high = run_of(offsets, code, nodes[i], step)
         for e in range(low, high):
-            k = _place(allowed, 0, len(allowed), neighbour[e])
+            k = place_of(allowed, 0, len(allowed), neighbour[e])
             if k < len(allowed) and allowed[k] == neighbour[e]:
                 best[i] = max(best[i], value[e] - ONE + beyond[k])
     return best
-
-
-def _holds(path, size, node):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Whether a node is among the first nodes of a path."""
-    for i in range(size):  # noqa: SIM110 - Numba has no generators
-        if path[i] == node:
-            return True
-    return False
 
 
 @kernel
@@ -239,10 +214,10 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     found, depth, entered = 0, 0, True
     while depth >= 0 and found < limit:
         if entered:
-            low, high = _run(offsets, code, path[depth], steps[depth])
             if depth == n - 1:
-                low = _place(neighbour, low, high, sink)
-                high = _place(neighbour, low, high, sink + 1)
+                low, high = run_to(offsets, neighbour, code, path[depth], steps[depth], sink)
+            else:
+                low, high = run_of(offsets, code, path[depth], steps[depth])
             edge_runs[0, depth], edge_runs[1, depth], entered = low, high, False
         edge = edge_runs[0, depth]
         if edge == edge_runs[1, depth]:
@@ -254,11 +229,11 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
             continue
         if steps[depth] == own_code ^ 1 and here == sink and there == source:
             continue
-        k = _place(allowed, ends[depth + 1], ends[depth + 2], there)
+        k = place_of(allowed, ends[depth + 1], ends[depth + 2], there)
         if k == ends[depth + 2] or allowed[k] != there:
             continue
         truth[depth + 1] = truth[depth] + (value[edge] - ONE if len(value) else 0)
-        if truth[depth + 1] + best[k] <= 0 or (distinct and _holds(path, depth + 1, there)):
+        if truth[depth + 1] + best[k] <= 0 or (distinct and is_among(path, depth + 1, there)):
             continue
         path[depth + 1] = there
         if depth == n - 1:

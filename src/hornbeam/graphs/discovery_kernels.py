@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import grown
 
 kernel = kernels("the discovery of paths")
 
@@ -149,11 +150,7 @@ def paths_between(links, starts, ends, step, prefix, suffix, bits, most, n_entit
         for k in range(count):
             first[by_node[k]] = 0
             last[by_node[k]] = 0
-        if filled + found > len(total):
-            larger = np.empty(2 * (filled + found), dtype=np.int64)
-            for k in range(filled):
-                larger[k] = total[k]
-            total = larger
+        total = grown(total, filled, found)
         slots = 16
         while slots < 2 * found:
             slots *= 2

@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import grown, place_of
 
 kernel = kernels("the evidence of rules")
 
@@ -39,17 +40,9 @@ def find_run(links, entity, step):
     """Run of an entity along a step, -1 where there is none."""
     if len(links.run_at) > 0:
         return np.int64(links.run_at[entity, step])
-    low, high = links.first_run[entity], links.first_run[entity + 1]
-    stop = high
-    while low < high:
-        middle = (low + high) // 2
-        if links.run_step[middle] < step:
-            low = middle + 1
-        else:
-            high = middle
-    if low < stop and links.run_step[low] == step:
-        return low
-    return -1
+    stop = links.first_run[entity + 1]
+    run = place_of(links.run_step, links.first_run[entity], stop, step)
+    return run if run < stop and links.run_step[run] == step else -1
 
 
 def expand(links, step, source, depth, walk, most):
@@ -202,13 +195,7 @@ def fired_paths(links, trie, sources, offsets, entity, walk, most):
             row_of[entity[k]] = k
         node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
         while rule >= 0:
-            if filled + answers > len(row):
-                larger_row = np.empty(2 * (filled + answers), dtype=np.int64)
-                larger_fired = np.empty(2 * (filled + answers), dtype=np.int32)
-                for k in range(filled):
-                    larger_row[k] = row[k]
-                    larger_fired[k] = fired[k]
-                row, fired = larger_row, larger_fired
+            row, fired = grown(row, filled, answers), grown(fired, filled, answers)
             for k in range(answers):
                 at = row_of[walk.answer[k]]
                 if at >= 0:
@@ -252,15 +239,9 @@ def fire(found, c, group, confidence, loss):
 
 def fire_forward(constants, p, found):
     """Fire the rules of one property of the source."""
-    low, high = 0, len(constants.property)
-    while low < high:
-        middle = (low + high) // 2
-        if constants.property[middle] < p:
-            low = middle + 1
-        else:
-            high = middle
-    if low < len(constants.property) and constants.property[low] == p:
-        for k in range(constants.start[low], constants.start[low + 1]):
+    at = place_of(constants.property, 0, len(constants.property), p)
+    if at < len(constants.property) and constants.property[at] == p:
+        for k in range(constants.start[at], constants.start[at + 1]):
             fire(found, constants.answer[k], FORWARD, constants.confidence[k], constants.loss[k])
 
 

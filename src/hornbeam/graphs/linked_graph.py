@@ -18,13 +18,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, Positions, pointers, run_starts
+from hornbeam.arrays import (
+    Bools,
+    Ids,
+    Integers,
+    Ints,
+    Positions,
+    part_numbers,
+    pointers,
+    run_starts,
+)
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Facts
+from hornbeam.graph.adjacency import adjacency_of
+from hornbeam.graph.adjacency_kernels import list_properties
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.sorting_kernels import sort_by_key
 from hornbeam.graphs.triples import Triples
-from hornbeam.rules.codes import code_limit, step_code
+from hornbeam.rules.codes import code_limit
 
 #: Number of facts above which the loops over a graph are compiled.
 WORTH_COMPILING = 100
@@ -57,7 +67,7 @@ class LinkArrays(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinkedGraph:
-    """Distinct triples over ids of entities and predicates."""
+    """Distinct triples over ids, sorted by subject, predicate and object."""
 
     n_entities: int
     n_predicates: int
@@ -85,11 +95,11 @@ class LinkedGraph:
         return code_limit(self.n_predicates)
 
     @cached_property
-    def _rows_by_predicate(self) -> tuple[Ids, Ints]:
-        order = stable_order(self.predicate, self.n_predicates, _identity_order(len(self)))
+    def _rows_by_predicate(self) -> tuple[Positions, Ints]:
+        order = np.argsort(self.predicate, kind="stable")
         return order, pointers(np.bincount(self.predicate, minlength=self.n_predicates))
 
-    def rows_of(self, predicate: int) -> Ids:
+    def rows_of(self, predicate: int) -> Positions:
         """Rows of a predicate's triples."""
         order, start = self._rows_by_predicate
         return order[start[predicate] : start[predicate + 1]]
@@ -104,22 +114,26 @@ class LinkedGraph:
     @cached_property
     def links(self) -> LinkArrays:
         """Runs of links, sorted."""
-        start = np.concatenate([self.subject, self.object])
-        end = np.concatenate([self.object, self.subject])
-        steps = [step_code(self.predicate), step_code(self.predicate, inverse=True)]
-        step = np.concatenate(steps).astype(np.int32)
-        order = self._sorted(end, step, start)
-        start, step, end = start[order], step[order], end[order]
-        runs = run_starts(start, step)
-        run_entity, run_step = start[runs], step[runs]
-        by_step = stable_order(run_step, self.step_limit, _identity_order(len(run_step)))
+        no_values = np.empty(0, dtype=np.int32)
+        adjacency = adjacency_of(
+            self.subject, self.predicate, self.object, no_values, self.n_entities, self.n_predicates
+        )
+        start = part_numbers(adjacency.offsets)
+        runs = run_starts(start, adjacency.code)
+        run_entity, run_step = start[runs].astype(np.int32), adjacency.code[runs].astype(np.int32)
+        first_run = pointers(np.bincount(run_entity, minlength=self.n_entities))
+        by_step = np.argsort(adjacency.code[runs], kind="stable").astype(np.int32)
+        property_ = np.empty(len(start), dtype=np.int32)
+        list_properties.for_size(len(self), WORTH_COMPILING)(
+            first_run, run_step, adjacency.neighbour, adjacency.code, property_
+        )
         return LinkArrays(
-            pointers(np.bincount(run_entity, minlength=self.n_entities)),
+            first_run,
             run_step,
             run_entity,
             np.append(runs, len(start)).astype(np.int64),
-            end,
-            self._properties(order, runs),
+            adjacency.neighbour,
+            property_,
             pointers(np.bincount(run_step, minlength=self.step_limit)),
             run_entity[by_step],
             by_step,
@@ -132,21 +146,6 @@ class LinkedGraph:
         table = np.full((self.n_entities, self.step_limit), -1, dtype=np.int32)
         table[run_entity, run_step] = np.arange(len(run_step))
         return table
-
-    def _sorted(self, end: Ids, step: Ids, start: Ids) -> Ids:
-        """The order of links by start, step and end."""
-        order = stable_order(end, self.n_entities, _identity_order(len(end)))
-        order = stable_order(step, self.step_limit, order)
-        return stable_order(start, self.n_entities, order)
-
-    def _properties(self, order: Ids, runs: Positions) -> Ids:
-        """For every link the run that contains the reversed link."""
-        run = np.zeros(len(order), dtype=np.int32)
-        run[runs[1:]] = 1
-        of_link = np.empty_like(run)
-        of_link[order] = np.cumsum(run, dtype=np.int32)
-        half = len(order) // 2
-        return np.concatenate([of_link[half:], of_link[:half]])[order]
 
     @cached_property
     def degree(self) -> Ints:
@@ -188,22 +187,3 @@ class LinkedGraph:
         """Entities that have links along a step, ascending."""
         links = self.links
         return links.holder[links.first_holder[step] : links.first_holder[step + 1]]
-
-
-def stable_order(key: Ids, limit: int, order: Ids) -> Ids:
-    """The given order of rows, sorted by their keys below `limit`; equal ones stay as they were.
-
-    Examples
-    --------
-    >>> rows = np.arange(4, dtype=np.int32)
-    >>> stable_order(np.array([2, 0, 2, 1], dtype=np.int32), 3, rows).tolist()
-    [1, 3, 0, 2]
-    """
-    sort = sort_by_key.for_size(len(key), WORTH_COMPILING)
-    out = np.empty_like(order)
-    sort(key, order, np.zeros(limit + 1, dtype=np.int64), out)
-    return out
-
-
-def _identity_order(n: int) -> Ids:
-    return np.arange(n, dtype=np.int32)

@@ -20,13 +20,13 @@ from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.choices import CollectiveMethod
 from hornbeam.compiled import announced
 from hornbeam.counting.collective.target_edges import closing_walk
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import among_facts, without_targets
 from hornbeam.facts.known import rows_of_targets, with_targets
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.graph.adjacency import Graph
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Step

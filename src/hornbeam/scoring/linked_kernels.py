@@ -5,7 +5,7 @@ up (-1 for none), then the variables it pushes down, ascending, each as often as
 Rows with the same variables are one row, their weights added up.
 """
 
-# ruff: noqa: ANN001, ANN201, SIM110
+# ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import is_among, run_of, run_to
 
 kernel = kernels("the grounding of linked pairs")
 
@@ -51,7 +52,7 @@ class ClauseRows(NamedTuple):
     weight: Floats
 
 
-def place_of(rows, key):
+def slot_of(rows, key):
     """Slot of a key, or the empty one where it belongs."""
     mixed = np.uint64(0)
     for k in range(WIDTH + 1):
@@ -83,7 +84,7 @@ def doubled(rows):
         for k in range(WIDTH + 1):
             key[i, k] = rows.key[i, k]
         weight[i] = rows.weight[i]
-        slot[place_of(larger, key[i])] = i + 1
+        slot[slot_of(larger, key[i])] = i + 1
     return larger
 
 
@@ -91,7 +92,7 @@ def add(rows, size, key, weight):
     """Add the weight to the row of a key; returns the rows and how many there are."""
     if size == len(rows.weight):
         rows = doubled(rows)
-    place = place_of(rows, key)
+    place = slot_of(rows, key)
     if rows.slot[place] == 0:
         for k in range(WIDTH + 1):
             rows.key[size, k] = key[k]
@@ -102,12 +103,12 @@ def add(rows, size, key, weight):
     return rows, size
 
 
-def run_of(graph, x, code):
-    """The range of a node's edges with a code."""
-    low, high = graph.offsets[x], graph.offsets[x + 1]
-    first = low + np.searchsorted(graph.code[low:high], code)
-    last = first + np.searchsorted(graph.code[first:high], code, side="right")
-    return first, last
+def next_edges(graph, x, code, last, end):
+    """Range of the edges of a walk's next step; only the first edge to `end` if it is the last."""
+    if not last:
+        return run_of(graph.offsets, graph.code, x, code)
+    first, stop = run_to(graph.offsets, graph.neighbour, graph.code, x, code, end)
+    return first, min(stop, first + 1)
 
 
 def fill_key(key, rule, start, is_head, negated, met, length):
@@ -141,16 +142,6 @@ def fill_key(key, rule, start, is_head, negated, met, length):
     return True
 
 
-def repeats(node, level, x, sink, last):
-    """Whether a node is on the walk already, or is its end too early."""
-    if not last and x == sink:
-        return True
-    for k in range(level + 1):
-        if node[k] == x:
-            return True
-    return False
-
-
 @kernel
 def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink, limit):
     """Rows of all ground clauses that the walks close for some variables.
@@ -177,10 +168,7 @@ def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink
             if distinct and source[i] == end:
                 continue
             node[0], level = source[i], 0
-            cursor[0], stop[0] = run_of(graph, node[0], code[0])
-            if length == 1:
-                cursor[0] += np.searchsorted(graph.neighbour[cursor[0] : stop[0]], end)
-                stop[0] = min(stop[0], cursor[0] + 1)
+            cursor[0], stop[0] = next_edges(graph, source[i], code[0], length == 1, end)
             while level >= 0:
                 if cursor[level] == stop[level]:
                     level -= 1
@@ -188,11 +176,9 @@ def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink
                 edge = cursor[level]
                 cursor[level] += 1
                 x, last = graph.neighbour[edge], level == length - 1
-                if last and x != end:
-                    continue
                 if observed[level] and graph.value[edge]:
                     continue
-                if distinct and repeats(node, level, x, end, last):
+                if distinct and ((x == end and not last) or is_among(node, level + 1, x)):
                     continue
                 met[level] = graph.value[edge] - 1
                 if last:
@@ -201,11 +187,8 @@ def ground_walks(graph, walks, by_rule, distinct, start, predicate, source, sink
                     continue
                 level += 1
                 node[level] = x
-                cursor[level], stop[level] = run_of(graph, x, code[level])
-                if level == length - 1:  # only the step to the end is left: look it up
-                    at = np.searchsorted(graph.neighbour[cursor[level] : stop[level]], end)
-                    cursor[level] += at
-                    stop[level] = min(stop[level], cursor[level] + 1)
+                last = level == length - 1
+                cursor[level], stop[level] = next_edges(graph, x, code[level], last, end)
     return rows.key[:size], rows.weight[:size]
 
 

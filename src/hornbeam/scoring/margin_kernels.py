@@ -11,6 +11,7 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids, Integers, Ints
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import place_of
 
 kernel = kernels("the search for the best links")
 
@@ -113,17 +114,6 @@ class MarginPairs(NamedTuple):
     def of(cls, size: int) -> MarginPairs:
         """Allocate arrays for `size` pairs."""
         return cls(np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size))
-
-
-def place_of(values, low, high, wanted):
-    """First position in the sorted values[low:high] that is not below `wanted`."""
-    while low < high:  # by hand: `searchsorted` takes a second to compile
-        middle = (low + high) >> 1
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def follow(walks, wanted, count, share, reached, depth, size):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.arrays import Floats
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.graph.adjacency import Graph
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Floats, Ids
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.graph.adjacency import Graph
 from hornbeam.model import Model
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Ids, Ints
-from hornbeam.counting.memory.graph import Adjacency, Graph
+from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
 
 #: The only step of a walk that leads nowhere: 0 is never a code.

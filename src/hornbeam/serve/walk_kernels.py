@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import grown, run_of
 
 kernel = kernels("the walks of the explorer")
 
@@ -15,30 +16,11 @@ kernel = kernels("the walks of the explorer")
 SCAN_RATIO = 8
 
 
-def _grown(array, size, more):
-    """The array with space for `more` after its first `size` entries."""
-    if size + more <= len(array):
-        return array
-    grown = np.empty(2 * (size + more), dtype=array.dtype)
-    grown[:size] = array[:size]
-    return grown
-
-
-def _edge_range(offsets, code, node, step):
-    """Range of the edges of one step among a node's."""
-    last = offsets[node + 1]
-    low = offsets[node] + np.searchsorted(code[offsets[node] : last], step)
-    high = low
-    while high < last and code[high] == step:
-        high += 1
-    return low, high
-
-
 def _cost(offsets, code, frontier, step):
     """Count the edges of a step that leave the frontier."""
     edges = 0
     for node in frontier:
-        low, high = _edge_range(offsets, code, node, step)
+        low, high = run_of(offsets, code, node, step)
         edges += high - low
     return edges
 
@@ -50,8 +32,8 @@ def _step(offsets, neighbour, code, weight, frontier, step, count, next_count, s
     """
     reached, size = np.empty(16, dtype=np.int32), 0
     for u in frontier:
-        low, high = _edge_range(offsets, code, u, step)
-        reached = _grown(reached, size, high - low)
+        low, high = run_of(offsets, code, u, step)
+        reached = grown(reached, size, high - low)
         for e in range(low, high):
             v = neighbour[e]
             if next_count[v] == 0:
@@ -92,9 +74,9 @@ def ends(
             )  # fmt: skip
             count, next_count = next_count, count
             share, next_share = next_share, share
-        nodes = _grown(nodes, total, len(frontier))
-        paths = _grown(paths, total, len(frontier))
-        sums = _grown(sums, total, len(frontier))
+        nodes = grown(nodes, total, len(frontier))
+        paths = grown(paths, total, len(frontier))
+        sums = grown(sums, total, len(frontier))
         for u in frontier:
             nodes[total] = u
             paths[total] = count[u]
@@ -123,7 +105,7 @@ def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
             for v in nodes[indptr[k] : indptr[k + 1]]:
                 if mark[v] == 0:
                     mark[v] = 1
-                    kept = _grown(kept, size, 1)
+                    kept = grown(kept, size, 1)
                     kept[size] = v
                     size += 1
     kept = np.sort(kept[:size])

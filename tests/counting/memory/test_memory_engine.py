@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.counting.memory import path_search
-from hornbeam.counting.memory.graph import Graph
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.path_search import SearchTargets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.graph.adjacency import Graph
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from tests.support.engine_contract import check, rows_of

@@ -16,6 +16,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ints
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import grown, run_of, run_to
 
 kernel = kernels("the count of repeated targets")
 
@@ -48,25 +49,12 @@ def is_target(x, y, code, u, v, own, own_false):
     return (x == v and y == u) if code & 1 else (x == u and y == v)
 
 
-def run_of(graph, x, code):
-    """Range of the edges of a node with a code."""
-    low, high = graph.offsets[x], graph.offsets[x + 1]
-    first = low + np.searchsorted(graph.code[low:high], code)
-    last = first + np.searchsorted(graph.code[first:high], code, side="right")
-    return first, last
-
-
-def has_edge(graph, x, code, y):
-    """Whether there is an edge x -> y of a code."""
-    first, last = run_of(graph, x, code)
-    at = first + np.searchsorted(graph.neighbour[first:last], y)
-    return at < last and graph.neighbour[at] == y
-
-
 def one_step(graph, a, code, b, u, v, own, own_false):
     """1 where a -> b is an edge and not the target, else 0."""
-    found = not is_target(a, b, code, u, v, own, own_false) and has_edge(graph, a, code, b)
-    return np.int64(1) if found else np.int64(0)
+    if is_target(a, b, code, u, v, own, own_false):
+        return np.int64(0)
+    first, last = run_to(graph.offsets, graph.neighbour, graph.code, a, code, b)
+    return np.int64(first < last)
 
 
 def walks_between(graph, codes, a, b, u, v, own, own_false):
@@ -74,7 +62,7 @@ def walks_between(graph, codes, a, b, u, v, own, own_false):
     if len(codes) == 1:
         return one_step(graph, a, codes[0], b, u, v, own, own_false)
     total = np.int64(0)
-    first, last = run_of(graph, a, codes[0])
+    first, last = run_of(graph.offsets, graph.code, a, codes[0])
     for edge in range(first, last):
         x = graph.neighbour[edge]
         if is_target(a, x, codes[0], u, v, own, own_false):
@@ -82,7 +70,7 @@ def walks_between(graph, codes, a, b, u, v, own, own_false):
         if len(codes) == 2:
             total += one_step(graph, x, codes[1], b, u, v, own, own_false)
             continue
-        begin, end = run_of(graph, b, codes[2] ^ 1)
+        begin, end = run_of(graph.offsets, graph.code, b, codes[2] ^ 1)
         for inner in range(begin, end):
             y = graph.neighbour[inner]
             if not is_target(y, b, codes[2], u, v, own, own_false):
@@ -130,15 +118,6 @@ def closed_walks(graph, code, taken, length, u, v, own, own_false, node, between
     return total
 
 
-def grown(array, needed):
-    """The array, or a copy twice as long when `needed` does not fit."""
-    if needed <= len(array):
-        return array
-    larger = np.empty(max(2 * len(array), needed), dtype=array.dtype)
-    larger[: len(array)] = array
-    return larger
-
-
 @kernel
 def count_cycles(graph, patterns, subject, object_, distinct):
     """Rows (pattern, target, count) of every pattern and each of its targets with a count.
@@ -162,8 +141,8 @@ def count_cycles(graph, patterns, subject, object_, distinct):
                 between,
             )  # fmt: skip
             if found:
-                rows, targets = grown(rows, size + 1), grown(targets, size + 1)
-                counts = grown(counts, size + 1)
+                rows, targets = grown(rows, size, 1), grown(targets, size, 1)
+                counts = grown(counts, size, 1)
                 rows[size], targets[size], counts[size] = p, i, found
                 size += 1
     return rows[:size], targets[:size], counts[:size]

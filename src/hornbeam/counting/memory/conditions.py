@@ -16,10 +16,10 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
 from hornbeam.counting.known_conditions import condition_columns
-from hornbeam.counting.memory.graph import Adjacency
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
+from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY, Candidates, Conditions, Language
 from hornbeam.rules.codes import inverse_code, step_code

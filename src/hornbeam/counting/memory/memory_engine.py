@@ -20,7 +20,6 @@ from hornbeam.counting.memory.conditions import (
     unary_facts,
     wanted_keys,
 )
-from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
@@ -29,6 +28,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.machine import worker_threads
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind

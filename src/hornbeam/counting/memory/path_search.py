@@ -10,7 +10,6 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys, pointers, ranges
 from hornbeam.counting.memory.conditions import LocatedPairs
-from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.parallel import (
     MergedCounts,
     Rows,
@@ -23,6 +22,7 @@ from hornbeam.counting.memory.search import NO_KEYS, SearchPlan, search_block
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
+from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.machine import physical_memory
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH

@@ -32,6 +32,7 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Ints, Keys, Millionths
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import contains
 
 #: Truth value 1 in millionths (a literal here: kernels do not import).
 ONE = 1_000_000
@@ -182,18 +183,6 @@ def sort_keys(keys, n, shift, places):
     if here > 0:
         for i in range(n):
             keys[i] = keys[n + i]
-
-
-def contains(known, key):
-    """Whether a sorted array holds the code (or codes) that a frozen search would continue with."""
-    low, high = 0, len(known)
-    while low < high:  # by hand: `searchsorted` takes a second to compile
-        middle = (low + high) >> 1
-        if known[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(known) and known[low] == key
 
 
 def is_own(x, y, code, a, b, own_code):

@@ -8,39 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import is_among, run_of, run_to
 
 kernel = kernels("the shares of paths")
-
-
-def place_of(values, low, high, wanted):
-    """First position in the sorted values[low:high] that is not below `wanted`."""
-    while low < high:  # by hand: `searchsorted` takes a second to compile
-        middle = (low + high) >> 1
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-def run_of(offsets, code, node, wanted):
-    """Range [first, last) of the edges of a code at a node."""
-    high = offsets[node + 1]
-    start = place_of(code, offsets[node], high, wanted)
-    return start, place_of(code, start, high, wanted + 1)
-
-
-def run_between(offsets, neighbour, code, node, wanted, end):
-    """Range [first, last) of the edges of a code from a node to another."""
-    low, high = run_of(offsets, code, node, wanted)
-    start = place_of(neighbour, low, high, end)
-    return start, place_of(neighbour, start, high, end + 1)
 
 
 def edges_on(offsets, neighbour, code, node, wanted, last, end):
     """Range of the edges of a path's next step; those to its end if it is the last step."""
     if last:
-        return run_between(offsets, neighbour, code, node, wanted, end)
+        return run_to(offsets, neighbour, code, node, wanted, end)
     return run_of(offsets, code, node, wanted)
 
 
@@ -162,10 +138,8 @@ def walk(offsets, neighbour, code, value, out, into, codes, source, sink, own, r
             if step == 0.0:
                 continue
             if distinct:
-                again = v == b and depth + 1 < length
-                for k in range(depth + 1):
-                    again = again or node[k] == v
-                if again:
+                ends_early = v == b and depth + 1 < length
+                if ends_early or is_among(node, depth + 1, v):
                     continue
             lost = deficit[depth]
             if len(value) > 0:

@@ -23,11 +23,11 @@ import numpy as np
 
 from hornbeam.arrays import Array, Floats, Ids, Ints, part_numbers, run_starts
 from hornbeam.counting.memory.conditions import LocatedPairs
-from hornbeam.counting.memory.graph import Adjacency, Graph
 from hornbeam.counting.memory.share_kernels import propagate, walk
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE
+from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.counting.memory.graph import Adjacency, Graph
+from hornbeam.graph.adjacency import Adjacency, Graph
 from tests.support.brute_force import ONE, steps_by_node
 from tests.support.kernels import both_ways, compiles, kernels_are
 from tests.support.worlds import SOFT, World, worlds

@@ -14,8 +14,8 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers
 from hornbeam.compiled import Kernel
-from hornbeam.counting.memory.graph_kernels import narrow, scatter
 from hornbeam.facts.table import Facts
+from hornbeam.graph.adjacency_kernels import narrow, scatter
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
 
 #: Facts that NumPy sorts before Numba is imported.
@@ -67,15 +67,12 @@ class Graph:
     @classmethod
     def of(cls, facts: Facts) -> Graph:
         """Build from the binary facts of `walked` facts."""
-        n_codes = code_limit(len(facts.predicates))
-        wide = np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
         atoms = facts.binary
         value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)
         subject, object_ = atoms.arguments
-        build = _scattered_adjacency if len(atoms) > SMALL_GRAPH else _sorted_adjacency
-        code_of = step_code(np.arange(len(facts.predicates), dtype=wide))
-        whole = build(subject, atoms.predicate, object_, value, len(facts.entities), code_of)
-        return cls(whole, whole, n_codes)
+        sizes = len(facts.entities), len(facts.predicates)
+        whole = adjacency_of(subject, atoms.predicate, object_, value, *sizes)
+        return cls(whole, whole, code_limit(len(facts.predicates)))
 
     def walked_by(self, kernel: Kernel) -> Callable[..., Any]:
         """A kernel for walks between single nodes, interpreted or compiled by the graph's size."""
@@ -90,6 +87,16 @@ class Graph:
         return Graph(
             _filtered(self.forward, leaving), _filtered(self.backward, arriving), self.n_codes
         )
+
+
+def adjacency_of(
+    subject: Ids, predicate: Integers, object_: Ids, value: Ids, n_entities: int, n_predicates: int
+) -> Adjacency:
+    """Adjacency lists of edges that are sorted by subject, predicate and object."""
+    wide = np.uint16 if code_limit(n_predicates) <= np.iinfo(np.uint16).max else np.uint32
+    code_of = step_code(np.arange(n_predicates, dtype=wide))
+    build = _scattered_adjacency if len(subject) > SMALL_GRAPH else _sorted_adjacency
+    return build(subject, predicate, object_, value, n_entities, code_of)
 
 
 def _sorted_adjacency(

@@ -1,4 +1,4 @@
-"""Loops that fill adjacency lists and limit their fan-out, for `hornbeam.counting.memory.graph`."""
+"""Loops that fill adjacency lists and limit their fan-out, for `hornbeam.graph.adjacency`."""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.compiled import kernels
+from hornbeam.graph.edge_runs import place_of, run_to
 
 kernel = kernels("the layout of the graph")
 
@@ -58,8 +59,7 @@ def narrow(offsets, neighbour, code, limit):
     for u in range(len(offsets) - 1):
         start = offsets[u]
         while start < offsets[u + 1]:
-            later = code[start : offsets[u + 1]]
-            stop = start + np.searchsorted(later, code[start], side="right")
+            stop = place_of(code, start, offsets[u + 1], code[start] + 1)
             if stop - start > limit:
                 leaving[start:stop] = False
             start = stop
@@ -70,12 +70,18 @@ def narrow(offsets, neighbour, code, limit):
                 # parallel edges, which are left out together, the first marks all
                 if e > offsets[u] and code[e] == code[e - 1] and neighbour[e] == neighbour[e - 1]:
                     continue
-                v = neighbour[e]
-                low, high = offsets[v], offsets[v + 1]
-                first = low + np.searchsorted(code[low:high], code[e] ^ 1)
-                last = low + np.searchsorted(code[low:high], code[e] ^ 1, side="right")
-                twin = first + np.searchsorted(neighbour[first:last], u)
-                while twin < last and neighbour[twin] == u:
+                first, last = run_to(offsets, neighbour, code, neighbour[e], code[e] ^ 1, u)
+                for twin in range(first, last):
                     arriving[twin] = False
-                    twin += 1
     return leaving, arriving
+
+
+@kernel
+def list_properties(first_run, run_step, neighbour, code, found):
+    """Fill `found` with the number of the run that contains the reversal of each edge.
+
+    Node v has the runs `first_run[v]` to `first_run[v + 1]`, each of the edges of one code.
+    """
+    for e in range(len(neighbour)):
+        v = neighbour[e]
+        found[e] = place_of(run_step, first_run[v], first_run[v + 1], code[e] ^ 1)

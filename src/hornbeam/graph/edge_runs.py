@@ -1,0 +1,62 @@
+"""Helpers that kernels share: look-ups in sorted arrays, runs of edges, arrays that grow.
+
+A *run* is the range of a node's edges with one code; `Adjacency` sorts each node's edges by code
+and neighbour. Loops are written by hand: `searchsorted`, slices and `argsort` take a second each to
+compile.
+"""
+
+# ruff: noqa: ANN001, ANN201, SIM110
+# mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def place_of(values, low, high, wanted):
+    """First position in the sorted values[low:high] that is not below `wanted`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def contains(values, wanted):
+    """Whether a sorted array has a value."""
+    at = place_of(values, 0, len(values), wanted)
+    return at < len(values) and values[at] == wanted
+
+
+def run_of(offsets, code, node, step):
+    """Range [first, last) of the edges of one step at a node."""
+    high = offsets[node + 1]
+    first = place_of(code, offsets[node], high, step)
+    return first, place_of(code, first, high, step + 1)
+
+
+def run_to(offsets, neighbour, code, node, step, end):
+    """Range [first, last) of the edges of one step from a node to another: parallel edges."""
+    low, high = run_of(offsets, code, node, step)
+    first = place_of(neighbour, low, high, end)
+    return first, place_of(neighbour, first, high, end + 1)
+
+
+def is_among(values, size, wanted):
+    """Whether one of the first `size` values, in any order, is the wanted one."""
+    for i in range(size):
+        if values[i] == wanted:
+            return True
+    return False
+
+
+def grown(array, size, more):
+    """The array if `more` entries fit behind its first `size`, else a longer copy of these."""
+    if size + more <= len(array):
+        return array
+    longer = np.empty(2 * (size + more), dtype=array.dtype)
+    for i in range(size):
+        longer[i] = array[i]
+    return longer
