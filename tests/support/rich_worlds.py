@@ -19,8 +19,9 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
+from tests.support.random_rules import Hinge
 from tests.support.worlds import targets_of
 
 #: A predicate and its arguments.
@@ -171,6 +172,34 @@ class RichWorld:
     def count(self, body: AnyBody, pair: Pair, semantics: Semantics) -> int:
         """Number of ground clauses of a whole body."""
         return len(self.truths(body, pair, semantics))
+
+
+def hinges_of(model: RuleModel, world: RichWorld, pair: Pair) -> list[Hinge]:
+    """The ground clauses that have the pair for their head, or what they add up to.
+
+    With Boolean targets a ground clause adds its truth; with continuous ones it is a hinge of its
+    own, and those of a rule share what their number weighs. Shares do not depend on truths.
+    """
+    found = list[Hinge]()
+    for rule in model.rules:
+        clause, weighing = rule.clause, model.counts_of(rule.clause)
+        truths = [truth / ONE for truth in world.truths(clause.body, pair, model.semantics)]
+        if not truths:
+            continue
+        way = Counts.RAW if clause.is_prior else weighing.counts
+        n, boolean = len(truths), model.semantics.relaxation is Relaxation.BOOLEAN
+        if way is Counts.SHARE:
+            share = world.share(clause.body.parts[0].body, pair, model.semantics)
+            hinges = [(math.log2(1 + share / weighing.median), 1.0)]
+        elif way is Counts.EXISTS:
+            hinges = [(max(truths), 1.0)] if boolean else [(1 / n, truth) for truth in truths]
+        elif way is Counts.LOG:
+            total = math.log2(1 + sum(truths)) if boolean else math.log2(1 + n) / n
+            hinges = [(total, 1.0)] if boolean else [(total, truth) for truth in truths]
+        else:
+            hinges = [(truth, 1.0) if boolean else (1.0, truth) for truth in truths]
+        found += [(rule.weight * number, height, clause.negated) for number, height in hinges]
+    return found
 
 
 def pairs_of(*pairs: Pair) -> Targets:
