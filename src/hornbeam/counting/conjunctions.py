@@ -39,6 +39,11 @@ class GroundClauses(NamedTuple):
     truth: Millionths
     number: Floats
 
+    @property
+    def crisp(self) -> bool:
+        """Whether all are wholly true, so that a target has one row."""
+        return not len(self.truth) or int(self.truth.min()) == ONE
+
 
 def conjoined(one: GroundClauses, other: GroundClauses) -> GroundClauses:
     """The ground clauses of two bodies together, without those of truth 0.
@@ -51,6 +56,9 @@ def conjoined(one: GroundClauses, other: GroundClauses) -> GroundClauses:
     >>> both.truth.tolist(), both.number.tolist()
     ([300000, 800000], [12.0, 9.0])
     """
+    if one.crisp and other.crisp:  # far faster
+        target, row, others = np.intersect1d(one.target, other.target, True, return_indices=True)
+        return GroundClauses(target, one.truth[row], one.number[row] * other.number[others])
     # rows of a target ascend by truth, so those that add up to more than 1 follow each other
     keys = pair_keys(other.target, other.truth, ONE + 1)
     low = np.searchsorted(keys, pair_keys(one.target, ONE - one.truth, ONE + 1), side="right")
