@@ -82,6 +82,22 @@ def test_an_exported_model_infers_what_it_predicts(
         check_state(hinges, model.semantics.relaxation, states[pair[0], pair[2]], 1e-4)
 
 
+def test_beliefs_are_combined_as_facts_are() -> None:
+    """Not multiplied: of beliefs m in two other pairs a conjunction has m + m - 1."""
+    model = hb.Model.parse(
+        '# hornbeam: {"collective": "two-step"}\n'
+        "2: believed_t(A, X) & believed_t(Y, B) -> t(A, B)\n"
+        "1: p(A, B) -> believed_t(A, B)\n"
+    )
+    facts = hb.read_facts([("a", "p", "c"), ("d", "p", "b"), ("a", "q", "b")])
+    pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c"), ("d", "t", "b")])
+    believed = 1 / (1 + np.exp(-1.0))
+    found = model.explain(facts, ("a", "b"), pairs=pairs)
+    [reason] = found.reasons
+    assert reason.log_odds == pytest.approx(2 * (2 * believed - 1), abs=1e-5)
+    assert model.predict(facts, pairs)["score"][0] == pytest.approx(found.score)
+
+
 @st.composite
 def ground_clauses(draw: st.DrawFn) -> GroundClauses:
     truth = st.sampled_from([1, 300_000, 500_000, 700_000, 999_999, ONE])
