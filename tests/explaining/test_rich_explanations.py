@@ -93,7 +93,7 @@ def test_reasons_are_those_of_the_definition(
     compiled: bool, value: st.SearchStrategy[int], data: st.DataObject, paths: int
 ) -> None:
     world = data.draw(rich_worlds(value))
-    model = data.draw(rich_models(soft=value is SOFT))
+    model = data.draw(rich_models())
     with kernels_are(compiled):
         check_reasons(model, world, data.draw(rich_pairs()), paths)
 
@@ -147,7 +147,7 @@ def test_flips_are_smallest(
     value: st.SearchStrategy[int], shares: bool, data: st.DataObject
 ) -> None:
     world = data.draw(rich_worlds(value, max_facts=5))
-    model = data.draw(rich_models(shares=shares, soft=value is SOFT))
+    model = data.draw(rich_models(shares=shares))
     check_flip(model, world, data.draw(rich_pairs()))
 
 

@@ -16,6 +16,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.symmetry import is_symmetric
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.trees import Binned, Booster, Tree
+from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.weighing import Counts, Threshold
 from tests.support.recorded_progress import RecordedProgress
@@ -175,6 +176,15 @@ def test_only_whole_counts_and_boolean_targets_are_taken() -> None:
     for wrong in ({"counts": "log"}, {"relaxation": "linear"}):
         with pytest.raises(InputError, match="boost"):
             hb.learn(facts, labels, method="boost", language=LANGUAGE, **wrong)  # type: ignore[arg-type]
+
+
+def test_truths_that_add_up_to_whole_numbers_are_no_counts() -> None:
+    """A threshold counts groundings: one learned from 0.5 + 0.5 = 1 would mean another thing."""
+    names = [f"e{k}" for k in range(20)]
+    facts = hb.read_facts([(name, "p", other, 0.5) for name in names for other in ("x", "y")])
+    labels = hb.read_labels([(name, "t", "x", k % 2) for k, name in enumerate(names)])
+    with pytest.raises(InputError, match="true or absent"):
+        hb.learn(facts, labels, method="boost", language=hb.Language(bodies=(Kind.OPEN,)))
 
 
 @pytest.mark.parametrize("wrong", [{"trees": 0}, {"folds": 1}, {"max_rules": -1}])

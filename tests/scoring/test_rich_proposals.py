@@ -43,7 +43,7 @@ def test_they_are_the_best_of_all_pairs(
     value: st.SearchStrategy[int], most_pairs: int, data: st.DataObject
 ) -> None:
     world = data.draw(rich_worlds(value))
-    model = data.draw(rich_models(soft=value is SOFT))
+    model = data.draw(rich_models())
     top, per_subject = data.draw(st.integers(1, 6)), data.draw(st.booleans())
     score = data.draw(st.sampled_from(Score))
     known = sorted({atom[1] for atom in world.values if atom[0] == "t"}) or list(ENTITIES)

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
@@ -18,8 +19,9 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
+from tests.support.random_rules import Hinge
 from tests.support.worlds import targets_of
 
 #: A predicate and its arguments.
@@ -151,18 +153,53 @@ class RichWorld:
             total += product
         return total
 
-    def count(self, body: AnyBody, pair: Pair, semantics: Semantics) -> int:
-        """Groundings of a whole body: those of its conditions multiplied, thresholds as 1."""
-        total = 1
+    def truths(self, body: AnyBody, pair: Pair, semantics: Semantics) -> list[int]:
+        """Truths above 0 of the ground clauses of a whole body, by Łukasiewicz over all atoms.
+
+        Each takes one grounding of every condition; one with a threshold that holds is true.
+        """
+        found = []
         for part in body.parts:
-            n = len(self.groundings(part.body, pair, semantics))
-            if part.threshold is None:
-                total *= n
-            elif part.threshold.share:
-                total *= self.share(part.body, pair, semantics) > part.threshold.bound
-            else:
-                total *= n >= part.threshold.bound
-        return total
+            here = [one.truth for one in self.groundings(part.body, pair, semantics)]
+            if part.threshold is not None:
+                n = self.share(part.body, pair, semantics) if part.threshold.share else len(here)
+                bound = part.threshold.bound
+                here = [ONE] * (n > bound if part.threshold.share else n >= bound)
+            found.append(here)
+        combined = (sum(values) - (len(values) - 1) * ONE for values in product(*found))
+        return [truth for truth in combined if truth > 0] if found else [ONE]
+
+    def count(self, body: AnyBody, pair: Pair, semantics: Semantics) -> int:
+        """Number of ground clauses of a whole body."""
+        return len(self.truths(body, pair, semantics))
+
+
+def hinges_of(model: RuleModel, world: RichWorld, pair: Pair) -> list[Hinge]:
+    """The ground clauses that have the pair for their head, or what they add up to.
+
+    With Boolean targets a ground clause adds its truth; with continuous ones it is a hinge of its
+    own, and those of a rule share what their number weighs. Shares do not depend on truths.
+    """
+    found = list[Hinge]()
+    for rule in model.rules:
+        clause, weighing = rule.clause, model.counts_of(rule.clause)
+        truths = [truth / ONE for truth in world.truths(clause.body, pair, model.semantics)]
+        if not truths:
+            continue
+        way = Counts.RAW if clause.is_prior else weighing.counts
+        n, boolean = len(truths), model.semantics.relaxation is Relaxation.BOOLEAN
+        if way is Counts.SHARE:
+            share = world.share(clause.body.parts[0].body, pair, model.semantics)
+            hinges = [(math.log2(1 + share / weighing.median), 1.0)]
+        elif way is Counts.EXISTS:
+            hinges = [(max(truths), 1.0)] if boolean else [(1 / n, truth) for truth in truths]
+        elif way is Counts.LOG:
+            total = math.log2(1 + sum(truths)) if boolean else math.log2(1 + n) / n
+            hinges = [(total, 1.0)] if boolean else [(total, truth) for truth in truths]
+        else:
+            hinges = [(truth, 1.0) if boolean else (1.0, truth) for truth in truths]
+        found += [(rule.weight * number, height, clause.negated) for number, height in hinges]
+    return found
 
 
 def pairs_of(*pairs: Pair) -> Targets:
@@ -236,12 +273,8 @@ def rich_models(
     arities: Sequence[int] = ALL,
     *,
     shares: bool = True,
-    soft: bool = False,
 ) -> hb.Model:
-    """Up to six rules of any kind, each with its own way of counting, and priors.
-
-    Of soft facts only the boolean relaxation takes conjunctions and shares.
-    """
+    """Up to six rules of any kind, each with its own way of counting, and priors."""
     relaxation = draw(st.sampled_from(Relaxation))
     weight = st.sampled_from([0.0, 0.4, 1.0, 2.5])
     plain = st.sampled_from(
@@ -250,12 +283,9 @@ def rich_models(
     rules = []
     for _ in range(draw(st.integers(0, 5))):
         body = draw(bodies(target, arities, shares))
-        hinges = soft and relaxation is not Relaxation.BOOLEAN
-        if hinges and not single(body):
-            body = body.parts[0].body
         weighing = draw(plain)
         path = single(body) and body.parts[0].body.kind is Kind.PATH
-        if shares and path and not hinges and draw(st.booleans()):
+        if shares and path and draw(st.booleans()):
             weighing = Weighing(Counts.SHARE, draw(st.sampled_from([0.1, 1.0])))
         rules.append(Rule(draw(weight), Clause(body, draw(st.booleans()), weighing)))
     priors = st.builds(lambda w, negated: Rule(w, prior(target, negated)), weight, st.booleans())

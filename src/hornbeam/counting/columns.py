@@ -7,24 +7,37 @@ sum over a path's groundings of the product over its steps of
 
 that is, the number of paths normalised by the degrees of the entities on them, so that paths
 through hubs count less; it adds log2(1 + share / m) with m its median over the training pairs that
-have any. Groundings of a conjunction multiply; a condition with a threshold counts once where it
-holds.
+have any. A ground clause of a conjunction takes one grounding of each of its conditions, so their
+numbers multiply, and its truth is Łukasiewicz's over all of its atoms (`conjoined`). A condition
+with a threshold counts once, as true, where it holds: its groundings above 0 are counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Ints, part_numbers, pointers, run_starts
+from hornbeam.arrays import (
+    Floats,
+    Ids,
+    Integers,
+    Ints,
+    Millionths,
+    Positions,
+    part_numbers,
+    pointers,
+    run_starts,
+)
+from hornbeam.counting.conjunctions import GroundClauses, conjoined
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import AnyBody, Body, Part
 from hornbeam.rules.rule_model import Relaxation
-from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: Rows and entries of one column; rows ascend.
 Column = tuple[Ids, Floats]
@@ -58,12 +71,29 @@ class Columns:
         parts = body.parts
         if len(parts) == 1 and parts[0].threshold is None:
             return self._weighed(parts[0].body, weighing)
-        rows, n = self.factor(parts[0])
-        for part in parts[1:]:
-            others, m = self.factor(part)
-            rows, of_n, of_m = np.intersect1d(rows, others, True, return_indices=True)
-            n = n[of_n] * m[of_m]
-        return rows, weighed(n, weighing)
+        _check_that_strengths_add_up(self.statistics, self.relaxation)
+        target, truth, number = self.ground_clauses(body)
+        starts = run_starts(target)
+        x = _strengths(starts, truth, number, weighing.counts)
+        shares = weighing.counts is Counts.SHARE
+        return target[starts], weighed_shares(x, weighing.median) if shares else x
+
+    def ground_clauses(self, body: AnyBody) -> GroundClauses:
+        """The ground clauses of a body, or of a conjunction, that is not empty."""
+        return reduce(conjoined, map(self.grounded_part, body.parts))
+
+    def grounded_part(self, part: Part) -> GroundClauses:
+        """The groundings of one condition; true, and one, where it has a threshold that holds."""
+        if part.threshold is None:
+            statistics = self.statistics
+            rows = statistics.column(statistics.place[part.body])
+            target, number = statistics.target[rows], statistics.count[rows].astype(np.float64)
+            if statistics.body_truth is not None:
+                return GroundClauses(target, statistics.body_truth[rows], number)
+        else:
+            target = self._reached(part.body, part.threshold)
+            number = np.ones(len(target))
+        return GroundClauses(target, np.full(len(target), ONE, dtype=np.int32), number)
 
     def _weighed(self, body: Body, weighing: Weighing) -> Column:
         rows, x = self._single(body, weighing.counts)
@@ -76,17 +106,13 @@ class Columns:
         part = slice(int(indptr[j]), int(indptr[j + 1]))
         return row[part], x[part]
 
-    def factor(self, part: Part) -> Column:
-        """What a condition multiplies the groundings of its conjunction by."""
-        if part.threshold is None:
-            return self._single(part.body, Counts.RAW)
-        if part.threshold.share:
-            rows, x = self._single(part.body, Counts.SHARE)
-            rows = rows[x > part.threshold.bound]
-        else:
-            rows, n = self._groundings(part.body)
-            rows = rows[n >= part.threshold.bound]
-        return rows, np.ones(len(rows))
+    def _reached(self, body: Body, threshold: Threshold) -> Ids:
+        """The targets for which a threshold on the groundings of a body holds."""
+        if threshold.share:
+            rows, x = self._single(body, Counts.SHARE)
+            return rows[x > threshold.bound]
+        rows, n = self._groundings(body)
+        return rows[n >= threshold.bound]
 
     def _groundings(self, body: Body) -> tuple[Ids, Ints]:
         """Targets of a body and their numbers of groundings, whatever the truth of these."""
@@ -119,33 +145,56 @@ def transformed(count: Integers | Floats, counts: Counts) -> Floats:
             return np.ones(len(count))
 
 
-def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation) -> ColumnArrays:
-    """Columns of the strength x that each body adds to each target.
+def strengths_add_up(statistics: Statistics, relaxation: Relaxation) -> bool:
+    """Whether what a rule adds to a target is one number per unit of its weight.
 
-    With 0/1 facts x is the transformed count. With soft facts and Boolean targets a ground clause
-    of body truth b adds b^p, its whole potential where the head is violated; for continuous
-    targets the knees of soft hinges differ, and one number per target is not enough.
+    With 0/1 facts a ground clause adds a multiple of (1 - y)^p or y^p. With soft facts and Boolean
+    targets one of body truth b adds b^p, its whole potential where the head is violated. For
+    continuous targets the knees of soft hinges differ, and one number is not enough.
     """
+    return statistics.body_truth is None or relaxation is Relaxation.BOOLEAN
+
+
+def _check_that_strengths_add_up(statistics: Statistics, relaxation: Relaxation) -> None:
+    if not strengths_add_up(statistics, relaxation):
+        raise InputError(
+            "facts with truth values between 0 and 1 need the boolean relaxation here: "
+            'use `relaxation="boolean"`, or round the facts'
+        )
+
+
+def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation) -> ColumnArrays:
+    """Columns of the strength x that each body adds to each target (see `strengths_add_up`)."""
     if counts is Counts.SHARE and statistics.share is None:
         raise InputError("shares were not counted: ask for them with `shares` of the language")
     if statistics.body_truth is None:
         n = statistics.share if counts is Counts.SHARE else statistics.count
         assert n is not None
         return ColumnArrays(statistics.indptr, statistics.target, transformed(n, counts))
-    if relaxation is not Relaxation.BOOLEAN:
-        raise InputError(
-            "facts with truth values between 0 and 1 need the boolean relaxation here: "
-            'use `relaxation="boolean"`, or round the facts'
-        )
+    _check_that_strengths_add_up(statistics, relaxation)
     column = part_numbers(statistics.indptr)
     starts = run_starts(column, statistics.target)
-    body = statistics.body_truth / ONE
-    if counts is Counts.EXISTS:
-        x = np.maximum.reduceat(body, starts) if len(starts) else body[:0]
+    if statistics.share is not None and counts is Counts.SHARE:
+        x = _sums(statistics.share, starts)
     else:
-        each = statistics.share if counts is Counts.SHARE else body * statistics.count
-        assert each is not None
-        total = np.add.reduceat(each, starts) if len(starts) else body[:0]
-        x = total if counts is not Counts.LOG else np.log2(1.0 + total)
+        x = _strengths(starts, statistics.body_truth, statistics.count, counts)
     sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
     return ColumnArrays(pointers(sizes), statistics.target[starts], x)
+
+
+def _strengths(
+    starts: Positions, truth: Millionths, number: Integers | Floats, counts: Counts
+) -> Floats:
+    """What ground clauses add to a Boolean target by their truths b; its rows begin at `starts`.
+
+    That is the sum of b, log2(1 + the sum of b), or the largest b.
+    """
+    b = truth / ONE
+    if counts is Counts.EXISTS:
+        return np.maximum.reduceat(b, starts) if len(starts) else b[:0]
+    return transformed(_sums(b * number, starts), counts)
+
+
+def _sums(x: Floats, starts: Positions) -> Floats:
+    """Sums of the runs that begin at `starts`."""
+    return np.add.reduceat(x, starts) if len(starts) else x[:0]

@@ -23,7 +23,8 @@ class Reason:
         Its weight.
     count
         How many groundings its body has, those of its conditions multiplied; a condition with a
-        threshold counts once (1 for a prior, which needs none).
+        threshold counts once (1 for a prior, which needs none). Over soft facts only combinations
+        of a truth above 0 count, as all atoms together have it.
     pull
         The score minus the score of the model without this rule: above 0 it is for the pair. Pulls
         are computed by scoring again. A score is not a sum over rules, so pulls do not add up to

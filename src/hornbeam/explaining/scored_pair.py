@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats
 from hornbeam.choices import Score
-from hornbeam.counting.columns import Columns
+from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
-from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.rule_columns import RuleLayout, weights_of
 
@@ -49,20 +48,17 @@ class ScoredPair:
         return self._figures.get(body, NO_GROUNDINGS)[1]
 
     def groundings_of(self, body: AnyBody) -> int:
-        """Number of groundings of a whole body: the product over its conditions.
+        """Number of groundings of a whole body, one of each condition, of a truth above 0.
 
         A condition with a threshold counts once where it holds; the empty body has one grounding.
         """
-        parts = body.parts
-        if len(parts) == 1 and parts[0].threshold is None:
-            return self.count_of(parts[0].body)
-        if parts and not len(self._columns.of(body, Weighing(Counts.EXISTS))[0]):
-            return 0
-        return prod(self.count_of(part.body) for part in parts if part.threshold is None)
+        if not body.parts:
+            return 1
+        return int(self._columns.ground_clauses(body).number.sum())
 
     @cached_property
     def _columns(self) -> Columns:
-        # whether a body has groundings does not depend on the relaxation
+        # how many groundings a body has does not depend on the relaxation
         return Columns(self.counted, Relaxation.BOOLEAN)
 
     @cached_property
@@ -188,7 +184,7 @@ class ScoredPair:
     def _strengths(self) -> Floats | None:
         """What every grounded rule adds for or against the pair; None where they do not add up."""
         relaxation, model = self.model.semantics.relaxation, self.grounded_model
-        if self.counted.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
+        if not strengths_add_up(self.counted, relaxation):
             return None
         layout = RuleLayout.of(model, self._grounded.bodies)
         columns = layout.over(Columns(self._grounded, relaxation), self.pair)

@@ -184,7 +184,7 @@ def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, 
         if share:
             assert clause.weighing is not None
             x = clause.weighing.median * (2.0**x - 1.0)
-        elif (x != np.rint(x)).any():
+        elif problem.soft or (x != np.rint(x)).any():
             raise InputError(
                 "boost needs the numbers of groundings: use facts that are true or absent, and "
                 '`counts="raw"` or `counts="auto"`'

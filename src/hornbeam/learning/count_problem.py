@@ -53,7 +53,8 @@ class CountProblem:
     Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
     column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
     that occur `times` times in a ground clause. Priors come last. Where the target is
-    `symmetric`, a clause represents its mirror image too.
+    `symmetric`, a clause represents its mirror image too. Where facts are `soft`, entries are made
+    of truths of groundings, not of their numbers.
     """
 
     clauses: Sequence[Clause]
@@ -65,6 +66,7 @@ class CountProblem:
     relaxation: Relaxation
     times: tuple[int, ...] = ()
     symmetric: bool = False
+    soft: bool = False
     #: Strengths and moments at the latest weights.
     _latest: dict[bytes, tuple[Floats, Moments]] = field(
         default_factory=dict, init=False, repr=False
@@ -121,6 +123,7 @@ class CountProblem:
             labels.truth,
             relaxation,
             symmetric=symmetric,
+            soft=statistics.body_truth is not None,
         )
 
     @classmethod

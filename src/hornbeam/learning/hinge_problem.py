@@ -18,6 +18,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import transformed
+from hornbeam.counting.conjunctions import GroundClauses
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
     Hinges,
@@ -213,7 +214,7 @@ def hinge_problem(
     ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
     listed = body_clauses(statistics.bodies, ways, {})
     clauses = [one.clause for one in listed] + priors_of(labels.predicates)
-    rows = {way: hinge_rows(statistics, way) for way in {one.way for one in listed}}
+    rows = {way: body_hinges(statistics, way) for way in {one.way for one in listed}}
     parts = [rows[one.way].part(statistics.column(one.body)) for one in listed]
     priors = range(len(clauses) - len(listed))  # two per predicate
     parts += [HingeRows.of_prior(np.flatnonzero(labels.predicate == k // 2)) for k in priors]
@@ -241,9 +242,14 @@ class HingeRows(NamedTuple):
     @classmethod
     def of_prior(cls, targets: Ints) -> HingeRows:
         """One ground clause per target, whose body is true."""
-        return cls(targets, np.ones(len(targets)), np.ones(len(targets)))
+        return cls.wholly_true(targets, np.ones(len(targets)))
 
-    def part(self, rows: slice) -> HingeRows:
+    @classmethod
+    def wholly_true(cls, targets: Integers, number: Floats) -> HingeRows:
+        """So many ground clauses per target, whose bodies are true."""
+        return cls(targets.astype(np.int64), np.ones(len(targets)), number)
+
+    def part(self, rows: slice | Bools) -> HingeRows:
         """Some of the rows."""
         return HingeRows(self.target[rows], self.height[rows], self.number[rows])
 
@@ -254,19 +260,26 @@ def joined_rows(parts: Sequence[HingeRows]) -> tuple[Ints, HingeRows]:
     return clause, HingeRows._make(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
-def hinge_rows(statistics: Statistics, counts: Counts) -> HingeRows:
-    """Rows of every group of ground clauses, in the order of the statistics.
-
-    Where counts are not raw, the n ground clauses of a (body, target) share log2(1 + n) or 1.
-    """
-    target = statistics.target.astype(np.int64)
-    if statistics.body_truth is None:
-        return HingeRows(target, np.ones(len(target)), transformed(statistics.count, counts))
+def body_hinges(statistics: Statistics, counts: Counts) -> HingeRows:
+    """The hinges of every body, in the order of the statistics."""
+    starts = run_starts(part_numbers(statistics.indptr), statistics.target)
     count = statistics.count.astype(np.float64)
+    return _hinges(GroundClauses(statistics.target, statistics.all_truths, count), starts, counts)
+
+
+def clause_hinges(clauses: GroundClauses, counts: Counts) -> HingeRows:
+    """The hinges of the ground clauses of one body or conjunction."""
+    return _hinges(clauses, run_starts(clauses.target), counts)
+
+
+def _hinges(clauses: GroundClauses, starts: Ints, counts: Counts) -> HingeRows:
+    """One hinge per row; those of a (body, target) follow each other from `starts` on.
+
+    Where counts are not raw, its n ground clauses share log2(1 + n) or 1.
+    """
+    target, truth, count = clauses
     if counts is not Counts.RAW:
-        path = part_numbers(statistics.indptr)
-        starts = run_starts(path, target)
-        cell = part_numbers(np.append(starts, len(path)))
+        cell = part_numbers(np.append(starts, len(target)))
         total = np.bincount(cell, count)
         count = count * (transformed(total, counts) / total)[cell]
-    return HingeRows(target, statistics.body_truth / ONE, count)
+    return HingeRows(target.astype(np.int64), truth / ONE, count)

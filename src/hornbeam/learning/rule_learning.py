@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hornbeam.counting.columns import strengths_add_up
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.learning.count_problem import CountProblem
@@ -38,9 +39,9 @@ def problem_of(
     tied: bool = True,
 ) -> Problem:
     """The problem of statistics and labels: hinges if bodies are soft and targets continuous."""
-    if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
-        return hinge_problem(statistics, labels, ways, relaxation)
-    return CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied)
+    if strengths_add_up(statistics, relaxation):
+        return CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied)
+    return hinge_problem(statistics, labels, ways, relaxation)
 
 
 def learn_rules(

@@ -19,7 +19,7 @@ import numpy as np
 
 from hornbeam.arrays import Bools, Ids, Integers, Ints
 from hornbeam.choices import CollectiveMethod
-from hornbeam.counting.columns import Columns
+from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
@@ -28,11 +28,13 @@ from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.files import check_folder, save_folder
 from hornbeam.language.syntax import LogicalRule
-from hornbeam.programs.computed_rules import Addends, ComputedRule
+from hornbeam.learning.hinge_problem import HingeRows
+from hornbeam.programs.computed_rules import ComputedRule
 from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
 from hornbeam.rules.body import Body
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+from hornbeam.scoring.independent_scorer import rule_hinges
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.scoring.two_step_scorer import first_step_beliefs
 
@@ -82,12 +84,6 @@ class Export:
                 raise RuleNotPlainError(place, why, texts[place])
             if semantics.recursive:
                 why += ", and what a collective model counts depends on its scores"
-                raise InputError(f"{why} (the rule is: {texts[place]})")
-            if self.facts.soft and semantics.relaxation is not Relaxation.BOOLEAN:
-                why += (
-                    ", and with facts between 0 and 1 every grounding is a hinge of its own: learn "
-                    'with `relaxation="boolean"`'
-                )
                 raise InputError(f"{why} (the rule is: {texts[place]})")
 
     @property
@@ -162,16 +158,19 @@ class Export:
             return {}
         model = self.model.with_rules(self.rules[place] for place in self.not_plain)
         counted = self._counter.count(self.pairs, model.bodies, model.language)
-        columns = Columns(counted, model.semantics.relaxation)
+        columns, relaxation = Columns(counted), model.semantics.relaxation
         listed = np.concatenate([self._pair_rows(target) for target in self.targets])
         found = {}
         for place in self.not_plain:
             clause = self.rules[place].clause
-            rows, x = columns.of(clause.body, model.counts_of(clause))
-            keep = np.isin(rows, listed) & (x > 0.0)
-            addends = Addends.of(rows[keep], x[keep])
+            weighing = model.counts_of(clause)
+            if strengths_add_up(counted, relaxation):
+                hinges = HingeRows.wholly_true(*columns.of(clause.body, weighing))
+            else:
+                hinges = rule_hinges(columns, clause, weighing, self.pairs)
+            hinges = hinges.part(np.isin(hinges.target, listed) & (hinges.number > 0.0))
             name = self.names.computed[place]
-            found[place] = ComputedRule(self.rules[place], name, addends)
+            found[place] = ComputedRule(self.rules[place], name, hinges)
         return found
 
     @property
@@ -220,8 +219,8 @@ class Export:
                 text = self._fact_text(name, arity)
                 yield DataFile(names.known[name], arity, "observations", text)
         for rule in self.computed.values():
-            of_pair, addends = rule.columns()
-            text = _lines([*self._ends(of_pair), addends][: rule.arity])
+            of_pair, others = rule.columns()
+            text = _lines([*self._ends(of_pair), *others])
             yield DataFile(rule.predicate, rule.arity, "observations", text)
 
     def _ends(self, rows: Integers) -> list[list[str]]:

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.arrays import Bools, Floats, Positions
-from hornbeam.counting.columns import Columns
+from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_mean
 from hornbeam.facts.table import Targets
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.rule_columns import RuleColumns, RuleLayout, added, weights_of
 
@@ -47,7 +47,7 @@ class CachedCounts:
     def scores(self, rules: Sequence[Rule]) -> Floats:
         """Scores by the model's rules with other weights, the bytes of `score_targets`."""
         relaxation = self.model.semantics.relaxation
-        if self.statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
+        if not strengths_add_up(self.statistics, relaxation):
             # every grounding has its own hinge: there are no columns to add
             return score_targets(self.model.with_rules(rules), self.statistics, self.pairs)
         return score_mean(*added(self._columns, weights_of(rules), len(self.pairs)), relaxation)

@@ -37,12 +37,15 @@ class EndConditions:
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
     def factor(self, parts: Sequence[Part]) -> Floats:
-        """For every entity the factor of conditions on the groundings of their conjunction."""
+        """For every entity the factor of conditions on the groundings of their conjunction.
+
+        Facts are true or absent here, so that a condition has one row per entity.
+        """
         product = np.ones(len(self.engine.facts.entities))
         for part in parts:
-            rows, x = self._columns.factor(part)
+            grounded = self._columns.grounded_part(part)
             factor = np.zeros(len(product))
-            factor[rows] = x
+            factor[grounded.target] = grounded.number
             product *= factor
         return product
 

@@ -12,20 +12,18 @@ import numpy as np
 
 from hornbeam.arrays import Floats, Ids
 from hornbeam.choices import Score
-from hornbeam.counting.columns import Columns
+from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.learning.hinge_problem import HingeRows, hinge_rows, joined_rows
+from hornbeam.learning.hinge_problem import HingeRows, clause_hinges, joined_rows
 from hornbeam.progress import SILENT, Progress
-from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation, RuleModel
-from hornbeam.rules.weighing import Counts
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.rule_columns import RuleLayout, added, targets_of, weights_of
 
 
@@ -54,8 +52,8 @@ def score_targets(
 ) -> Floats:
     """Score every target from the counts of the rules' bodies."""
     relaxation = model.semantics.relaxation
-    if statistics.body_truth is not None and relaxation is not Relaxation.BOOLEAN:
-        return _soft_scores(model, statistics, targets, score)
+    if not strengths_add_up(statistics, relaxation):
+        return _hinge_scores(model, statistics, targets, score)
     up, down = strengths(model, statistics, targets)
     closed_form = score_map if score is Score.MAP else score_mean
     return closed_form(up, down, relaxation)
@@ -68,24 +66,17 @@ def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tup
     return added(batches, weights_of(model.rules), len(targets))
 
 
-def _soft_scores(
+def _hinge_scores(
     model: RuleModel, statistics: Statistics, targets: Targets, score: Score
 ) -> Floats:
     """Score where bodies are soft and targets continuous: every hinge has its own knee."""
-    rows_of = {
-        way: hinge_rows(statistics, way)
-        for way in {model.counts_of(rule.clause).counts for rule in model.rules}
-    }
-    column = {key: j for j, key in enumerate(statistics.bodies)}
-    parts = []
-    for rule in model.rules:
-        if rule.clause.is_prior:
-            parts.append(HingeRows.of_prior(targets_of(rule.clause, targets)))
-        else:
-            counts = model.counts_of(rule.clause).counts
-            body = column[_single(rule.clause, counts)]
-            parts.append(rows_of[counts].part(statistics.column(body)))
-    of_rule, (target, height, number) = joined_rows(parts)
+    columns = Columns(statistics)
+    of_rule, (target, height, number) = joined_rows(
+        [
+            rule_hinges(columns, rule.clause, model.counts_of(rule.clause), targets)
+            for rule in model.rules
+        ]
+    )
     down = np.array([rule.clause.negated for rule in model.rules])[of_rule]
     hinges = group_hinges(target, of_rule, height, down, number, len(targets))
     weights = weights_of(model.rules)
@@ -94,12 +85,16 @@ def _soft_scores(
     return hinge_moments(hinges, weights, model.semantics.relaxation).mean
 
 
-def _single(clause: Clause, counts: Counts) -> Body:
-    """The body of a clause whose groundings are hinges of their own."""
-    [part, *others] = clause.body.parts
-    if others or part.threshold is not None or counts is Counts.SHARE:
-        raise InputError(
-            "conjunctions and shares over facts with truth values between 0 and 1 need the boolean "
-            f'relaxation: use `relaxation="boolean"`, or round the facts (the rule is: {clause})'
-        )
-    return part.body
+def rule_hinges(
+    columns: Columns, clause: Clause, weighing: Weighing, targets: Targets
+) -> HingeRows:
+    """The hinges of a rule where bodies are soft and targets continuous.
+
+    A share does not depend on the truth of its groundings, so it is one hinge of height 1.
+    """
+    if clause.is_prior:
+        return HingeRows.of_prior(targets_of(clause, targets))
+    if weighing.counts is Counts.SHARE:
+        rows, x = columns.of(clause.body, weighing)
+        return HingeRows.wholly_true(rows, x)
+    return clause_hinges(columns.ground_clauses(clause.body), weighing.counts)
