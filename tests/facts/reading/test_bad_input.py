@@ -211,7 +211,7 @@ def test_tables_without_rows_or_types() -> None:
 COLUMNS: list[tuple[str, dict[str, object], int | None, str]] = [
     ("other", {"x": [1]}, None, "expected columns subject, predicate, object"),
     ("edges", {"from": [1], "to": [2]}, None, "expected columns subject, predicate, object"),
-    ("unary null", {"x": ["a", None], "y": ["u", "u"]}, 2, "the subject is empty"),
+    ("unary null", {"c0": ["a", None], "c1": ["u", "u"]}, 2, "the subject is empty"),
     ("order", {"subject": ["a"], "object": ["b"], "verb": ["p"]}, None, "found subject, object"),
     ("extra", {"subject": ["a"], "predicate": ["p"], "object": ["b"], "score": [1]}, None,
      "unknown column 'score'"),

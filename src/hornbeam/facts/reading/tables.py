@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import duckdb
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
+from hornbeam.facts.reading.headers import (
+    BY_ITSELF,
+    TableLayout,
+    header_columns,
+    header_word,
+    warn_of_order,
+)
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -149,6 +155,7 @@ def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...
     if len(fields) not in enough or not agree:
         found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
         raise DataError(name, f"expected columns {role.expected}, found {found}")
+    warn_of_order(name, fields)
     return for_role(name, positions, role)
 
 
