@@ -78,6 +78,7 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("line feed.csv", 'a,p,b\n"a\nb",p,b\n', 2, "over the end of the line"),
     ("high.tsv", "a\tp\tb\t0.5\nb\tp\tc\t2.0\n", 2, "truth value in [0, 1], found '2.0'"),
     ("low.tsv", "a\tp\tb\t-0.1\n", 1, "truth value in [0, 1], found '-0.1'"),
+    ("underscore.tsv", "a\tp\tb\t1\nb\tp\tc\t0_1\n", 2, "truth value in [0, 1], found '0_1'"),
     ("word.tsv", "a\tp\tb\t1\nb\tp\tc\thigh\n", 2, "truth value in [0, 1], found 'high'"),
     ("hex.tsv", "a\tp\tb\t0x1\n", 1, "found '0x1'"),
     ("inf.tsv", "a\tp\tb\tinf\n", 1, "found 'inf'"),

@@ -24,6 +24,7 @@ from hornbeam.facts.reading.sources import (
     Source,
     for_role,
     literal,
+    number_text,
     select_text,
 )
 from hornbeam.facts.reading.workspace import Workspace
@@ -130,8 +131,11 @@ def described_source(
             problem = f"broken after row {number}: {reason(error)}"
             raise DataError(name, problem) from None
 
-    quoted = ['"' + field.replace('"', '""') + '"' for field in fields]
-    select = select_text(scan, columns, quoted, predicate)
+    cells = ['"' + field.replace('"', '""') + '"' for field in fields]
+    for at, (column, row) in enumerate(zip(columns, described, strict=True)):
+        if column == "value" and row[1] == "VARCHAR":
+            cells[at] = number_text(cells[at])
+    select = select_text(scan, columns, cells, predicate)
     source = Source(name, select, columns, rows, unit="row", predicate=predicate)
     _check_types(source, [(row[0], row[1]) for row in described])
     return source

@@ -26,8 +26,10 @@ from hornbeam.facts.reading.sources import (
     Source,
     for_role,
     literal,
+    number_text,
     select_text,
 )
+from hornbeam.plain_numbers import NUMBER
 from hornbeam.printable import quote
 
 #: Lines that a first line is compared with before it is called a header, in 0.3 s.
@@ -145,7 +147,7 @@ def _occurring_again(file: File, fields: Sequence[str], delimiter: str) -> str |
 
 def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
     """Warn of a first line none of whose fields occurs again in its column: it may be a header."""
-    if not (2 <= len(fields) <= 4 and all(fields)) or _is_number(fields[-1]):
+    if not (2 <= len(fields) <= 4 and all(fields)) or NUMBER.fullmatch(fields[-1]):
         return
     later = False
     for _, others in islice(field_lines(file, ","), 1, MAX_COMPARED):
@@ -158,14 +160,6 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
             "its fields occurs again in its column. If it is a header, say which column is which: "
             f"{advice(fields)}. If it is none: `header=False`"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
@@ -199,13 +193,9 @@ def delimited(
         quote = '"'
         _check_quotes(file)
     fields = [f"c{i}" for i in range(len(columns))]
-    kinds = ["DOUBLE" if column == "value" else "VARCHAR" for column in columns]
     # Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check
     # of the number of fields lets an empty last field pass.
-    types = ", ".join(
-        f"'{field}': '{kind}'"
-        for field, kind in zip([*fields, "rest"], [*kinds, "VARCHAR"], strict=True)
-    )
+    types = ", ".join(f"'{field}': 'VARCHAR'" for field in [*fields, "rest"])
     scan = (
         f"read_csv({literal(glob.escape(str(file.path)))}, columns={{{types}}}, "
         f"auto_detect=false, header=false, skip={skip}, delim={literal(delimiter)}, "
@@ -225,7 +215,11 @@ def delimited(
         valued = "c2 IS NOT NULL" if columns[-1] == "value" else ""
     else:
         valid += f" AND {fields[-1]} IS NOT NULL"
-    select = select_text(scan, columns, fields, predicate, valued, valid)
+    cells = [
+        number_text(field) if column == "value" else field
+        for field, column in zip(fields, columns, strict=True)
+    ]
+    select = select_text(scan, columns, cells, predicate, valued, valid)
 
     def rows() -> Iterator[Row]:
         return (row for row in field_lines(file, delimiter) if row[0] > skip)
