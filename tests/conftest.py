@@ -48,6 +48,11 @@ def _is_quick(config: pytest.Config) -> bool:
     return bool(config.getoption("--hypothesis-profile") == "quick")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Ignore notes as Python code does; `filterwarnings` of the project makes warnings errors."""
+    config.addinivalue_line("filterwarnings", "ignore::hornbeam.errors.HornbeamNote")
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave modules alone of which `make quick` runs nothing: importing some takes seconds."""
     if not (_is_quick(config) and collection_path.suffix == ".py"):

@@ -21,7 +21,17 @@ pytestmark = pytest.mark.xdist_group("architecture")
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
     {"locks"},
-    {"errors", "progress", "files", "arrays", "machine", "choices", "printable", "suggestions"},
+    {
+        "errors",
+        "progress",
+        "files",
+        "arrays",
+        "machine",
+        "choices",
+        "printable",
+        "suggestions",
+        "plain_numbers",
+    },
     {"compiled", "result_table"},
     {"facts"},
     {"language"},

@@ -29,6 +29,24 @@ Millionths = npt.NDArray[np.int32]
 Keys = npt.NDArray[np.uint64]
 
 
+def are_ties(sorted_scores: Floats) -> Bools:
+    """Whether each score but the first ties with the one before it, to 12 significant digits.
+
+    Sums of the same weights in another order are equal on paper and differ in their last digits.
+    Between 1/2 and 1 the digits are those of the distance from 1, as far as doubles have them: so
+    log-odds of the same size tie near 1 as they do near 0.
+
+    Examples
+    --------
+    >>> are_ties(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, 0.6001])).tolist()
+    [True, False]
+    """
+    is_high = (sorted_scores > 0.5) & (sorted_scores < 1.0)
+    size = np.where(is_high, 1.0 - sorted_scores, np.abs(sorted_scores))
+    tolerance = np.maximum(1e-12 * size, is_high * 2.0**-51)
+    return np.asarray(np.abs(np.diff(sorted_scores)) <= np.minimum(tolerance[1:], tolerance[:-1]))
+
+
 def run_starts(*columns: Array) -> Positions:
     """Where runs of equal rows begin in columns that are sorted, or have equal rows together.
 

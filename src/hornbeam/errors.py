@@ -99,9 +99,16 @@ class HornbeamWarning(UserWarning):
     """Something the user should know that does not stop the work."""
 
 
-def warn(text: str) -> None:
+class HornbeamNote(HornbeamWarning):
+    """A decision of Hornbeam's own that is rarely wrong: commands print it, Python ignores it."""
+
+
+warnings.simplefilter("ignore", HornbeamNote, append=True)
+
+
+def warn(text: str, category: type[HornbeamWarning] = HornbeamWarning) -> None:
     """Warn with the line of the user's code that led here."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("hornbeam."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, HornbeamWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)

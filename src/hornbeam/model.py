@@ -9,11 +9,13 @@ from pathlib import Path as FilePath
 
 from hornbeam.choices import Score
 from hornbeam.counting.opening import open_engine, open_in_memory
+from hornbeam.errors import DataError
 from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.files import save_text
+from hornbeam.graphs.graph_mark import GRAPH_MARK, is_graph_model
 from hornbeam.graphs.rank_evaluation import GraphEvaluation
 from hornbeam.graphs.rule_ranker import RuleRanker
 from hornbeam.learning.trace import Trace
@@ -27,6 +29,8 @@ from hornbeam.rules.rule_words import rule_table
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs
+
+_OF_A_GRAPH = "is a model of a whole graph; open it with `hornbeam.GraphModel"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +65,16 @@ class Model(RuleModel):
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Model:
         """Read a model from its text; errors call it `name`."""
+        if text.startswith(GRAPH_MARK):
+            raise DataError(name, f"{_OF_A_GRAPH}.from_text`", line=1)
         parsed = parse_model(text, name)
         return cls(parsed.rules, parsed.semantics, parsed.beliefs)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file."""
+        if is_graph_model(path):
+            raise DataError(os.fspath(path), f"{_OF_A_GRAPH}.load`", line=1)
         loaded = load_model(path)
         return cls(loaded.rules, loaded.semantics, loaded.beliefs)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from hornbeam.learning.trace import KEYS
 from tests.support.commands import Ended, hornbeam_, listing, process
 
 FACTS = "".join(f"s{i}\tp\to{i % 2}\n" for i in range(20))
@@ -36,8 +38,9 @@ def task(tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     monkeypatch.chdir(tmp_path)
     for name, text in (("facts.tsv", FACTS), ("labels.tsv", LABELS), ("model.psl", MODEL)):
         (tmp_path / name).write_text(text)
-    for name in ("out.psl", "out.trace.json", "out.tsv", "out.html"):
+    for name in ("out.psl", "out.tsv", "out.html"):
         (tmp_path / name).write_text("old")
+    (tmp_path / "out.trace.json").write_text(json.dumps(dict.fromkeys(KEYS)))
     return tmp_path
 
 
@@ -132,6 +135,17 @@ MODELS: list[tuple[bytes, str]] = [
     (b"1.0: p(A, B) -> t(A, B)\n1: p(A) -> t(A, B)\n", "line 2, column 4: p(A) has arity 1"),
     (b"p(A, B) -> t(A, B) .\n", "line 1, column 1: a model has no hard rules"),
     (b"", "holds no rule"),
+    (b'# hornbeam: {"version": 1}\n', "holds no rule"),
+    (b'# Hornbeam: {"version": 1, "rules": 7}\n', "holds no rule, of the 7 that were written"),
+    (
+        b"1.0: !t(A, B)\n1.0: p(A, B) -> t(A, B) [share / 1e-320]\n",
+        "line 2, column 25: the median of shares is 9.99989e-321; expected a number of at least "
+        "1e-100",
+    ),
+    (
+        b"1.0: p(A, B) [n >= 9007199254740993] & q(A) -> t(A, B)\n",
+        "line 1, column 20: 9007199254740993 cannot be held exactly; expected 9007199254740992",
+    ),
     (b"1.0: p(A, B) -> t(A, B)\n# caf\xe9\n", "expected UTF-8"),
     (
         b'# hornbeam: {"counts": "many"}\n' + MODEL.encode(),
@@ -150,6 +164,15 @@ def test_a_wrong_model_is_named_with_line_and_column(
     message = one_message(refused(task, scratch, COMMANDS[command]))
     assert message.startswith("hornbeam: model.psl")
     assert said in message
+
+
+def test_a_model_that_lost_rules_is_told_and_used(task: Path) -> None:
+    text = '# hornbeam: {"version": 1, "rules": 3}\n' + MODEL
+    (task / "model.psl").write_text(text)
+    ended = hornbeam_(*COMMANDS["predict"].split())
+    assert ended.code == 0
+    said = "hornbeam: warning: model.psl: holds 2 rules, and its line '# hornbeam:' says 3"
+    assert said in ended.stderr
 
 
 @pytest.mark.parametrize("command", ["predict", "propose", "evaluate"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from hornbeam.learning.trace import check_trace_path
 from tests.support.commands import hornbeam_
 
 MODEL = "1.0: knows(A, B) -> likes(A, B)\n"
@@ -72,6 +73,31 @@ def test_an_output_over_an_input_is_refused(inputs: dict[str, str], command: str
     assert "is read from" in ended.stderr
     assert ended.stdout == ""
     assert {name: Path(name).read_text() for name in inputs} == inputs
+
+
+@pytest.mark.parametrize(
+    "text", ["", "mine\n", "{}", "[]", '{"method": "mine", "seconds": {}}', "[" * 100_000, "\xff"]
+)
+def test_the_trace_goes_over_nothing_else(inputs: dict[str, str], text: str) -> None:
+    mine = Path("mine.trace.json")
+    mine.write_bytes(text.encode("latin-1"))
+    before = set(Path().iterdir())
+    ended = hornbeam_(
+        "learn", "--facts", "no-such-file", "--labels", "labels.tsv", "-o", "mine.psl"
+    )
+    assert ended.code == 2
+    assert "mine.trace.json: is not a trace that `learn` wrote" in ended.stderr
+    assert mine.read_bytes() == text.encode("latin-1")
+    assert set(Path().iterdir()) == before
+
+
+def test_a_trace_of_any_version_may_be_replaced(tmp_path: Path) -> None:
+    """The keys that version 0.1 wrote for every learner."""
+    path = tmp_path / "model.trace.json"
+    first = ("method", "seed", "language", "targets", "positives", "sampled_negatives", "found",
+             "candidates", "seconds")  # fmt: skip
+    path.write_text(json.dumps(dict.fromkeys(first)))
+    check_trace_path(path)
 
 
 def test_the_trace_goes_over_no_input_either(inputs: dict[str, str]) -> None:

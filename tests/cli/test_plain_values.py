@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hornbeam.cli.plain_values import NotPlainError, plain
-from tests.support.commands import EVIDENCE, TRAIN
+from tests.support.commands import EVIDENCE, TRAIN, hornbeam_
 
 LEARN = """
 import sys
@@ -74,6 +74,14 @@ def test_numbers_out_of_range_are_left_to_typer() -> None:
     for word in ("0", "4"):
         with pytest.raises(NotPlainError):
             plain(word, int, Range(1, 3))
+
+
+@pytest.mark.parametrize("word", ["1_0", " 1", "١"])
+@pytest.mark.parametrize("flag", ["--top", "--negatives"])
+def test_only_plain_numbers_are_numbers(flag: str, word: str, tmp_path: Path) -> None:
+    ended = hornbeam_("learn", *EVIDENCE, *TRAIN, "-o", tmp_path / "m.psl", flag, word)
+    assert ended.code == 2
+    assert f"'{flag}': '{word}' is not a number" in ended.stderr
 
 
 @pytest.mark.slow

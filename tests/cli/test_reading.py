@@ -29,8 +29,9 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", [name for group in COMMANDS.values() for name in group])
 def test_every_command_that_reads_facts_takes_them(name: str) -> None:
-    flags = {flag for option in load(name).params for flag in option.opts}
-    assert ("--facts" in flags) == ({"--columns", "--no-header"} <= flags)
+    options = load(name).params
+    flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
+    assert ("--facts" in flags) == ({"--columns", "--header", "--no-header"} <= flags)
 
 
 def test_columns_are_what_the_user_says(table: Path, model: Path) -> None:
@@ -47,6 +48,22 @@ def test_the_warning_names_both_options(table: Path, model: Path) -> None:
     assert "--no-header" in said.stderr
     silent = hornbeam_("predict", model, "--facts", table, "--no-header")
     assert (silent.rows, silent.stderr) == (said.rows, "")
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_line_that_is_read_as_a_header_is_told_once(
+    tmp_path: Path, model: Path, engine: str
+) -> None:
+    table = tmp_path / "headed.csv"
+    table.write_text("\n".join(["subject,predicate,object", *LINES]) + "\n")
+    given = ("predict", model, "--facts", table, "--pairs", table, "--engine", engine)
+    told = hornbeam_(*given)
+    assert (told.code, len(told.rows)) == (0, 3)
+    [said] = [line for line in told.stderr.splitlines() if "header" in line]
+    assert "headed.csv, line 1: 'subject,predicate,object' is read as a header" in said
+    assert "--no-header" in said
+    assert "header" not in hornbeam_(*given, "--header").stderr
+    assert len(hornbeam_(*given, "--no-header").rows) == 4
 
 
 @pytest.mark.parametrize(

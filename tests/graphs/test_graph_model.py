@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hornbeam as hb
 from hornbeam.errors import DataError
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.queries import Direction
@@ -121,6 +122,19 @@ def test_files(tmp_path: Path) -> None:
         GraphModel.load(tmp_path / "none")
 
 
+def test_a_model_of_the_other_kind_says_what_opens_it(tmp_path: Path) -> None:
+    graph, rules = tmp_path / "graph.hornbeam", tmp_path / "rules.psl"
+    a_model().save(graph)
+    model = hb.Model.parse("1.0: p(A, B) -> t(A, B)\n")
+    model.save(rules)
+    with pytest.raises(DataError, match=r"open it with `hornbeam.GraphModel.load`"):
+        hb.Model.load(graph)
+    with pytest.raises(DataError, match=r"open it with `hornbeam.GraphModel.from_text`"):
+        hb.Model.parse(a_model().to_text())
+    with pytest.raises(DataError, match=r"rules of targets: `hornbeam.Model.load`"):
+        GraphModel.load(rules)
+
+
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -129,6 +143,8 @@ def test_files(tmp_path: Path) -> None:
         (lambda text: text.replace('"pool"', '"pond"'), "damaged header"),
         (lambda text: text.replace("<-", "->"), "line 8"),
         (lambda text: text.replace("queries\t7", "queries\tmany"), "line 7"),
+        (lambda text: text.replace("queries\t7", "queries\t7_0"), "line 7"),
+        (lambda text: text.replace("\t0.5\t", "\tnan\t"), "line 8"),
         (lambda text: text.replace("## ", "# "), "line 7: .* expected a line ## relation"),
     ],
 )

@@ -59,6 +59,24 @@ def evaluated(
     return evaluate_ranks(TableRanker(facts, scores), facts, tested, [further])
 
 
+@pytest.mark.parametrize("score", [-2.0, 1e-9, 0.25, 0.75, 1 - 1e-9])
+def test_sums_in_another_order_tie(score: float) -> None:
+    """The last digit of a score is no reason to be above another answer, or below it."""
+    train = [(name, "p", name) for name in "abcde"]
+    digit = np.spacing(score)
+    noisy = {
+        "b": score,
+        "c": score + digit,
+        "d": score + 2 * digit,
+        "e": score / 2,
+        "a": score + 1e-6,
+    }
+    scores = {("p", "a", False): noisy, ("p", "b", False): {"a": score + 2 * digit}}
+    found = by_names(evaluated(train, [], [("a", "p", "b")], scores).ranks)
+    above = 0 if score > 0 else 1  # half a negative score is above it
+    assert found[("a", "p", "b"), False] == above + 2.0
+
+
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 @given(graphs())
 def test_ranks_are_those_of_the_definition(

@@ -456,6 +456,7 @@ def test_options_that_are_honoured_and_ignored() -> None:
         ("admmreasoner.epsilonabs", "nan", "a number of at least 0"),
         ("admmreasoner.maxiterations", "0", "a whole number of at least 1"),
         ("admmreasoner.maxiterations", "2.5", "a whole number"),
+        ("admmreasoner.maxiterations", "1_0", "a whole number"),
         ("inference.relax", "yes", "true or false"),
         ("inference.initialvalue", "two", "one of RANDOM, ZERO, HALF, ONE, ATOM"),
         ("runtime.inference.method", "x.Y", "one of ADMMInference"),

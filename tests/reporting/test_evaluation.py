@@ -9,16 +9,16 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hornbeam.arrays import Floats
+from hornbeam.arrays import Floats, are_ties
 from hornbeam.errors import InputError
 from hornbeam.reporting.evaluation import evaluate, paired_significance, pr_points, roc_points
 
 Case = tuple[Floats, Floats]
 
-FEW_SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.5 + 2**-53, 0.7, 1.0])
+FEW_SCORES = st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.5 + 2**-30, 0.7, 1.0])
 ANY_SCORE = st.floats(0.0, 1.0)
 HARD = st.sampled_from([0.0, 1.0])
 SOFT = HARD | st.sampled_from([0.499999, 0.5]) | st.floats(0.0, 1.0)
@@ -43,6 +43,7 @@ def test_ranking_is_scikit_learns(case: Case) -> None:
     from sklearn import metrics
 
     truth, score = case
+    assume(not are_ties(np.unique(score)).any())  # of which it knows nothing
     found = evaluate(truth, score)
     positive = truth >= 0.5
     assert found.auc_roc == pytest.approx(metrics.roc_auc_score(positive, score), abs=1e-12)
@@ -105,6 +106,30 @@ def test_order_of_targets_does_not_matter(case: Case, random: Random) -> None:
     random.shuffle(rows)
     one, other = evaluate(truth, score), evaluate(truth[rows], score[rows])
     assert (one.auc_roc, one.auc_pr, one.best_f1) == (other.auc_roc, other.auc_pr, other.best_f1)
+
+
+@given(
+    st.lists(st.floats(0.01, 9), min_size=2, max_size=8),
+    st.sampled_from([-1, 1]),
+    st.randoms(use_true_random=False),
+)
+def test_sums_of_the_same_weights_in_another_order_tie(
+    weights: list[float], sign: int, random: Random
+) -> None:
+    """Log-odds are equal on paper, so true and false targets are as good as each other."""
+    sums = [sum(weights), *(sum(random.sample(weights, len(weights))) for _ in range(5))]
+    score = 1 / (1 + np.exp(-sign * np.array(sums)))
+    found = evaluate([1, 0, 0, 1, 1, 0], score)
+    assert (found.auc_roc, found.auc_pr) == (0.5, 0.5)
+    assert found.best_f1_threshold == score.min()
+
+
+@pytest.mark.parametrize("logit", [-30.0, -3.0, 0.0, 3.0, 12.0, 20.0])
+def test_other_scores_do_not_tie(logit: float) -> None:
+    """Nor do those near 0 and 1, though the latter differ in their last digits only."""
+    low, high = 1 / (1 + np.exp(-np.array([logit, logit + 1e-5])))
+    assert evaluate([1, 0], [high, low]).auc_roc == 1.0
+    assert evaluate([0, 1], [high, low]).auc_roc == 0.0
 
 
 @given(cases(both_classes=True))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.choices import CollectiveMethod
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.model_file import model_text, parse_model
@@ -41,6 +41,7 @@ def test_the_text_of_a_model() -> None:
     assert first.startswith("# hornbeam: ")
     assert json.loads(first.removeprefix("# hornbeam: ")) == {
         "version": 1,
+        "rules": 3,
         "counts": "log",
         "relaxation": "squared",
         "collective": "map",
@@ -207,9 +208,11 @@ def test_rules_that_contradict_the_first_line(header: str, rule: str, said: str)
         ("[" * 100_000, None, "expected plain JSON"),
         ("[]", None, "expected a JSON object in braces"),
         ('"raw"', None, "expected a JSON object in braces"),
-        ('{"count": "raw"}', None, '"count" is unknown; expected version, counts, relaxation'),
+        ('{"count": "raw"}', None, '"count" is unknown; expected version, rules, counts'),
         ('{"version": 2}', None, '"version" is 2; expected 1; a newer Hornbeam may read it'),
         ('{"version": true}', None, '"version" is true; expected 1'),
+        ('{"rules": 0}', None, '"rules" is 0; expected the number of rules'),
+        ('{"rules": null}', None, '"rules" is null; expected the number of rules'),
         ('{"counts": "many"}', None, '"counts" is "many"; expected raw, log, exists'),
         ('{"counts": ["raw"]}', None, '"counts" is ["raw"]; expected raw, log, exists'),
         ('{"relaxation": null}', None, '"relaxation" is null; expected boolean, linear, squared'),
@@ -249,7 +252,9 @@ def test_a_second_first_line() -> None:
         parse_model(text + text, "model.psl")
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "# no rules\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n\n", "# no rules\n", "# hornbeam: {}\n", '# hornbeam: {"version": 1}']
+)
 def test_nothing_is_no_model(text: str) -> None:
     with pytest.raises(DataError, match="holds no rule; expected lines such as"):
         parse_model(text, "model.psl")
@@ -272,7 +277,42 @@ def test_bad_weights_are_not_written(weight: float) -> None:
 )
 def test_bad_semantics_are_not_written(semantics: Semantics) -> None:
     with pytest.raises(InputError, match="the model cannot be written"):
-        model_text(RuleModel((), semantics))
+        model_text(RuleModel((Rule(1, prior("t")),), semantics))
+
+
+def test_a_model_without_rules_is_not_written() -> None:
+    with pytest.raises(InputError, match="it has no rule"):
+        model_text(RuleModel(()))
+
+
+THREE = model_text(
+    RuleModel((Rule(1, prior("t")), Rule(2, prior("t", False)), Rule(3, prior("u"))))
+)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 4])
+def test_a_text_of_another_number_of_rules_is_told(kept: int) -> None:
+    first, *rules, _ = THREE.split("\n")
+    text = "\n".join([first, *rules, "4: !v(A, B)"][: kept + 1])
+    if kept:
+        with pytest.warns(HornbeamWarning, match=rf"m.psl: holds {kept} rules?, .* says 3: ") as w:
+            assert len(parse_model(text, "m.psl").rules) == kept
+        assert len(w) == 1
+    else:
+        with pytest.raises(DataError, match=r"m.psl: holds no rule, of the 3 that were written"):
+            parse_model(text, "m.psl")
+
+
+def test_the_number_of_rules_is_that_of_both_steps() -> None:
+    text = model_text(parse_model(TWO_STEPS, "model.psl"))
+    assert f'"rules": {sum(line[0].isdigit() for line in text.splitlines())}, ' in text
+    assert parse_model(text, "model.psl") == parse_model(TWO_STEPS, "model.psl")
+
+
+@pytest.mark.parametrize("mark", ["# Hornbeam:", "#HORNBEAM:", " # hornbeam:"])
+def test_the_case_of_the_first_line_does_not_matter(mark: str) -> None:
+    model = parse_model(f'{mark} {{"counts": "log"}}\n1: t(A, B)', "model.psl")
+    assert model.semantics.counts is Counts.LOG
 
 
 @given(st.text() | st.text('# hornbeam:{"}1pt(A,B)&->!=^2[n]/\n'))

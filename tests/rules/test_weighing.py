@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.machine import MAX_NUMBER
-from hornbeam.rules.weighing import Counts, Threshold, Weighing
+from hornbeam.rules.weighing import MIN_MEDIAN, Counts, Threshold, Weighing
 
 
-@given(st.floats(0, MAX_NUMBER, exclude_min=True), st.integers(1, 10**100))
+@given(st.floats(MIN_MEDIAN, MAX_NUMBER), st.integers(1, 10**100))
 def test_texts_read_back(x: float, n: int) -> None:
     for weighing in (Weighing(Counts.LOG), Weighing(Counts.SHARE, x)):
         for threshold in (Threshold(float(n)), Threshold(x, share=True)):
@@ -22,9 +22,11 @@ def test_texts_read_back(x: float, n: int) -> None:
             assert Threshold.from_bracket(rule.thresholds[0].threshold) == threshold
 
 
-@pytest.mark.parametrize("median", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("median", [0.0, 1e-320, 9e-101, -1.0, math.nan, math.inf])
 def test_medians_are_above_zero(median: float) -> None:
-    with pytest.raises(ValueError, match=r"median of shares is .*; expected a number above 0"):
+    with pytest.raises(
+        ValueError, match=r"median of shares is .*; expected a number of at least 1e-100"
+    ):
         Weighing(Counts.SHARE, median)
 
 

@@ -106,6 +106,40 @@ def test_a_process_that_ended_is_forked_anew(process: PageProcess) -> None:
     assert int(made(process, whole, name="").body) != first
 
 
+def test_a_process_that_is_killed_is_no_zombie(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it has made a page or not, and though nobody asks for another."""
+    children, fork = list[int](), os.fork
+
+    def forked() -> int:
+        children.append(fork())
+        return children[-1]
+
+    monkeypatch.setattr(os, "fork", forked)
+    with serving(explorer, processes=True) as client:
+        assert client.get("/rules").status == 200
+        killed = list(children)
+        for child in killed:
+            os.kill(child, signal.SIGKILL)
+        for _ in range(1000):
+            if not any(map(is_child, killed)):
+                break
+            time.sleep(0.01)
+        assert not any(map(is_child, killed))
+        assert client.get("/pairs").status == 200
+        assert len(children) == len(killed) + 1
+
+
+def is_child(process: int) -> bool:
+    """Whether a process is a child of this one, running or a zombie."""
+    try:
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    except ChildProcessError:
+        return False
+    return True
+
+
 def test_nobody_gets_the_answer_of_another(process: PageProcess) -> None:
     with pytest.raises(TimeoutError):
         made(process, slow, within=0.05)

@@ -145,6 +145,13 @@ def test_the_downloaded_model_is_what_the_pages_show(client: Client, tmp_path: P
     assert f"{ended.json['auc_roc']:.3f}" == shown
 
 
+def test_a_model_without_rules_is_not_downloaded(client: Client) -> None:
+    for rule in range(4):
+        client.post("/edit", {"what": "switch", "rule": rule})
+    reply = client.get("/edited.psl")
+    assert (reply.status, "every rule is off" in reply.body) == (400, True)
+
+
 def test_an_edit_answers_htmx_with_what_changed(client: Client) -> None:
     reply = client.post("/edit", {"what": "weight", "rule": 0, "weight": "0.01"}, hx_request="true",
                         hx_trigger="slide-form-0")  # fmt: skip
@@ -162,6 +169,8 @@ def test_an_edit_answers_htmx_with_what_changed(client: Client) -> None:
         {"what": "weight", "rule": 0, "weight": "-1"}, {"what": "weight", "rule": 99, "weight": 1},
         {"what": "switch", "rule": "x"}, {"what": "switch", "rule": "²"}, {"what": "rm", "rule": 0},
         {"what": "weight", "rule": 0, "weight": "1e999"},
+        {"what": "weight", "rule": 0, "weight": "1_0"},
+        {"what": "weight", "rule": 0, "weight": "١"},
     ],
 )  # fmt: skip
 def test_wrong_edits_change_nothing(client: Client, form: dict[str, object]) -> None:

@@ -18,7 +18,7 @@ NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min
     "aA_1 /'\"\\#", min_size=1, max_size=4
 )
 WEIGHTS = st.floats(0, MAX_NUMBER) | st.sampled_from([5e-324, 1e-300, MAX_NUMBER])
-ABOVE_ZERO = st.floats(0, MAX_NUMBER, exclude_min=True)
+MEDIANS = st.floats(1 / MAX_NUMBER, MAX_NUMBER)
 SEMANTICS = st.builds(
     Semantics,
     st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]),
@@ -80,7 +80,7 @@ def clauses(draw: st.DrawFn, known: Arities, constants: st.SearchStrategy[str] =
     body = simplest([Part(one, draw(st.none() | _thresholds(one))) for one in found])
     ways = st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]).map(Weighing)
     if isinstance(body, Body) and body.kind is Kind.PATH:
-        ways |= st.builds(Weighing, st.just(Counts.SHARE), ABOVE_ZERO)
+        ways |= st.builds(Weighing, st.just(Counts.SHARE), MEDIANS)
     return Clause(body, negated, draw(st.none() | ways))
 
 
@@ -93,7 +93,7 @@ def _thresholds(body: Body) -> st.SearchStrategy[Threshold]:
 
 @st.composite
 def models(draw: st.DrawFn) -> RuleModel:
-    """Up to six rules over a few predicates, under any semantics."""
+    """One to six rules over a few predicates, under any semantics."""
     known = draw(arities())
-    rules = draw(st.lists(st.builds(Rule, WEIGHTS, clauses(known)), max_size=6))
+    rules = draw(st.lists(st.builds(Rule, WEIGHTS, clauses(known)), min_size=1, max_size=6))
     return RuleModel(tuple(rules), draw(SEMANTICS))

@@ -60,8 +60,8 @@ class TaskOptions(Options):
         if self.task_dir is not None:
             if self.facts or self.labels:
                 raise InputError("give a TASK_DIR, or --facts and --labels, not both")
-            if reading.columns or reading.no_header:
-                raise InputError("--columns and --no-header are for --facts and --labels")
+            for name in reading.changed():
+                raise InputError(f"`{name}` is for --facts and --labels")
             return task_worlds(self.task_dir, self.folds)
         if not self.facts or not self.labels:
             raise InputError("give a TASK_DIR, or --facts and --labels")

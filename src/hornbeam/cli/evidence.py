@@ -50,7 +50,7 @@ def open_evidence(
             with open_duckdb(
                 *facts,
                 columns=reading.by_place,
-                header=not reading.no_header,
+                header=reading.header,
                 memory_limit=options.memory_limit,
                 spill_dir=options.spill_dir,
                 threads=options.threads,
@@ -64,6 +64,7 @@ def open_evidence(
             with open_spark(
                 *facts,
                 columns=reading.by_place,
+                header=reading.header,
                 master=options.master or f"local[{cores}]",
                 conf=dict(_setting(text) for text in options.spark_conf or ()),
                 spill_dir=options.spill_dir,

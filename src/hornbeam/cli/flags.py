@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from hornbeam.cli.console import print_message
-from hornbeam.errors import HornbeamWarning, InputError
+from hornbeam.errors import HornbeamNote, HornbeamWarning, InputError
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
 #: Parameters of the library whose option has another name.
-DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "header": "no_header"}
+DIFFERENCES = {"conf": "spark_conf", "subjects": "subject"}
 #: Boolean flags whose value, if any, is given by another option.
 METHODS = {"collective": "collective_method"}
 
@@ -34,21 +34,27 @@ QUOTES = "\"'[]"
 def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """Let errors and warnings of the library name the flags of the command that runs.
 
-    A warning is one line, without its source location; those of other libraries are not shown.
+    A warning or note is one line, without its source location; those of other libraries are not
+    shown.
     """
+    said = set[str]()
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if not issubclass(category, HornbeamWarning):
             return  # of NumPy and others, about our code: users cannot act on them
-        print_message(f"hornbeam: warning: {in_flags(str(message), flags())}")
+        if str(message) in said:
+            return  # a file may be read twice, as facts and as pairs
+        said.add(str(message))
+        kind = "note" if issubclass(category, HornbeamNote) else "warning"
+        print_message(f"hornbeam: {kind}: {in_flags(str(message), flags())}")
 
-    before, warnings.showwarning = warnings.showwarning, show
-    try:
-        yield
-    except InputError as error:
-        raise InputError(in_flags(str(error), flags())) from error
-    finally:
-        warnings.showwarning = before
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", HornbeamNote)
+        warnings.showwarning = show
+        try:
+            yield
+        except InputError as error:
+            raise InputError(in_flags(str(error), flags())) from error
 
 
 def flags_of(command: TyperCommand) -> dict[str, str]:
@@ -58,6 +64,11 @@ def flags_of(command: TyperCommand) -> dict[str, str]:
         for option in command.params
         if option.name is not None
     }
+    flags |= {
+        f"{option.name}=False": option.secondary_opts[0]
+        for option in command.params
+        if option.secondary_opts
+    }
     flags |= {theirs: flags[ours] for theirs, ours in DIFFERENCES.items() if ours in flags}
     return {name: flag for name, flag in flags.items() if flag}
 
@@ -65,13 +76,15 @@ def flags_of(command: TyperCommand) -> dict[str, str]:
 def in_flags(text: str, flags: Mapping[str, str]) -> str:
     """Write the parameters that a text names as flags.
 
-    >>> flags = {"engine": "--engine", "top": "--top", "header": "--no-header"}
+    >>> flags = {"engine": "--engine", "top": "--top", "header=False": "--no-header"}
     >>> in_flags('use `engine="memory"`, `top`, `top=5` or `header=False`; not `id`', flags)
     'use --engine memory, --top, --top 5 or --no-header; not `id`'
     """
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()
+        if f"{name}={value}" in flags:  # the other flag of a pair such as --header/--no-header
+            return flags[f"{name}={value}"]
         if name not in flags:
             return found[0]
         if value in (None, "True", "False"):

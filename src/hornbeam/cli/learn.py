@@ -21,7 +21,7 @@ from hornbeam.cli.learner_options import FitOptions
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
-from hornbeam.files import cannot_be_written, refuse_inputs, save_text
+from hornbeam.files import refuse_inputs, save_text
 
 if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace
@@ -60,7 +60,7 @@ def learn(
       hornbeam learn --facts train.tsv --all-relations --valid valid.tsv -o graph.hornbeam
     """
     import hornbeam as hb
-    from hornbeam.learning.trace import trace_path
+    from hornbeam.learning.trace import check_trace_path, trace_path
 
     check_output(output)
     if graph.all_relations:
@@ -68,10 +68,8 @@ def learn(
         learn_graph_model(training, output, graph, rules.max_length, seed, engine, reading, console)
         return
     trace_file = trace_path(output)
-    with cannot_be_written(trace_file):
-        if trace_file.is_dir():
-            raise InputError(f"{trace_file}: is a folder; the model's trace would go there")
     refuse_inputs(trace_file, input_files([*training.facts, *(training.labels or ())]))
+    check_trace_path(trace_file)
     learner = fitting.learner(seed)
     clock = time.perf_counter()
     collective = fitting.evidence.collective_asked

@@ -135,12 +135,14 @@ class ReadingOptions(Options):
             "subject=gene,predicate=relation,object=disease, and value=... if there is one.",
         ),
     ] = None
-    no_header: Annotated[
-        bool,
+    header: Annotated[
+        bool | None,
         reading_option(
-            "--no-header", help="The first line of TSV and CSV is a fact, whatever it says."
+            "--header/--no-header",
+            help="Whether the first line of TSV and CSV is a header or a fact (default: a header "
+            "if it names the columns and none of its fields occurs again below it).",
         ),
-    ] = False
+    ] = None
 
     @property
     def by_place(self) -> dict[str, str] | None:
@@ -149,7 +151,7 @@ class ReadingOptions(Options):
 
     def read(self, reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
         """Read files of facts, labels, pairs or queries with one of the readers."""
-        configured = partial(reader, columns=self.by_place, header=not self.no_header)
+        configured = partial(reader, columns=self.by_place, header=self.header)
         return read_files(configured, files, progress)
 
     def read_given(

@@ -15,8 +15,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+import typer
+
 WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 DECIMAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e-?\d{1,2})?", re.ASCII)
+#: What no number has, though Typer reads 1_0, spaces around a number and digits of other scripts.
+NOT_IN_NUMBERS = re.compile(r"[_\s]|[^\x00-\x7f]")
 
 
 class NotPlainError(Exception):
@@ -34,9 +38,12 @@ class PlainRuntime:
         several = param.multiple or param.nargs == -1
         if value is None:
             return () if several else None
+        kind = param.type_descriptor.annotation
         try:
-            return plain(value, param.type_descriptor.annotation, param)
+            return plain(value, kind, param)
         except NotPlainError:
+            if kind in (int, float) and NOT_IN_NUMBERS.search(str(value)):
+                raise typer.BadParameter(f"{value!r} is not a number", ctx, param) from None
             return self.typers().coerce(value, param=param, ctx=ctx)
 
 

@@ -2,8 +2,9 @@
 
 A test triple t(a, b) is two queries, (a, t, ?) and (?, t, b). Candidates are all entities of the
 facts, the filter and the test, except for the query's other answers that are true in one of these.
-Candidates that the ranker does not propose tie below all that it proposes, and ties are averaged:
-the rank is the mean of the optimistic and the pessimistic one (PyKEEN calls it realistic).
+Candidates that the ranker does not propose tie below all that it proposes, and ties (of 12
+significant digits) are averaged: the rank is the mean of the optimistic and the pessimistic one
+(PyKEEN calls it realistic).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints, Positions, pointers
+from hornbeam.arrays import Bools, Floats, Integers, Ints, Positions, are_ties, pointers
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
 from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
 from hornbeam.graphs.triples import Triples, UnitedTriples
@@ -124,12 +125,13 @@ class KnownAnswers:
     def ranks(self, distinct: Queries, found: Answers, group: Integers, answer: Integers) -> Floats:
         """Ranks of true answers; `group` has the distinct query of each."""
         _check_order(found)
+        scores = _tied(found)
         proposed = self._located(distinct, found)
         open_ = proposed < 0
         score = np.full(len(self.keys), np.nan)
-        score[proposed[~open_]] = found.scores[~open_]
+        score[proposed[~open_]] = scores[~open_]
         own = score[np.searchsorted(self.keys, self._keys(distinct, group, answer))]
-        kept = found.scores[open_]
+        kept = scores[open_]
         ends = pointers(np.bincount(found.query[open_], minlength=len(distinct)))
         low, high = ends[group], ends[group + 1]
         better = _count(kept, low, high, own, ties=False)
@@ -157,6 +159,13 @@ class KnownAnswers:
             self.keys, first
         )
         return self.n_entities - n_known + 1
+
+
+def _tied(found: Answers) -> Floats:
+    """Scores of answers; answers of a query that tie have the score of the first of them."""
+    starts = np.append(True, ~are_ties(found.scores))[: len(found.scores)]
+    starts[found.offsets[:-1][np.diff(found.offsets) > 0]] = True
+    return np.asarray(found.scores[starts][np.cumsum(starts) - 1])
 
 
 def _check_order(found: Answers) -> None:

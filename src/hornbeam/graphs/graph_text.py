@@ -35,6 +35,7 @@ from hornbeam.graphs.ranking_model import (
     RankingModel,
     RelationRules,
 )
+from hornbeam.plain_numbers import number_in, whole_number_in
 from hornbeam.rules.body import Step
 
 FIRST = f"{GRAPH_MARK} "
@@ -159,9 +160,8 @@ def read_model(text: str, source: str) -> RankingModel:
     """Read a text that `write_model` wrote; `source` is named in errors."""
     lines = text.split("\n")
     if not lines[0].startswith(FIRST):
-        raise DataError(
-            source, f'is not a model of a graph: expected "{FIRST.strip()} ..."', line=1
-        )
+        problem = f'is not a model of a graph: expected "{FIRST.strip()} ..."'
+        raise DataError(source, f"{problem} (rules of targets: `hornbeam.Model.load`)", line=1)
     try:
         header = json.loads(lines[0][len(FIRST) :])
         if header["format"] != FORMAT:
@@ -209,7 +209,7 @@ def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> 
             raise ValueError(f"expected a line {SECTION}relation(X, Y) before it")
         cells, section = line.split("\t"), sections[-1]
         if cells[0] == "queries":
-            section.queries = int(cells[1])
+            section.queries = whole_number_in(cells[1])
         elif cells[0] == "weights":
             named = json.loads(cells[1])
             if set(named) != set(features):
@@ -217,7 +217,8 @@ def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> 
             section.weights = tuple(float(named[name]) for name in features)
         elif len(cells) == 5:
             path = tuple(step for step, _, _ in _read_body(cells[4]))
-            section.rules.append(GraphRule(path, int(cells[1]), int(cells[2]), float(cells[3])))
+            hits, predicted = map(whole_number_in, cells[1:3])
+            section.rules.append(GraphRule(path, hits, predicted, number_in(cells[3])))
         else:
             section.constants.append(_read_constant(cells))
 
@@ -228,7 +229,7 @@ def _read_constant(cells: list[str]) -> ConstantRule:
     answer = json.loads(first if second == "X" else second)
     ((step, _, last),) = _read_body(cells[3])
     constant = None if last == "_" else json.loads(last)
-    return ConstantRule(step, constant, answer, int(cells[1]), int(cells[2]))
+    return ConstantRule(step, constant, answer, *map(whole_number_in, cells[1:3]))
 
 
 def _read_body(text: str) -> list[tuple[Step, str, str]]:

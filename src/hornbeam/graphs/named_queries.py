@@ -53,7 +53,7 @@ class NamedQueries:
 
 
 def read_queries(
-    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool = True
+    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool | None = None
 ) -> NamedQueries:
     """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
 

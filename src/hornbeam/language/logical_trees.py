@@ -30,6 +30,9 @@ from hornbeam.language.syntax import (
 from hornbeam.machine import MAX_NUMBER
 from hornbeam.printable import quote
 
+#: Every whole number up to this one is a double.
+MAX_EXACT = 2**53
+
 SyntaxNode = Tree[Token]
 SyntaxPart = SyntaxNode | Token
 
@@ -135,7 +138,7 @@ def bracket_of(tree: SyntaxNode) -> Bracket:
     name, *rest = tree.children
     if not rest:
         return Bracket(str(name), place=place_of(tree))
-    operator, number = str(rest[0]), number_of(cast("SyntaxNode", rest[1]), "number")
+    operator, number = str(rest[0]), _exact_number(cast("SyntaxNode", rest[1]))
     if operator not in ("/", ">=", ">"):
         problem = f"'{operator}' stands in brackets; expected '>=', '>' or '/'"
         raise MisplacedError(problem, place_of(cast("Token", rest[0])))
@@ -195,6 +198,15 @@ def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
             return Constant(text)
     escaped = text[1:-1]
     return Constant(re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), escaped))
+
+
+def _exact_number(tree: SyntaxNode) -> float:
+    """Value of a number in a bracket; a whole number that would be rounded is refused."""
+    value, text = number_of(tree, "number"), "".join(map(str, tree.children))
+    if text.isdigit() and int(text) != value:
+        problem = f"{text} cannot be held exactly; expected {value:.0f}, or at most {MAX_EXACT}"
+        raise MisplacedError(problem, place_of(tree))
+    return value
 
 
 def number_of(tree: SyntaxNode, called: str) -> float:

@@ -10,10 +10,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hornbeam.errors import DataError, warn
-from hornbeam.files import fingerprint
+from hornbeam.errors import DataError, InputError, warn
+from hornbeam.files import cannot_be_written, fingerprint
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
+
+#: Keys of the traces of all versions.
+KEYS = {"method", "targets", "positives", "found", "candidates", "seconds"}
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,25 @@ class Trace:
 def trace_path(model: Path) -> Path:
     """Path of the trace of a model: model.psl -> model.trace.json."""
     return model.with_name(f"{model.stem}.trace.json")
+
+
+def check_trace_path(path: Path) -> None:
+    """Refuse a path where a trace cannot go: a folder, or a file that is not a trace itself."""
+    with cannot_be_written(path):
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; the model's trace would go there")
+        if not path.exists():
+            return
+        text = path.read_bytes()
+    try:
+        written = json.loads(text)
+    except (ValueError, RecursionError):
+        written = None
+    if not (isinstance(written, dict) and written.keys() >= KEYS):
+        raise InputError(
+            f"{path}: is not a trace that `learn` wrote, and the model's trace would go there; "
+            "move it, or name another output"
+        )
 
 
 def trace_of(model: Path) -> Trace | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.errors import DataError
 from hornbeam.machine import MAX_NUMBER
+from hornbeam.plain_numbers import number_in, whole_number_in
 
 if TYPE_CHECKING:
     from hornbeam.programs.program import Program
@@ -61,7 +62,7 @@ class _OptionError(Exception):
 def _number(least: float, above: bool = False) -> Callable[[str], float]:
     def read(text: str) -> float:
         try:
-            value = float(text)
+            value = number_in(text)
         except ValueError:
             value = math.nan
         if not (least <= value <= MAX_NUMBER and (value >= 1 / MAX_NUMBER or not above)):
@@ -74,7 +75,7 @@ def _number(least: float, above: bool = False) -> Callable[[str], float]:
 
 def _positive(text: str) -> int:
     try:
-        value = int(text)
+        value = whole_number_in(text)
     except ValueError:
         raise _OptionError("a whole number") from None
     if value < 1:

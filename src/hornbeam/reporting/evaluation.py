@@ -1,8 +1,8 @@
 """How good scores are: ranking (AUC), probability (log-loss, Brier, calibration) and decision (F1).
 
 Ranking metrics are computed from one small table: the distinct scores with the numbers of true and
-false targets of each. So ties are handled in one place: targets with the same score are a single
-point of every curve.
+false targets of each. So ties are handled in one place: targets with the same score, to 12
+significant digits, are a single point of every curve.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints, run_starts
+from hornbeam.arrays import Floats, Ints, are_ties
 from hornbeam.errors import InputError
 from hornbeam.result_table import ResultTable, html_table
 
@@ -228,12 +228,15 @@ def _checked(truth: npt.ArrayLike, score: npt.ArrayLike) -> tuple[Floats, Floats
 
 
 def _by_score(y: Floats, s: Floats) -> tuple[Floats, Ints, Ints]:
-    """Distinct scores, highest first, with the numbers of true and of false targets at each."""
+    """Distinct scores, highest first, with the numbers of true and of false targets at each.
+
+    Of scores that differ by rounding errors only, the lowest stands for all.
+    """
     # the bit patterns of doubles in [0, 1] sort like the numbers: sorting them with the label as
     # lowest bit takes a tenth of the time of an argsort (0.0 + -0.0 is 0.0)
     keys = np.sort(((s + 0.0).view(np.int64) << 1) | (y >= 0.5))
     ordered = (keys >> 1).view(np.float64)
-    starts = run_starts(ordered)
+    starts = np.flatnonzero(np.append(True, ~are_ties(ordered)))
     true = np.add.reduceat(keys & 1, starts)
     count = np.diff(np.append(starts, len(s)))
     return ordered[starts][::-1], true[::-1], (count - true)[::-1].astype(np.int64)

@@ -2,7 +2,7 @@
 
 One line holds what else scoring needs, as JSON in a PSL comment:
 
-    # hornbeam: {"version": 1, "counts": "raw", "relaxation": "squared", ...}
+    # hornbeam: {"version": 1, "rules": 3, "counts": "raw", "relaxation": "squared", ...}
     0.83: cites(A, B) & mentions(B, C) -> mentions(A, C) ^2
     0.5: cites(A, C) [n >= 3] & journal(B) -> !mentions(A, B) [log] ^2
     0.4: !mentions(A, B) ^2
@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import DataError, InputError, warn
 from hornbeam.language.rule_parts import refusal
 from hornbeam.language.rule_texts import parse_logical_rules, unix_lines
 from hornbeam.language.syntax import LogicalRule, weight_text
@@ -54,11 +54,14 @@ def model_text(model: RuleModel) -> str:
         if not 0 <= rule.weight <= MAX_NUMBER:
             expected = f"expected 0 to {MAX_NUMBER:g}"
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; {expected}")
+    number = len(model.rules) + len(model.beliefs)
+    if not number:
+        raise InputError("the model cannot be written: it has no rule; expected at least one")
     semantics, spelt = model.semantics, model.identifiers
     renamed = {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
     # not `asdict`, which would convert the values of fields too
     stated = {one.name: getattr(semantics, one.name) for one in fields(semantics)}
-    lines = [header_text(Header(**stated, predicates=renamed))]
+    lines = [header_text(Header(number, **stated, predicates=renamed))]
     lines += _rule_texts(model.rules, model.clause_texts, semantics.relaxation)
     if model.beliefs:
         lines.append(_FIRST_STEP)
@@ -83,11 +86,8 @@ def parse_model(text: str, name: str) -> RuleModel:
     text = unix_lines(text)
     header = read_header(text, name)
     rules = parse_logical_rules(text, name)
-    if header is None and not rules:
-        raise DataError(
-            name, "holds no rule; expected lines such as '0.8: cites(A, B) -> knows(A, B)'"
-        )
     header = header or Header()
+    _check_number(len(rules), header.rules, name)
     # PSL ignores the case of predicates.
     names = {identifier.lower(): real for identifier, real in header.predicates.items()}
     stated = [parsed_clause(rule, names, name) for rule in rules]
@@ -111,6 +111,22 @@ def parse_model(text: str, name: str) -> RuleModel:
     if not semantics.two_steps:
         return RuleModel(tuple(weighted), semantics)
     return _of_two_steps(weighted, semantics, name)
+
+
+def _check_number(found: int, written: int | None, name: str) -> None:
+    """Refuse a text without rules; warn where another number of them was written.
+
+    A model always has a rule, its prior: a text without any was cut off, or is no model.
+    """
+    if not found:
+        cut = "" if written is None else f", of the {written} that were written"
+        problem = f"holds no rule{cut}; expected lines such as '0.8: cites(A, B) -> knows(A, B)'"
+        raise DataError(name, problem)
+    if written not in (None, found):
+        warn(
+            f"{name}: holds {found} rule{'s' * (found != 1)}, and its line '# hornbeam:' says "
+            f'{written}: the file was cut off, or edited (then correct "rules", or leave it out)'
+        )
 
 
 def _of_two_steps(rules: Sequence[Rule], semantics: Semantics, name: str) -> RuleModel:

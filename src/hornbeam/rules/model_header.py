@@ -20,16 +20,18 @@ from hornbeam.rules.weighing import Counts
 VERSION = 1
 #: Ways of counting of all rules that have none of their own; each share has its own median.
 _COUNTS = [counts for counts in Counts if counts is not Counts.SHARE]
-_LINE = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*#[ \t]*hornbeam:[ \t]*(.*)$", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Header:
     """Content of the line, or its defaults where it is missing; None where the rules decide.
 
+    `rules` is the number of rules that were written, None where an earlier version wrote the line.
     `predicates` maps identifiers to names where these differ.
     """
 
+    rules: int | None = None
     counts: Counts = Counts.RAW
     relaxation: Relaxation | None = None
     collective: CollectiveMethod | None = None
@@ -45,8 +47,9 @@ def header_text(header: Header) -> str:
     """Line of a header, without its end."""
     fields = {"version": VERSION} | asdict(header)
     fields["collective"] = header.collective or False
-    if header.asked is None:
-        del fields["asked"]
+    for key in ("rules", "asked"):
+        if fields[key] is None:
+            del fields[key]
     try:
         _check(fields)
     except ValueError as error:
@@ -160,6 +163,10 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
     "version": (
         lambda value: value == VERSION and _is_limit(value),
         f"{VERSION}; a newer Hornbeam may read it",
+    ),
+    "rules": (
+        lambda value: value is not None and _is_limit(value),
+        "the number of rules, a whole number of at least 1",
     ),
     "counts": (lambda value: value in _COUNTS, ", ".join(_COUNTS)),
     "relaxation": (lambda value: value in list(Relaxation), ", ".join(Relaxation)),

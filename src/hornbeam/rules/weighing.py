@@ -8,6 +8,10 @@ from enum import StrEnum
 
 from hornbeam.language.brackets import Bracket
 from hornbeam.language.syntax import weight_text
+from hornbeam.machine import MAX_NUMBER
+
+#: Least divisor of shares, far below that of any path; shares divided by it stay finite.
+MIN_MEDIAN = 1 / MAX_NUMBER
 
 
 class Counts(StrEnum):
@@ -38,8 +42,9 @@ class Weighing:
     median: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.median < math.inf:
-            raise ValueError(f"the median of shares is {self.median:g}; expected a number above 0")
+        if not MIN_MEDIAN <= self.median < math.inf:
+            expected = f"expected a number of at least {MIN_MEDIAN:g}"
+            raise ValueError(f"the median of shares is {self.median:g}; {expected}")
 
     @classmethod
     def from_bracket(cls, bracket: Bracket) -> Weighing:

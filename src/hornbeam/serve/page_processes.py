@@ -52,10 +52,12 @@ class PageProcess:
     def __init__(self, pages: Sequence[Page]) -> None:
         self._pages = pages
         self._process = 0
+        self._loop: asyncio.AbstractEventLoop | None = None  # that watches the idle process
         self._start()
 
     async def __call__(self, page: Page, visit: Visit) -> PageAnswer:
         """Have a page made in the process; raises what making it raises."""
+        self._unwatch()  # from now on the link is readable where the page is made, too
         if self._has_ended():
             self._start()
         try:
@@ -64,12 +66,25 @@ class PageProcess:
             # an unread response would be delivered to the next request
             self.end()
             raise
+        self.watch()
         if isinstance(made, PageAnswer):
             return made
         raise made
 
+    def watch(self) -> None:
+        """Let the running event loop notice the end of the idle process: it leaves no zombie."""
+        self._loop = asyncio.get_running_loop()
+        # nothing comes through the link of an idle process but its end
+        self._loop.add_reader(self._link, self.end)
+
+    def _unwatch(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.remove_reader(self._link)
+        self._loop = None
+
     def end(self) -> None:
         """End the process, whatever it is doing."""
+        self._unwatch()
         if self._process:
             self._link.close()
             os.kill(self._process, signal.SIGKILL)

@@ -15,6 +15,7 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.plain_numbers import number_in
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.serve.around import around_values
@@ -311,7 +312,7 @@ class Pages:
             return rule, visit.edits.switched(rule, on=visit.query.get("on") == "1")
         if what == "weight":
             try:
-                weight = float(visit.query.get("weight", ""))
+                weight = number_in(visit.query.get("weight", ""))
             except ValueError:
                 raise InputError("A weight is a number such as 0.8.") from None
             if weight == self.explorer.model.rules[rule].weight:

@@ -136,7 +136,10 @@ class Explorer:
 
     def edited_text(self, edits: Edits) -> str:
         """The edited model as a file; rules that are off are left out."""
-        return model_text(self.model.with_rules(edits.kept(self.model.rules)))
+        kept = edits.kept(self.model.rules)
+        if not kept:
+            raise InputError("every rule is off, and a model has at least one: switch one on")
+        return model_text(self.model.with_rules(kept))
 
     def scores(self, edits: Edits) -> list[Floats]:
         """Scores of the listed pairs under the edits, listing by listing."""

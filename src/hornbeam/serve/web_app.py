@@ -116,6 +116,8 @@ class WebApp(ABC):
                 log.warning("hornbeam: pages are made in threads: %s", error)
                 self.end_processes()
                 return
+            for process in self._processes:
+                process.watch()
             slow[:] = self._processes[:SLOW_THREADS]
             quick[:] = self._processes[SLOW_THREADS:]
 

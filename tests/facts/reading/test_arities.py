@@ -111,7 +111,7 @@ def as_parquet(columns: dict[str, list[str]], folder: Path) -> Path:
     "table",
     [
         lambda folder: as_parquet(UNARY, folder),
-        lambda folder: as_parquet({"who": UNARY["subject"], "what": UNARY["predicate"]}, folder),
+        lambda folder: as_parquet({"c0": UNARY["subject"], "c1": UNARY["predicate"]}, folder),
         lambda _: pa.table(UNARY),
         lambda _: pa.table(UNARY).select([1, 0]),
         lambda _: pd.DataFrame(UNARY),

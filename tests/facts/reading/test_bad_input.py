@@ -78,6 +78,7 @@ TEXTS: list[tuple[str, str | bytes, int | None, str]] = [
     ("line feed.csv", 'a,p,b\n"a\nb",p,b\n', 2, "over the end of the line"),
     ("high.tsv", "a\tp\tb\t0.5\nb\tp\tc\t2.0\n", 2, "truth value in [0, 1], found '2.0'"),
     ("low.tsv", "a\tp\tb\t-0.1\n", 1, "truth value in [0, 1], found '-0.1'"),
+    ("underscore.tsv", "a\tp\tb\t1\nb\tp\tc\t0_1\n", 2, "truth value in [0, 1], found '0_1'"),
     ("word.tsv", "a\tp\tb\t1\nb\tp\tc\thigh\n", 2, "truth value in [0, 1], found 'high'"),
     ("hex.tsv", "a\tp\tb\t0x1\n", 1, "found '0x1'"),
     ("inf.tsv", "a\tp\tb\tinf\n", 1, "found 'inf'"),
@@ -211,7 +212,7 @@ def test_tables_without_rows_or_types() -> None:
 COLUMNS: list[tuple[str, dict[str, object], int | None, str]] = [
     ("other", {"x": [1]}, None, "expected columns subject, predicate, object"),
     ("edges", {"from": [1], "to": [2]}, None, "expected columns subject, predicate, object"),
-    ("unary null", {"x": ["a", None], "y": ["u", "u"]}, 2, "the subject is empty"),
+    ("unary null", {"c0": ["a", None], "c1": ["u", "u"]}, 2, "the subject is empty"),
     ("order", {"subject": ["a"], "object": ["b"], "verb": ["p"]}, None, "found subject, object"),
     ("extra", {"subject": ["a"], "predicate": ["p"], "object": ["b"], "score": [1]}, None,
      "unknown column 'score'"),

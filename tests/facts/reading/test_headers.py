@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.errors import DataError, HornbeamWarning, InputError
@@ -32,7 +35,9 @@ def rows(facts: hb.Facts) -> list[tuple[str, str, str]]:
     "header",
     [
         "h,r,t", "S,P,O", "source,type,target", ":START_ID,:TYPE,:END_ID",
-        "gene:START_ID(Gene),:TYPE,:END_ID(Disease)", "_start,_type,_end", "src,rel,dst",
+        "gene:START_ID(Gene),:TYPE,:END_ID(Disease)",
+        "person id:START_ID,:TYPE,to:END_ID(A-ID){id-type:long}",
+        "_start,_type,_end", "src,rel,dst",
         "subject_id,predicate,object_id", "entity1,relationship,entity2", "head,relation,tail",
     ],
 )  # fmt: skip
@@ -64,9 +69,97 @@ def test_a_plain_word_gives_way_to_a_clear_one(tmp_path: Path) -> None:
         hb.read_facts(path)
 
 
-def test_letters_are_names_in_tsv(tmp_path: Path) -> None:
+def test_letters_are_names_in_tsv_unless_the_user_says_otherwise(tmp_path: Path) -> None:
     path = written(tmp_path, "h\tr\tt", "a\tp\tb", name="facts.tsv")
     assert rows(hb.read_facts(path)) == [("a", "p", "b"), ("h", "r", "t")]
+    assert rows(hb.read_facts(path, header=True)) == [("a", "p", "b")]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("facts.csv", ["s,r,t", "t,r,u"]),
+        ("facts.csv", ["h,r,t", "a,p,b", "c,q,t"]),
+        ("facts.tsv", ["event:start\ttype\tevent:end", "event:end\ttype\tevent:stop"]),
+        ("facts.tsv", ["event:start\ttype\tevent:end", "a\tp\tb"]),
+        ("facts.csv", ["x:start_id,:type,y:end_id", "a,p,b"]),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:.*none of its fields:hornbeam.errors.HornbeamWarning")
+@pytest.mark.filterwarnings("ignore:.*occurs again:hornbeam.errors.HornbeamWarning")
+def test_a_first_fact_of_words_of_headers_stays(
+    tmp_path: Path, name: str, lines: list[str]
+) -> None:
+    path = written(tmp_path, *lines, name=name)
+    assert rows(hb.read_facts(path)) == sorted(
+        tuple(line.replace("\t", ",").split(",")) for line in lines
+    )
+    assert len(hb.read_pairs(path)) == len(lines)
+    with hb.open_duckdb(path) as engine:
+        assert set(engine.predicates) == {
+            predicate for _, predicate, _ in rows(hb.read_facts(path, header=False))
+        }
+
+
+@pytest.mark.parametrize("line", ["source,type,target", "subject,predicate,object"])
+def test_a_header_whose_word_occurs_again_is_a_fact_and_told(tmp_path: Path, line: str) -> None:
+    last = line.rpartition(",")[2]
+    path = written(tmp_path, line, "a,p,b", f"c,q,{last}")
+    with pytest.warns(HornbeamWarning, match=f"a fact, since '{last}' occurs again") as w:
+        assert len(hb.read_facts(path)) == 3
+    [said] = w
+    assert "`header=False`" in str(said.message)
+    assert len(hb.read_facts(path, header=True)) == 2
+    assert len(hb.read_facts(path, header=False)) == 3
+
+
+def test_a_header_that_is_not_understood_is_refused_where_there_must_be_one(tmp_path: Path) -> None:
+    path = written(tmp_path, "gene,relation,disease", "a,p,b")
+    with pytest.raises(DataError, match=r"line 1: unknown header; .*`columns` subject=gene,"):
+        hb.read_facts(path, header=True)
+    assert len(hb.read_facts(path, header=True, columns=GENES)) == 1
+
+
+@given(
+    names=st.lists(st.tuples(*[st.sampled_from(["h", "r", "t", "s", "a"])] * 3), min_size=2),
+)
+def test_of_letters_a_first_line_is_a_header_only_if_no_letter_occurs_again(
+    names: list[tuple[str, str, str]],
+) -> None:
+    means = {"h": "a1", "s": "a1", "r": "predicate", "t": "a2"}
+    first, *others = names
+    named = {means.get(letter) for letter in first} == {"a1", "predicate", "a2"}
+    again = any(a == b for other in others for a, b in zip(first, other, strict=True))
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        found = len(hb.read_pairs(written(Path(folder), *map(",".join, names))))
+    assert found == len(names) - (named and not again)
+
+
+def test_a_frame_of_other_columns_is_told(tmp_path: Path) -> None:
+    """It is read by the order of its columns, and the advice is that for CSV."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"film": ["a", "b"], "year": [1995, 1996], "genre": ["c", "d"]})
+    frame.to_parquet(tmp_path / "films.parquet")
+    frame.to_csv(tmp_path / "films.csv", index=False)
+    for given_ in (frame, tmp_path / "films.parquet", tmp_path / "films.csv"):
+        with pytest.warns(HornbeamWarning) as w:
+            hb.read_facts(given_)
+        [said] = w
+        assert "`columns` subject=film,predicate=year,object=genre" in str(said.message)
+    assert "the columns 'film', 'year', 'genre' are read by their order" in _warning_of(frame)
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], ["column_0", "column_1", "column_2"]])
+def test_a_frame_of_nameless_columns_is_not(names: list[object]) -> None:
+    pandas = pytest.importorskip("pandas")
+    assert rows(hb.read_facts(pandas.DataFrame(FACTS, columns=names))) == FACTS
+
+
+def _warning_of(frame: object) -> str:
+    with pytest.warns(HornbeamWarning) as w:
+        hb.read_facts(frame)
+    return str(w[0].message)
 
 
 def test_the_user_says_which_column_is_which(tmp_path: Path) -> None:

@@ -126,6 +126,8 @@ FEW = settings(max_examples=3)
 def test_round_trip(way: str, atoms: Atoms) -> None:
     # A byte order mark belongs to the file, not to the first name.
     atoms = {triple: value for triple, value in atoms.items() if triple[0][0] != "\ufeff"}
+    if way == "tsv, byte order mark":  # a word of its header must not occur again below it
+        atoms = {triple: value for triple, value in atoms.items() if set(HEADER).isdisjoint(triple)}
     if not atoms:
         return
     with tempfile.TemporaryDirectory() as folder:

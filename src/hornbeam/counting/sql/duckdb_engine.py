@@ -112,7 +112,7 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
 def open_duckdb(
     *inputs: Input,
     columns: Mapping[str, str] | None = None,
-    header: bool = True,
+    header: bool | None = None,
     memory_limit: str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,

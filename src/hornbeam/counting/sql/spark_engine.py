@@ -152,6 +152,7 @@ def _explained() -> Iterator[None]:
 def open_spark(
     *inputs: str | os.PathLike[str],
     columns: Mapping[str, str] | None = None,
+    header: bool | None = None,
     master: str = "local[*]",
     conf: Mapping[str, str] | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
@@ -165,7 +166,7 @@ def open_spark(
         Parquet files or folders on any store that Spark reads, or names of its tables; "ta=ta.pq"
         is a table of the predicate `ta` with one column per argument. Other files that
         `hornbeam.read_facts` takes are read on this machine and passed to Spark as Parquet.
-    columns
+    columns, header
         As in `hornbeam.read_facts`.
     master
         Where the cluster is: "local[*]", "spark://host:7077", "yarn", "k8s://https://host:443".
@@ -184,7 +185,7 @@ def open_spark(
     folder = os.fspath(spill_dir or tempfile.gettempdir())
     given = SparkInputs.of([os.fspath(item) for item in inputs])
     given.check_place(folder)
-    layout = TableLayout.of(columns)
+    layout = TableLayout.of(columns, header)
     with ExitStack() as stack:
         place = stack.enter_context(_own_folder(folder))
         prepared = given.to_parquet(place, layout)

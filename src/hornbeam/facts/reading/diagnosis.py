@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.sources import Source, arity_of
 from hornbeam.facts.table import ONE
+from hornbeam.plain_numbers import number_in
 from hornbeam.printable import quote
 
 FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
@@ -81,8 +82,7 @@ def _value_problem(field: object, private: bool) -> str | None:
         return "the truth value is missing; expected a number in [0, 1]"
     text = str(field)
     try:
-        # Python also reads digits of other scripts, which the fast reader refuses.
-        number = float(text) if text.isascii() else math.nan
+        number = number_in(text)
     except ValueError:
         number = math.nan
     if not 0.0 <= number <= 1.0:

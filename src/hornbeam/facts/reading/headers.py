@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,12 +27,18 @@ FURTHER_WORDS = {
     "edge": "predicate",
     "obj": "a2", "dst": "a2", "end": "a2", "entity2": "a2", "node2": "a2",
 }  # fmt: skip
-#: Single letters may as well be entity names: accepted as headers in CSV and tables, not in TSV.
+#: Single letters may as well be names of entities: accepted in CSV and in tables; in TSV only where
+#: the user says that there is a header.
 LETTERS = {"s": "a1", "p": "predicate", "o": "a2", "h": "a1", "r": "predicate", "t": "a2"}
-#: Columns of Neo4j's exports, `:START_ID(Gene)` or `_start`, with any text before the colon.
-NEO4J = re.compile(r"(?:.*:|_)(start|type|end)(?:_id)?(?:\(.*\))?", re.DOTALL)
+#: Columns of Neo4j's files: `:START_ID`, `gene:START_ID(Gene){id-type:long}`, and APOC's `_start`.
+NEO4J = re.compile(r".*:(START_ID|TYPE|END_ID)(?:\(.*\))?(?:\{.*\})?|_(start|type|end)", re.DOTALL)
 #: `subject_id` is as good as `subject`.
 ID_SUFFIX = re.compile(r"[ _]?ids?$")
+
+#: Names that libraries give to columns without a name: 0, column_1, c2, f3.
+AUTOMATIC = re.compile(r"(?:c|f|v|col|column|field)?[ _]?[0-9]+", re.IGNORECASE | re.ASCII)
+#: Names of columns in advice, where a file's own cannot be written without quotes.
+EXAMPLE = ("gene", "relation", "disease")
 
 #: What users call the columns of `TableLayout`.
 PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
@@ -41,18 +48,22 @@ PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "v
 class TableLayout:
     """What a user states about tables: which column is which, and whether text has a header.
 
-    `columns` are names by what they stand for, "a1", "predicate", "a2" and "value". They are for
-    tables that have them; one that has none of them is read as if they had not been given.
-    `target` is the predicate of pairs and labels in frames and tuples that name none.
+    `header` is None where the first line of a text decides. `columns` are names by what they stand
+    for, "a1", "predicate", "a2" and "value". They are for tables that have them; one that has none
+    of them is read as if they had not been given. `target` is the predicate of pairs and labels in
+    frames and tuples that name none.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
-    header: bool = True
+    header: bool | None = None
     target: str | None = None
 
     @classmethod
     def of(
-        cls, columns: Mapping[str, str] | None, header: bool = True, target: str | None = None
+        cls,
+        columns: Mapping[str, str] | None,
+        header: bool | None = None,
+        target: str | None = None,
     ) -> TableLayout:
         """Check what was given to a reader.
 
@@ -73,15 +84,19 @@ class TableLayout:
             raise InputError(f"no column for the {missing}; {expected}")
         if len(set(columns.values())) < len(columns):
             raise InputError(f"one column for two places; {expected}")
-        if not header:
+        if header is False:
             raise InputError("`columns` names columns of a header: leave out `header=False`")
-        return cls({PLACES[place]: name for place, name in columns.items()}, target=target)
+        return cls({PLACES[place]: name for place, name in columns.items()}, header, target)
+
+    def names_some(self, fields: Sequence[str]) -> bool:
+        """Whether some of the fields are columns that the user named."""
+        return not set(self.columns.values()).isdisjoint(fields)
 
     def meaning(
         self, name: str, fields: Sequence[str], role: Role, line: int | None = None
     ) -> tuple[str, ...] | None:
         """What the columns of a table are by the names given for them; None where it has none."""
-        if not set(self.columns.values()) & set(fields):
+        if not self.names_some(fields):
             return None
         for wanted in self.columns.values():
             if wanted not in fields:
@@ -114,11 +129,10 @@ def header_columns(
     said = layout.meaning(name, fields, role, line)
     if said is not None:
         return said
-    words = _words(fields, letters)
-    exported = [name for name in fields if NEO4J.fullmatch(name.strip().casefold())]
-    unary = role is Role.FACTS and set(words) - {"value"} == {"a1", "predicate"}
-    if not unary and not set(required) <= set(words):
+    if not names_columns(fields, role, letters=letters, required=required):
         return None
+    words = _words(fields, letters)
+    exported = [name for name in fields if NEO4J.fullmatch(name.strip())]
     for i, (field_, word) in enumerate(zip(fields, words, strict=True)):
         if word and word in words[:i]:
             first = fields[words.index(word)]
@@ -135,6 +149,38 @@ def header_columns(
     return for_role(name, tuple(words), role, line)
 
 
+def names_columns(
+    fields: Sequence[str],
+    role: Role,
+    *,
+    letters: bool = True,
+    required: Collection[str] = ("a1", "predicate", "a2"),
+) -> bool:
+    """Whether the fields are understood as names of all columns that a table needs."""
+    words = set(_words(fields, letters))
+    unary = role is Role.FACTS and words - {"value"} == {"a1", "predicate"}
+    return unary or set(required) <= words
+
+
+def warn_of_order(name: str, fields: Sequence[str]) -> None:
+    """Warn that columns are read by their order, unless their names say nothing at all."""
+    if all(AUTOMATIC.fullmatch(field) for field in fields):
+        return
+    listed = ", ".join(map(quote, fields))
+    places = ", ".join(list(PLACES)[: len(fields)])
+    warn(
+        f"{name}: the columns {listed} are read by their order, as {places}. If they are not that, "
+        f"say which column is which: {advice(fields)}"
+    )
+
+
+def advice(fields: Sequence[str]) -> str:
+    """The `columns` that a user may want to give, with the names of a table where possible."""
+    plain = len(fields) >= 2 and not any(set(field) & set(",='\"") for field in fields)
+    named = fields[:3] if plain else EXAMPLE
+    return "`columns` " + shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
+
+
 def header_word(name: str) -> str:
     """The column that a name stands for, "" where it is not understood."""
     return HEADER_WORDS.get(name.strip().casefold(), "")
@@ -144,7 +190,7 @@ def _words(fields: Sequence[str], letters: bool) -> list[str]:
     """Meaning of each name; an ambiguous name only where no other has the same meaning."""
     words = [header_word(name) for name in fields]
     for i, name in enumerate(fields):
-        further = _further_word(name.strip().casefold(), letters)
+        further = _further_word(name.strip(), letters)
         if not words[i] and further and further not in words:
             words[i] = further
     return words
@@ -152,8 +198,9 @@ def _words(fields: Sequence[str], letters: bool) -> list[str]:
 
 def _further_word(name: str, letters: bool) -> str:
     exported = NEO4J.fullmatch(name)
+    name = name.casefold()
     if exported:
-        return FURTHER_WORDS[exported[1]]
+        return FURTHER_WORDS[(exported[1] or exported[2]).removesuffix("_ID").casefold()]
     if letters and name in LETTERS:
         return LETTERS[name]
     without = ID_SUFFIX.sub("", name)

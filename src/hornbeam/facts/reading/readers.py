@@ -31,7 +31,7 @@ Input = object
 
 
 def read_facts(
-    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool = True
+    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool | None = None
 ) -> Facts:
     """Read observed facts, `subject, predicate, object[, truth value]`.
 
@@ -49,7 +49,8 @@ def read_facts(
         Names of the columns for `subject`, `predicate`, `object` and `value`, where a table's own
         are not understood; others are then ignored.
     header
-        False where the first line of TSV or CSV is a fact.
+        Whether the first line of TSV and CSV is a header. By default it is one if it names the
+        columns and none of its fields occurs again in its column; commands say so.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def read_labels(
     *inputs: Input,
     target: str | None = None,
     columns: Mapping[str, str] | None = None,
-    header: bool = True,
+    header: bool | None = None,
 ) -> Targets:
     """Read labelled targets, `subject, predicate, object, label` with labels in [0, 1].
 
@@ -126,7 +127,7 @@ def read_pairs(
     *inputs: Input,
     target: str | None = None,
     columns: Mapping[str, str] | None = None,
-    header: bool = True,
+    header: bool | None = None,
 ) -> Targets:
     """Read pairs to score, `subject, predicate, object`; a fourth column is ignored.
 

@@ -93,6 +93,11 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def number_text(cell: str) -> str:
+    """SQL of a text that is to be a number: DuckDB would take 1_0 for 10."""
+    return f"replace({cell}, '_', '?')"
+
+
 def select_text(
     scan: str,
     columns: tuple[str, ...],

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 import duckdb
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
+from hornbeam.facts.reading.headers import (
+    BY_ITSELF,
+    TableLayout,
+    header_columns,
+    header_word,
+    warn_of_order,
+)
 from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -18,6 +24,7 @@ from hornbeam.facts.reading.sources import (
     Source,
     for_role,
     literal,
+    number_text,
     select_text,
 )
 from hornbeam.facts.reading.workspace import Workspace
@@ -124,8 +131,11 @@ def described_source(
             problem = f"broken after row {number}: {reason(error)}"
             raise DataError(name, problem) from None
 
-    quoted = ['"' + field.replace('"', '""') + '"' for field in fields]
-    select = select_text(scan, columns, quoted, predicate)
+    cells = ['"' + field.replace('"', '""') + '"' for field in fields]
+    for at, (column, row) in enumerate(zip(columns, described, strict=True)):
+        if column == "value" and row[1] == "VARCHAR":
+            cells[at] = number_text(cells[at])
+    select = select_text(scan, columns, cells, predicate)
     source = Source(name, select, columns, rows, unit="row", predicate=predicate)
     _check_types(source, [(row[0], row[1]) for row in described])
     return source
@@ -149,6 +159,7 @@ def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...
     if len(fields) not in enough or not agree:
         found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
         raise DataError(name, f"expected columns {role.expected}, found {found}")
+    warn_of_order(name, fields)
     return for_role(name, positions, role)
 
 

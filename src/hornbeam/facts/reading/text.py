@@ -6,13 +6,18 @@ import codecs
 import glob
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import eq
 
-from hornbeam.errors import DataError, warn
-from hornbeam.facts.reading.headers import BY_ITSELF, PLACES, TableLayout, header_columns
+from hornbeam.errors import DataError, HornbeamNote, warn
+from hornbeam.facts.reading.headers import (
+    BY_ITSELF,
+    TableLayout,
+    advice,
+    header_columns,
+    names_columns,
+)
 from hornbeam.facts.reading.input_files import BLOCK, File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -21,14 +26,14 @@ from hornbeam.facts.reading.sources import (
     Source,
     for_role,
     literal,
+    number_text,
     select_text,
 )
+from hornbeam.plain_numbers import NUMBER
 from hornbeam.printable import quote
 
-#: Lines that a first line is compared with before it is called a header.
-MAX_COMPARED = 1_000_000
-#: Names of columns in advice, where a file's own cannot be written without quotes.
-EXAMPLE = ("gene", "relation", "disease")
+#: Lines that a first line is compared with before it is called a header, in 0.3 s.
+MAX_COMPARED = 100_000
 
 #: Longest line the reader accepts, in bytes.
 MAX_LINE_BYTES = 1 << 24
@@ -62,8 +67,12 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
     lines = field_lines(file, delimiter)
     number, fields = first_fields(file, delimiter)
     columns = None
-    if layout.header:
-        columns = header_columns(file.name, fields, role, number, layout, letters=csv)
+    if layout.header is not False and _is_header(file, fields, role, number, delimiter, layout):
+        letters = csv or layout.header is True
+        columns = header_columns(file.name, fields, role, number, layout, letters=letters)
+        if columns is None and layout.header:
+            problem = f"unknown header; expected {role.expected}, or names by {advice(fields)}"
+            raise DataError(file.name, problem, line=number)
     if columns is not None:
         if len(list(islice(lines, 2))) < 2:
             raise DataError(
@@ -71,7 +80,7 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
             )
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
         return delimited(file, columns, delimiter, skip=number, unary=unary)
-    if layout.header and csv:
+    if layout.header is None and csv:
         warn_of_header(file, number, fields)
     if role is Role.FACTS:
         wider = ((at, some) for at, some in lines if len(some) != 2)
@@ -103,9 +112,42 @@ def _other_separator(line: str, delimiter: str) -> str:
     return ""
 
 
+def _is_header(
+    file: File, fields: Sequence[str], role: Role, number: int, delimiter: str, layout: TableLayout
+) -> bool:
+    """Whether the first line is a header: stated by the user, or by its fields.
+
+    Fields that are understood as names of columns are nevertheless a fact where one of them occurs
+    again in its column. What was decided is said.
+    """
+    if layout.header or layout.names_some(fields):
+        return True
+    if not names_columns(fields, role, letters=delimiter == ","):
+        return False
+    line = f"{file.name}, line {number}: {quote(delimiter.join(fields))}"
+    again = _occurring_again(file, fields, delimiter)
+    if again is None:
+        said = "is read as a header. If it is one: `header=True`. If it is a fact: `header=False`"
+        warn(f"{line} {said}", HornbeamNote)
+    elif names_columns(fields, role, letters=False):
+        warn(
+            f"{line} is read as a fact, since {quote(again)} occurs again in its column. If it is "
+            "one: `header=False`. If it is a header: `header=True`"
+        )
+    return again is None
+
+
+def _occurring_again(file: File, fields: Sequence[str], delimiter: str) -> str | None:
+    """The first field of a first line that a later line has in the same column, or None."""
+    for _, others in islice(field_lines(file, delimiter), 1, MAX_COMPARED):
+        if any(map(eq, fields, others)):
+            return next(a for a, b in zip(fields, others, strict=False) if a == b)
+    return None
+
+
 def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
     """Warn of a first line none of whose fields occurs again in its column: it may be a header."""
-    if not (2 <= len(fields) <= 4 and all(fields)) or _is_number(fields[-1]):
+    if not (2 <= len(fields) <= 4 and all(fields)) or NUMBER.fullmatch(fields[-1]):
         return
     later = False
     for _, others in islice(field_lines(file, ","), 1, MAX_COMPARED):
@@ -113,22 +155,11 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
             return  # missing fields are reported elsewhere
         later = True
     if later:
-        plain = len(fields) >= 3 and not any(set(field) & set(",='\"") for field in fields)
-        named = fields[:3] if plain else EXAMPLE
-        places = shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
         warn(
             f"{file.name}, line {number}: {quote(','.join(fields))} is read as a fact, but none of "
             "its fields occurs again in its column. If it is a header, say which column is which: "
-            f"`columns` {places}. If it is none: `header=False`"
+            f"{advice(fields)}. If it is none: `header=False`"
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
@@ -162,13 +193,9 @@ def delimited(
         quote = '"'
         _check_quotes(file)
     fields = [f"c{i}" for i in range(len(columns))]
-    kinds = ["DOUBLE" if column == "value" else "VARCHAR" for column in columns]
     # Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check
     # of the number of fields lets an empty last field pass.
-    types = ", ".join(
-        f"'{field}': '{kind}'"
-        for field, kind in zip([*fields, "rest"], [*kinds, "VARCHAR"], strict=True)
-    )
+    types = ", ".join(f"'{field}': 'VARCHAR'" for field in [*fields, "rest"])
     scan = (
         f"read_csv({literal(glob.escape(str(file.path)))}, columns={{{types}}}, "
         f"auto_detect=false, header=false, skip={skip}, delim={literal(delimiter)}, "
@@ -188,7 +215,11 @@ def delimited(
         valued = "c2 IS NOT NULL" if columns[-1] == "value" else ""
     else:
         valid += f" AND {fields[-1]} IS NOT NULL"
-    select = select_text(scan, columns, fields, predicate, valued, valid)
+    cells = [
+        number_text(field) if column == "value" else field
+        for field, column in zip(fields, columns, strict=True)
+    ]
+    select = select_text(scan, columns, cells, predicate, valued, valid)
 
     def rows() -> Iterator[Row]:
         return (row for row in field_lines(file, delimiter) if row[0] > skip)
