@@ -39,6 +39,14 @@ def test_a_positive_prior_says_what_it_scores(relaxation: Relaxation) -> None:
     assert "is called false" in cautions(strict)[0]
 
 
+def test_a_positive_prior_from_sampled_negatives_decides_nothing() -> None:
+    prior_caution, sampling = cautions(
+        RuleModel((Rule(1.5, TRUE),), Semantics(sampled_negatives="typed"))
+    )
+    assert "scores 0.82; only rules against it" in prior_caution
+    assert sampling.startswith("False pairs were sampled (typed), and scores depend on that")
+
+
 @pytest.mark.parametrize(
     ("sampling", "notes"), [("uniform", 2), ("typed", 1), ("frequency", 1), (None, 0)]
 )
