@@ -98,6 +98,7 @@ def learn(
     progress
         Called with the progress made.
     """
+    sampling = negative_sampling if labels is None else None
     plan = learning_plan(
         method,
         language or Language(),
@@ -105,10 +106,10 @@ def learn(
         relaxation,
         collective,
         cross_evidence and labels is not None,
+        sampling,
         seed,
     )
     began, opened = time.perf_counter(), open_engine(facts, engine, threads)
-    sampling = negative_sampling if labels is None else None
     labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
     search = LabelledSearch(opened, labels, plan.language, progress, sampling)
     found = _search(search, plan, cross_evidence, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hornbeam.choices import CollectiveMethod
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.errors import InputError
 from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.learner import Learner
@@ -45,6 +45,7 @@ def learning_plan(
     relaxation: Relaxation | str | None,
     collective: bool | str,
     cross_evidence: bool,
+    sampling: Sampling | None,
     seed: int,
 ) -> LearningPlan:
     """Choose what `hornbeam.learn` leaves to the learner, and refuse what does not fit."""
@@ -60,6 +61,7 @@ def learning_plan(
         max_fanout=language.max_fanout,
         distinct_variables=language.distinct_variables,
         cross_evidence=cross_evidence,
+        sampled_negatives=sampling,
     )
     bodies = (Kind.PATH,) if recursive else language.bodies or learner.bodies
     language = replace(language, bodies=bodies, shares=Counts.SHARE in ways)

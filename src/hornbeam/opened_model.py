@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.errors import InputError
 from hornbeam.graphs.graph_mark import is_graph_model
+from hornbeam.learning.trace import trace_of
 from hornbeam.model import Model
 
 if TYPE_CHECKING:
@@ -34,3 +37,14 @@ def open_rule_model(path: str | os.PathLike[str]) -> Model:
         raise InputError(f"{os.fspath(path)}: is a model of a whole graph; expected a rule model")
 
     return with_model(path, lambda model: model, refuse)
+
+
+def with_trace(model: Model, path: str | os.PathLike[str]) -> Model:
+    """A model with how it was learned, by the trace next to its file.
+
+    Versions up to 0.8 wrote there alone that negatives were sampled.
+    """
+    trace, semantics = trace_of(Path(path)), model.semantics
+    if trace is not None and trace.sampled_negatives is not None:
+        semantics = replace(semantics, sampled_negatives=trace.sampled_negatives)
+    return replace(model, trace=trace, semantics=semantics)

@@ -76,6 +76,18 @@ def test_a_trace_without_outcomes_is_shown_as_far_as_it_goes(small: Path) -> Non
     )
 
 
+def test_an_older_model_is_told_by_its_trace_that_negatives_were_sampled(small: Path) -> None:
+    trace = {"method": "joint", "counts": "raw", "targets": 2, "positives": 1, "found": 1,
+             "candidates": [], "seconds": {}, "sampled_negatives": "typed"}  # fmt: skip
+    assert hornbeam_(*WORDS).code == 0
+    assert "called true" in (small / "out.html").read_text()
+    (small / "model.trace.json").write_text(json.dumps(trace))
+    assert hornbeam_(*WORDS).code == 0
+    assert "called true" not in (small / "out.html").read_text()
+    (small / "model.trace.json").write_text(json.dumps(trace | {"sampled_negatives": "by hand"}))
+    assert "is not a trace that `learn` wrote" in hornbeam_(*WORDS).stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

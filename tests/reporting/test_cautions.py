@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hornbeam as hb
+from hornbeam.choices import Sampling
 from hornbeam.learning.trace import Trace
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.clause import prior
@@ -13,7 +14,7 @@ from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
 FALSE, TRUE = prior("t"), prior("t", negated=False)
 
 
-def trace(sampled: str | None = None, negatives: int = 10) -> Trace:
+def trace(sampled: Sampling | None = None, negatives: int = 10) -> Trace:
     return Trace("joint", "log", 10 + negatives, 10, 1, (), {}, sampled_negatives=sampled)
 
 
@@ -38,10 +39,18 @@ def test_a_positive_prior_says_what_it_scores(relaxation: Relaxation) -> None:
     assert "is called false" in cautions(strict)[0]
 
 
+def test_a_positive_prior_from_sampled_negatives_decides_nothing() -> None:
+    prior_caution, sampling = cautions(
+        RuleModel((Rule(1.5, TRUE),), Semantics(sampled_negatives="typed"))
+    )
+    assert "scores 0.82; only rules against it" in prior_caution
+    assert sampling.startswith("False pairs were sampled (typed), and scores depend on that")
+
+
 @pytest.mark.parametrize(
     ("sampling", "notes"), [("uniform", 2), ("typed", 1), ("frequency", 1), (None, 0)]
 )
-def test_sampled_negatives_set_the_scores(sampling: str | None, notes: int) -> None:
+def test_sampled_negatives_set_the_scores(sampling: Sampling | None, notes: int) -> None:
     found = cautions(RuleModel((Rule(1.0, FALSE),)), trace(sampling, 25))
     assert len(found) == notes
     if found:

@@ -58,6 +58,15 @@ def test_the_text_of_a_model() -> None:
     ]
 
 
+def test_sampled_negatives_are_named_only_where_there_are_some() -> None:
+    given = RuleModel((Rule(1, prior("t")),))
+    sampled = RuleModel(given.rules, Semantics(sampled_negatives="typed"))
+    assert given.semantics.decides
+    assert "sampled_negatives" not in model_text(given)
+    assert '"sampled_negatives": "typed"' in model_text(sampled)
+    assert not parse_model(model_text(sampled), "model.psl").semantics.decides
+
+
 TWO_STEPS = """# hornbeam: {"collective": "two-step"}
 0.5: cites(A, B) & believed_likes(B, C) -> likes(A, C) [log]
 0.9: believed_likes(A, C) -> !likes(A, B)
@@ -225,6 +234,7 @@ def test_rules_that_contradict_the_first_line(header: str, rule: str, said: str)
         ('{"max_fanout": true}', None, '"max_fanout" is true; expected null or a whole number'),
         ('{"counts": "share"}', None, '"counts" is "share"; expected raw, log, exists'),
         ('{"cross_evidence": 1}', None, '"cross_evidence" is 1; expected true or false'),
+        ('{"sampled_negatives": true}', None, "true; expected uniform, frequency, typed"),
         ('{"threshold": 1.5}', None, '"threshold" is 1.5; expected a number from 0 to 1'),
         ('{"threshold": "0.5"}', None, '"threshold" is "0.5"; expected a number from 0 to 1'),
         ('{"threshold": NaN}', None, "NaN is not a number"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 from hypothesis import strategies as st
 
-from hornbeam.choices import CollectiveMethod
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
@@ -28,6 +29,7 @@ SEMANTICS = st.builds(
     st.booleans(),
     st.floats(0, 1),
     st.booleans(),
+    sampled_negatives=st.sampled_from([None, *get_args(Sampling)]),
 )
 #: Predicates of one model with their numbers of arguments; the targets among them have two.
 Arities = Mapping[str, int]

@@ -121,7 +121,7 @@ class Explained:
     by_ids: Explanation | GraphExplanation
     named: Explanation | GraphExplanation
     names: dict[str, Any]
-    decision: bool = True
+    decision: bool | None = True  #: None where the model decides nothing
 
 
 def _explained_pair(
@@ -159,7 +159,8 @@ def _explained_pair(
             if together is None or together.entities.index(name) < 0:
                 raise unknown_entity(name, evidence.entities, called=called.names.values())
     shown = explanation_in_names(found, called)
-    return Explained(found, shown, called.described(mentioned(found)), found.decision)
+    decision = found.decision if found.place is None else None
+    return Explained(found, shown, called.described(mentioned(found)), decision)
 
 
 def _explained_answer(
@@ -187,7 +188,7 @@ def _explained_answer(
     return Explained(found, shown, called.described([found.subject, found.object]))
 
 
-def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
+def _show_lines(lines: Iterable[tuple[str, str]], decision: bool | None) -> None:
     """Print the lines of an explanation in the colours of their roles."""
     out = screen()
     for role, line in lines:
@@ -195,5 +196,6 @@ def _show_lines(lines: Iterable[tuple[str, str]], decision: bool) -> None:
             out.print()
         style = STYLES.get(role, "")
         if role == "verdict":
-            style = f"bold {STYLES['for' if decision else 'against']}"
+            side = "" if decision is None else STYLES["for" if decision else "against"]
+            style = f"bold {side}"
         print_line(out, line, style)

@@ -47,30 +47,29 @@ def report(
       hornbeam report graph.hornbeam --facts train.tsv --test test.tsv -o report.html
     """
     import hornbeam as hb
-    from hornbeam.opened_model import with_model
+    from hornbeam.opened_model import with_model, with_trace
 
     check_output(output)
 
     def of_rules(model: Model) -> None:
-        from hornbeam.learning.trace import trace_of, trace_path
+        from hornbeam.learning.trace import trace_path
 
         if truth.test or truth.filter_:
             raise InputError("a rule model is judged by labelled pairs: give --labels")
         refuse_inputs(output, [str(trace_path(Path(given.model)))])
         with console.progress() as progress:
-            trace = trace_of(Path(given.model))
+            model = with_trace(model, given.model)
             evidence = facts_for(model, given, reading, progress)
             if model.semantics.collective and not truth.labels:
                 raise InputError("a collective model scores labelled pairs together: give --labels")
             page = model.report(
                 evidence,
                 reading.read_given(hb.read_labels, truth.labels, progress),
-                trace=trace,
                 names=entity_names(names, evidence, progress),
                 threads=threads,
                 progress=progress,
             )
-        _write(page, output, console, {"trace": trace is not None})
+        _write(page, output, console, {"trace": model.trace is not None})
 
     def of_graph(model: GraphModel) -> None:
         from hornbeam.reporting.graph_report import graph_report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -169,14 +169,13 @@ def _rule_app(
 ) -> Preparing:
     """Load the model to compare with, and return how to make the application."""
     import hornbeam as hb
-    from hornbeam.learning.trace import trace_of
-    from hornbeam.opened_model import open_rule_model
+    from hornbeam.opened_model import open_rule_model, with_trace
     from hornbeam.serve.rule_app import RuleApp
     from hornbeam.serve.state import Explorer, refuse_without_pairs
 
     other_file = shown.compare or ""
-    other = open_rule_model(other_file) if other_file else None
-    loaded = replace(model, trace=trace_of(Path(given.model)))
+    other = with_trace(open_rule_model(other_file), other_file) if other_file else None
+    loaded = with_trace(model, given.model)
     refuse_without_pairs([(loaded, given.model), (other, other_file)], bool(shown.pairs))
     name, other_name = _names(given.model, other_file)
 

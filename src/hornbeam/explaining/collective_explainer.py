@@ -22,9 +22,11 @@ from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
 from hornbeam.explaining.explanation import PATHS, Explanation, not_among_pairs
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.known_scores import KnownScores, compared_links
 from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import one_pair
+from hornbeam.facts.known import joined
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges
 from hornbeam.hlmrf.potentials import Potentials
@@ -96,6 +98,22 @@ class CollectiveExplainer:
         evidence = linked.at_values(self.state.state)
         return IndependentExplainer.of(self.model, linked.known.over(evidence))
 
+    @cached_property
+    def known(self) -> KnownScores:
+        """Scores of known links, each as if it were one more pair.
+
+        To other pairs a link among the facts is true in any case, so their states stay.
+        """
+
+        def scored(target: str) -> tuple[Floats, int]:
+            linked = self.shared.linked
+            links, total = compared_links(self.facts, target)
+            pairs = joined([linked.atoms, links])
+            variables = as_variables(self.model, linked.known.over(self.facts), pairs)
+            return infer_linked(self.model, variables).scores()[len(linked.atoms) :], total
+
+        return KnownScores(scored)
+
     @property
     def pair_scores(self) -> Floats:
         """Scores of all pairs, in their order."""
@@ -163,6 +181,7 @@ class CollectiveExplainer:
             tuple(sorted(reasons, key=by_strength)),
             None,
             self.path_explainer.facts.entities.missing([subject, object_]),
+            place=None if self.model.semantics.decides else self.known.place(target, whole),
         )
 
     def _conditions(

@@ -12,6 +12,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.explaining.two_step_explainer import TwoStepExplainer
@@ -34,6 +35,10 @@ class Explainer(Protocol):
     @property
     def facts(self) -> Facts:
         """The evidence."""
+
+    @property
+    def known(self) -> KnownScores:
+        """Scores of known links, among which a score has its place; computed on first use."""
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the groundings of every condition; no pair is evidence for itself."""

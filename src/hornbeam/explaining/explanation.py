@@ -16,7 +16,8 @@ import numpy as np
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation_html import explanation_html
 from hornbeam.explaining.explanation_text import explanation_lines
-from hornbeam.explaining.flips import FlipStatus
+from hornbeam.explaining.flips import FLIP, Crossing, FlipStatus
+from hornbeam.explaining.known_scores import ScorePlace
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall, waterfall
@@ -40,20 +41,23 @@ class Flip:
     """Facts whose removal flips the decision, and the score without them.
 
     `facts` is empty and `score` the pair's own if no such set is known; `status` is whether there
-    is none, or whether the set is known to be the smallest.
+    is none, or whether the set is known to be the smallest. `place` is that of the score, as in
+    `Explanation`.
     """
 
     status: FlipStatus
     facts: tuple[Fact, ...]
     score: float
+    place: ScorePlace | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+    def as_dict(self, crossing: Crossing = FLIP) -> dict[str, Any]:
+        """For JSON, in the words of a crossing."""
         return {
             "status": self.status.value,
-            "meaning": self.status.sentence,
+            "meaning": self.status.sentence_about(crossing),
             "facts": [asdict(fact) for fact in self.facts],
             "score": self.score,
+            "place": None if self.place is None else self.place.as_dict(),
         }
 
 
@@ -68,7 +72,8 @@ class Explanation:
     score, map
         Its conditional mean E[y], and its MAP state.
     threshold
-        The score from which the model calls a pair true.
+        The score from which the model calls a pair true. Where its negatives were sampled it calls
+        none so, and this is only the score that a flip crosses.
     reasons
         Every rule of weight above 0 with a grounding (a prior always has one), the strongest
         first: by its log-odds, or by its pull where log-odds are not a sum.
@@ -79,6 +84,9 @@ class Explanation:
     alone
         In a collective model of two steps: the belief of its first step about the pair. The rest of
         the score comes from other pairs.
+    place
+        Where the model's negatives were sampled: the place of the score among those of known links,
+        which texts show in place of a decision. None for other models.
     """
 
     subject: str
@@ -91,11 +99,20 @@ class Explanation:
     flip: Flip | None = None
     unseen: tuple[str, ...] = ()
     alone: float | None = None
+    place: ScorePlace | None = None
 
     @property
     def decision(self) -> bool:
-        """Whether the model calls the pair true."""
+        """Whether the score reaches the threshold, from which the model calls a pair true.
+
+        Where negatives were sampled, read `place` instead.
+        """
         return self.score >= self.threshold
+
+    @property
+    def crossing(self) -> Crossing:
+        """How texts say that a removal of facts carries the score over the threshold."""
+        return FLIP if self.place is None else Crossing.of_threshold(self.threshold, self.decision)
 
     @property
     def starting_point(self) -> tuple[Reason, ...]:
@@ -157,9 +174,10 @@ class Explanation:
             "decision": self.decision,
             "reasons": [reason.as_dict() for reason in self.reasons],
             "waterfall": None if (fall := self.waterfall()) is None else fall.as_dict(),
-            "flip": None if self.flip is None else self.flip.as_dict(),
+            "flip": None if self.flip is None else self.flip.as_dict(self.crossing),
             "unseen": list(self.unseen),
             "alone": self.alone,
+            "place": None if self.place is None else self.place.as_dict(),
         }
 
     def lines(self) -> Iterator[tuple[str, str]]:

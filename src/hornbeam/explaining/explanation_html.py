@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from hornbeam.explaining.explanation_text import signed_pull, step_words
+from hornbeam.explaining.explanation_text import signed_pull, step_words, verdict
+from hornbeam.explaining.known_scores import CAUTION
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall
 from hornbeam.explaining.waterfall_bar import waterfall_bar
@@ -26,11 +27,12 @@ def explanation_html(explained: Explanation) -> str:
     """The waterfall, the reasons with their first groundings, and what would flip the decision."""
     title = (
         f"{explained.subject} {explained.predicate} {explained.object}: "
-        f"score {explained.score:.4g}, "
-        f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
+        f"score {explained.score:.4g}, {verdict(explained)}"
     )
     fall = explained.waterfall(MAX_BARS)
     parts = [str(Markup("<p><strong>{}</strong></p>").format(printable(title)))]
+    if explained.place is not None:
+        parts.append(f"<p>{CAUTION}</p>")
     if fall is not None and explained.reasons:
         parts.append(waterfall_html(fall))
     reasons = (
@@ -43,7 +45,7 @@ def explanation_html(explained: Explanation) -> str:
             (fact.subject, fact.predicate, ", ".join(fact.arguments[1:]))
             for fact in explained.flip.facts
         ]
-        status = f"What would flip it ({explained.flip.status.value})"
+        status = f"What would {explained.crossing.short} ({explained.flip.status.value})"
         parts.append(html_table(status, ["subject", "predicate", "object"], facts))
     return "".join(parts)
 

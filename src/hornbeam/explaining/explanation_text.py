@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hornbeam.explaining.known_scores import CAUTION
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall, WaterfallStep
 from hornbeam.printable import printable
 from hornbeam.rules.rule_words import said
 
 if TYPE_CHECKING:
-    from hornbeam.explaining.explanation import Explanation, Flip
+    from hornbeam.explaining.explanation import Explanation
 
 #: Characters of the widest bar of a waterfall.
 BAR = 24
@@ -26,8 +27,12 @@ Line = tuple[str, str]
 def explanation_lines(explained: Explanation) -> Iterator[Line]:
     """Text for a person, line by line, each with its role; see `Explanation.lines`."""
     yield "pair", printable(f"{explained.subject}  {explained.predicate}  {explained.object}")
-    answer = f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
-    yield "verdict", f"score {explained.score:.4g}, so {answer}; MAP state {explained.map:.4g}"
+    if explained.place is None:
+        answer = f"so {verdict(explained)}; MAP state {explained.map:.4g}"
+        yield "verdict", f"score {explained.score:.4g}, {answer}"
+    else:
+        yield "verdict", f"score {explained.score:.4g}, {verdict(explained)}"
+        yield "note", CAUTION
     if explained.alone is not None:
         alone = f"by its own facts it scores {explained.alone:.4g}"
         yield "note", f"{alone}; other pairs account for the rest"
@@ -54,7 +59,14 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
             yield role, f"  {signed_pull(reason.pull):7}  {printable(said(reason.words))}"
             yield from _evidence_lines(reason)
     if explained.flip is not None:
-        yield from _flip_lines(explained.flip, explained.decision)
+        yield from _flip_lines(explained)
+
+
+def verdict(explained: Explanation) -> str:
+    """The decision on a pair or, where the model decides nothing, the place of its score."""
+    if explained.place is not None:
+        return explained.place.words
+    return f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
 
 
 def signed_pull(pull: float) -> str:
@@ -105,13 +117,18 @@ def _evidence_lines(reason: Reason) -> Iterator[Line]:
         yield "path", f"{INDENT}together with the pair {fact}"
 
 
-def _flip_lines(flip: Flip, decision: bool) -> Iterator[Line]:
-    yield "heading", "What would flip it"
+def _flip_lines(explained: Explanation) -> Iterator[Line]:
+    flip, crossing = explained.flip, explained.crossing
+    assert flip is not None
+    sentence = flip.status.sentence_about(crossing)
+    yield "heading", f"What would {crossing.short}"
     if not flip.facts:
-        yield "note", f"  {flip.status.sentence}"
+        yield "note", f"  {sentence}"
         return
     many = "this fact" if len(flip.facts) == 1 else f"these {len(flip.facts):,} facts"
-    after = f"{flip.score:.4g}, so {'false' if decision else 'true'}"
-    yield "note", f"  without {many} the score is {after} ({flip.status.sentence})"
+    after = f"so {'false' if explained.decision else 'true'}"
+    if flip.place is not None:
+        after = flip.place.words
+    yield "note", f"  without {many} the score is {flip.score:.4g}, {after} ({sentence})"
     for fact in flip.facts:
         yield "fact", f"    {fact}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,24 @@ GREEDY_WIDTH = 64
 FactSet = tuple[int, ...]
 
 
+class Crossing(NamedTuple):
+    """How texts say that a score crosses the threshold of its model."""
+
+    short: str
+    infinitive: str
+    present: str
+
+    @classmethod
+    def of_threshold(cls, threshold: float, down: bool) -> Crossing:
+        """The crossing for a model that decides nothing: over a number, `down` or up."""
+        where = f"below {threshold:.4g}" if down else f"to {threshold:.4g} or above"
+        return cls(f"bring it {where}", f"bring the score {where}", f"brings the score {where}")
+
+
+#: The crossing for a model that calls pairs true or false.
+FLIP = Crossing("flip it", "flip the decision", "flips the decision")
+
+
 class FlipStatus(StrEnum):
     """What is known about the found set of facts; `sentence` explains it."""
 
@@ -39,10 +58,14 @@ class FlipStatus(StrEnum):
     @property
     def sentence(self) -> str:
         """The status as a sentence for users."""
+        return self.sentence_about(FLIP)
+
+    def sentence_about(self, crossing: Crossing) -> str:
+        """The status as a sentence, in the words of a crossing."""
         return {
-            FlipStatus.EXACT: "no smaller set of facts flips the decision",
-            FlipStatus.UPPER_BOUND: "an upper bound: a smaller set may flip the decision too",
-            FlipStatus.IMPOSSIBLE: "no removal of facts flips the decision",
+            FlipStatus.EXACT: f"no smaller set of facts {crossing.present}",
+            FlipStatus.UPPER_BOUND: f"an upper bound: a smaller set may {crossing.infinitive} too",
+            FlipStatus.IMPOSSIBLE: f"no removal of facts {crossing.present}",
             FlipStatus.NOT_FOUND: "no set of facts was found within the limits of the search",
         }[self]
 

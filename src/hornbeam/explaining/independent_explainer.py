@@ -22,6 +22,7 @@ from hornbeam.explaining.counterfactual import Removals
 from hornbeam.explaining.explanation import PATHS, Explanation, Flip
 from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
+from hornbeam.explaining.known_scores import KnownCounts, KnownScores, ScorePlace
 from hornbeam.explaining.named_facts import GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
@@ -69,16 +70,26 @@ class IndependentExplainer:
     finder: GroundingFinder
     counter: BodyCounter
     texts: Sequence[str]
+    known_counts: KnownCounts
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> IndependentExplainer:
         """Prepare what all pairs share."""
-        return cls(model, GroundingFinder.of(model, engine), engine, model.clause_texts)
+        known = KnownCounts(model, engine.facts, engine)
+        return cls(model, GroundingFinder.of(model, engine), engine, model.clause_texts, known)
 
     @property
     def facts(self) -> Facts:
         """The evidence."""
         return self.finder.facts
+
+    @cached_property
+    def known(self) -> KnownScores:
+        """Scores of known links."""
+        return self.known_counts.scores(self.model)
+
+    def _place(self, target: str, score: float) -> ScorePlace | None:
+        return None if self.model.semantics.decides else self.known.place(target, score)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the groundings of every condition."""
@@ -125,8 +136,9 @@ class IndependentExplainer:
             scored.map,
             self.model.semantics.threshold,
             tuple(sorted(reasons, key=by_strength)),
-            self._flip(scored, progress) if flip else None,
+            self._flip(scored, target, progress) if flip else None,
             self.facts.entities.missing([subject, object_]),
+            place=self._place(target, scored.mean),
         )
 
     def groundings(
@@ -178,7 +190,7 @@ class IndependentExplainer:
                 len(part.body.steps),
             )
 
-    def _flip(self, scored: ScoredPair, progress: Progress) -> Flip:
+    def _flip(self, scored: ScoredPair, target: str, progress: Progress) -> Flip:
         """Search for the fewest facts that flip the decision, verified by scoring without them."""
         status, sets = self._sets_that_flip(scored, progress)
         # without facts, paths may appear and shares grow, so that another set may be smaller
@@ -188,10 +200,13 @@ class IndependentExplainer:
             if scored.flips(after):
                 named = tuple(self.finder.numbers.named(fact) for fact in facts.tolist())
                 if len(named) == 1:  # no set is smaller
-                    return Flip(FlipStatus.EXACT, named, after)
-                return Flip(FlipStatus.UPPER_BOUND if uncertain else status, named, after)
+                    status = FlipStatus.EXACT
+                elif uncertain:
+                    status = FlipStatus.UPPER_BOUND
+                return Flip(status, named, after, self._place(target, after))
         lost = uncertain or status is not FlipStatus.IMPOSSIBLE
-        return Flip(FlipStatus.NOT_FOUND if lost else status, (), scored.mean)
+        place = self._place(target, scored.mean)
+        return Flip(FlipStatus.NOT_FOUND if lost else status, (), scored.mean, place)
 
     def _sets_that_flip(
         self, scored: ScoredPair, progress: Progress

@@ -16,6 +16,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explanation import PATHS, Explanation, not_among_pairs
 from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.known_scores import KnownCounts, KnownScores
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import Facts, Targets
@@ -43,7 +44,8 @@ class TwoStepExplainer:
         finder = BeliefFinder(
             beliefs.over_beliefs, semantics.max_fanout, semantics.distinct_variables, beliefs
         )
-        path_explainer = IndependentExplainer(model, finder, beliefs, model.clause_texts)
+        known = KnownCounts(model, engine.facts, beliefs)
+        path_explainer = IndependentExplainer(model, finder, beliefs, model.clause_texts, known)
         return cls(path_explainer, CountedBeliefs(model, beliefs))
 
     def reweighted(self, model: RuleModel) -> TwoStepExplainer:
@@ -59,6 +61,11 @@ class TwoStepExplainer:
     def facts(self) -> Facts:
         """The evidence, without beliefs."""
         return self.counted_beliefs.beliefs.facts
+
+    @property
+    def known(self) -> KnownScores:
+        """Scores of known links, next to the beliefs in the pairs."""
+        return self.path_explainer.known
 
     @property
     def pair_scores(self) -> Floats:

@@ -1,6 +1,9 @@
-"""Targets as facts: labelled pairs that are known to be true join the evidence."""
+"""Targets as facts, known pairs that join the evidence, and facts as targets, the known links."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from hornbeam.arrays import Positions, run_starts
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import united_edges
-from hornbeam.facts.table import Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 
 
 def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
@@ -67,3 +70,29 @@ def _distinct(edges: Atoms) -> Atoms:
     first = run_starts(predicate, subject, object_)
     kept = None if values is None else np.maximum.reduceat(values, first)
     return Atoms(predicate[first], (subject[first], object_[first]), kept)
+
+
+def known_links(facts: Facts, predicates: Sequence[str]) -> Targets:
+    """The true facts of some predicates as pairs that are labelled true, in the order of facts."""
+    atoms, wanted = facts.binary, facts.predicates.find(predicates)
+    rows = np.flatnonzero(atoms.true & np.isin(atoms.predicate, wanted[wanted >= 0]))
+    predicate = atoms.predicate[rows].astype(np.int32)
+    true = np.full(len(rows), ONE, dtype=np.int32)
+    subject, object_ = (column[rows] for column in atoms.arguments)
+    return Targets(facts.entities, facts.predicates, predicate, subject, object_, true)
+
+
+def joined(tables: Sequence[Targets]) -> Targets:
+    """The pairs of several tables concatenated, without labels."""
+    entities = Names.of(chain.from_iterable(table.entities for table in tables))
+    predicates = Names.of(chain.from_iterable(table.predicates for table in tables))
+    columns = [
+        (
+            table.predicates.translate(predicates)[table.predicate],
+            table.entities.translate(entities)[table.subject],
+            table.entities.translate(entities)[table.object],
+        )
+        for table in tables
+    ]
+    predicate, subject, object_ = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    return Targets(entities, predicates, predicate, subject, object_)

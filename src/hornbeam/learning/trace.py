@@ -8,8 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
+from hornbeam.choices import Sampling
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.files import cannot_be_written, fingerprint
 from hornbeam.rules.body import Kind
@@ -148,7 +149,8 @@ class Trace:
     seconds: Mapping[str, float]
     seed: int = 0
     language: Language = field(default_factory=Language)
-    sampled_negatives: str | None = None  #: how negatives were sampled where there were no labels
+    #: How negatives were sampled where there were no labels.
+    sampled_negatives: Sampling | None = None
     fit: FitReport = field(default_factory=FitReport)
     model: str = ""  #: fingerprint of the model's text
     #: Of a collective model of two steps, or of a plain one whose second step was not kept.
@@ -201,7 +203,7 @@ class Trace:
             seconds={str(phase): float(spent) for phase, spent in written["seconds"].items()},
             seed=int(written.get("seed", 0)),
             language=_language(written.get("language", {})),
-            sampled_negatives=written.get("sampled_negatives"),
+            sampled_negatives=_sampling(written.get("sampled_negatives")),
             fit=fit,
             model=str(written.get("model", "")),
             second_step=None if second is None else SecondStep(**second),
@@ -261,6 +263,12 @@ def trace_of(model: Path) -> Trace | None:
         )
         return None
     return trace
+
+
+def _sampling(written: Any) -> Sampling | None:  # noqa: ANN401
+    if written not in (None, *get_args(Sampling)):
+        raise ValueError(written)
+    return cast(Sampling | None, written)
 
 
 def _language(written: Mapping[str, Any]) -> Language:

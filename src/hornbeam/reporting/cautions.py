@@ -14,11 +14,11 @@ from hornbeam.rules.rule_model import RuleModel
 def cautions(model: RuleModel, trace: Trace | None = None) -> list[str]:
     """Sentences about priors, sampled negatives and beliefs; none where there is no caveat."""
     second = [] if trace is None or trace.second_step is None else [trace.second_step.sentence]
-    return [*_positive_priors(model, trace), *([] if trace is None else _sampled(trace)), *second]
+    return [*_positive_priors(model, trace), *_sampled(model, trace), *second]
 
 
 def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
-    """Caveat: without evidence such a model calls a pair true."""
+    """Caveat: without evidence such a model calls a pair true, or scores it high."""
     found = []
     for rule in model.rules:
         if not rule.clause.is_prior or rule.clause.negated or rule.weight == 0.0:
@@ -27,27 +27,32 @@ def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
         shown = "" if trace is None else (
             f" It learned from {trace.targets:,} pairs of which {trace.positives:,} are true."
         )  # fmt: skip
-        called = "true" if score >= model.semantics.threshold else "false"
+        called = ""
+        if model.semantics.decides:
+            called = f" and is called {'true' if score >= model.semantics.threshold else 'false'}"
         found.append(
             f"The prior of {rule.clause.target} is positive (weight {rule.weight:.3g}): a pair "
-            f"without groundings of other rules scores {score:.2f} and is called {called}; only "
+            f"without groundings of other rules scores {score:.2f}{called}; only "
             f"rules against it can lower that.{shown} Scores hold for pairs chosen like those of "
             "training, not for any two entities."
         )
     return found
 
 
-def _sampled(trace: Trace) -> list[str]:
+def _sampled(model: RuleModel, trace: Trace | None) -> list[str]:
     """Caveat: scores depend on the number of negatives, and rules on how they were sampled."""
-    if trace.sampled_negatives is None:
+    sampling = model.semantics.sampled_negatives or (trace and trace.sampled_negatives)
+    if sampling is None:
         return []
-    true, false = trace.positives, trace.targets - trace.positives
+    ratio = ""
+    if trace is not None:
+        ratio = f", {(trace.targets - trace.positives) / trace.positives:.3g} for every true one"
     found = [
-        f"False pairs were sampled ({trace.sampled_negatives}), {false / true:.3g} for every true "
-        "one, and scores depend on that: with ten times as many, what now scores 0.5 would score "
-        "about 0.1. Read scores as an order of pairs, not as the share of them that is true."
+        f"False pairs were sampled ({sampling}){ratio}, and scores depend on that: with ten times "
+        "as many, what now scores 0.5 would score about 0.1. Read scores as an order of pairs, not "
+        "as the share of them that is true."
     ]
-    if trace.sampled_negatives == "uniform":
+    if sampling == "uniform":
         found.append(
             "They were drawn uniformly: most are not even of the right type, so that rules learn "
             "which types of entities go together, and figures on such pairs are optimistic. "

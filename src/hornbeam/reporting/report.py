@@ -6,7 +6,6 @@ validation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +18,8 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.facts.known import known_links
+from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
@@ -98,7 +98,7 @@ def report(
     model, semantics = explainer.model, explainer.model.semantics
     if labels is not None:
         warn_of_other_targets(model, labels)
-    pairs = known_links(explainer.facts, model.targets) if labels is None else labels
+    pairs = known_links(explainer.facts, model.targets)[:MAX_LINKS] if labels is None else labels
     counted = explainer.count(pairs, progress)
     scores = explainer.scores(pairs, counted)
     qualities = sorted(
@@ -145,17 +145,6 @@ def fitting_page(name: str, values: dict[str, object]) -> str:
     return page
 
 
-def known_links(facts: Facts, targets: Sequence[str]) -> Targets:
-    """The first links of the targets that are true facts, labelled as true."""
-    atoms = facts.binary
-    wanted = facts.predicates.find(targets)
-    stated = atoms.true & np.isin(atoms.predicate, wanted[wanted >= 0])
-    rows = np.flatnonzero(stated)[:MAX_LINKS]
-    subject, object_ = (column[rows] for column in atoms.arguments)
-    true = np.full(len(rows), ONE, dtype=np.int32)
-    return Targets(facts.entities, facts.predicates, atoms.predicate[rows], subject, object_, true)
-
-
 def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
     """Count right and wrong decisions."""
     true, called = labels.positive, scores >= threshold
@@ -198,10 +187,15 @@ def _mistakes(
     explainer: Explainer, labels: Targets, scores: Floats, names: EntityNames, progress: Progress
 ) -> dict[str, list[Mistake]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
-    true, called = labels.positive, scores >= explainer.model.semantics.threshold
+    semantics = explainer.model.semantics
+    true, called = labels.positive, scores >= semantics.threshold
+    too_high, too_low = "called true but false", "called false but true"
+    if not semantics.decides:
+        at = f"{semantics.threshold:g}"
+        too_high, too_low = f"false pairs that score {at} or more", f"true pairs below {at}"
     kinds = {
-        "called true but false": _first(np.flatnonzero(~true & called), -scores),
-        "called false but true": _first(np.flatnonzero(true & ~called), scores),
+        too_high: _first(np.flatnonzero(~true & called), -scores),
+        too_low: _first(np.flatnonzero(true & ~called), scores),
     }
     total = sum(len(rows) for rows in kinds.values())
     found: dict[str, list[Mistake]] = {kind: [] for kind in kinds}

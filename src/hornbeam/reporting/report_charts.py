@@ -47,21 +47,24 @@ def figures(
     """Draw every figure for which there are data, by section."""
     quality = list[Figure]()
     if evaluation is not None:
-        quality = [_scores(labels, scores, semantics.threshold), _calibration(evaluation)]
+        quality = [_scores(labels, scores, semantics), _calibration(evaluation)]
     if evaluation is not None and evaluation.auc_roc is not None and evaluation.auc_pr is not None:
-        curves = [_roc(labels, scores, evaluation.auc_roc), _pr(labels, scores, evaluation)]
+        curves = [
+            _roc(labels, scores, evaluation.auc_roc, semantics.decides),
+            _pr(labels, scores, evaluation, semantics.decides),
+        ]
         quality = [*curves, *quality]
     learning = [] if trace is None else learning_figures(trace)
     return {"quality": quality, "learning": learning, "data": [_degrees(data)]}
 
 
-def _roc(labels: Targets, scores: Floats, area: float) -> Figure:
+def _roc(labels: Targets, scores: Floats, area: float, decides: bool) -> Figure:
     points = roc_points(labels.truth, scores)
     chart = line_chart(
         "roc",
         "ROC curve",
         f"True positive rate against false positive rate; the area under the curve is {area:.3f}.",
-        unit_axis("share of false pairs called true"),
+        unit_axis(f"share of false pairs {'called true' if decides else 'above a score'}"),
         unit_axis("share of true pairs found"),
         [Series(points[:, 0], points[:, 1])],
         diagonal=True,
@@ -69,8 +72,9 @@ def _roc(labels: Targets, scores: Floats, area: float) -> Figure:
     return Figure(chart, f"ROC curve, area {area:.3f}. The dashed line is chance.")
 
 
-def _pr(labels: Targets, scores: Floats, evaluation: Evaluation) -> Figure:
+def _pr(labels: Targets, scores: Floats, evaluation: Evaluation, decides: bool) -> Figure:
     recall, precision = pr_points(labels.truth, scores).T
+    called = "called pairs" if decides else "pairs above a score"
     # average precision is the area under steps: at each precision up to its recall
     x = np.repeat(np.concatenate([[0.0], recall]), 2)[1:-1]
     share = evaluation.positives / evaluation.n
@@ -79,7 +83,7 @@ def _pr(labels: Targets, scores: Floats, evaluation: Evaluation) -> Figure:
         "Precision-recall curve",
         f"Precision against recall; average precision is {evaluation.auc_pr:.3f}.",
         unit_axis("share of true pairs found (recall)"),
-        unit_axis("share of called pairs that are true (precision)"),
+        unit_axis(f"share of {called} that are true (precision)"),
         [
             Series(x, np.repeat(precision, 2)),
             Series(np.array([0.0, 1.0]), np.array([share, share]), "reference"),
@@ -92,7 +96,7 @@ def _pr(labels: Targets, scores: Floats, evaluation: Evaluation) -> Figure:
     return Figure(chart, caption)
 
 
-def _scores(labels: Targets, scores: Floats, threshold: float) -> Figure:
+def _scores(labels: Targets, scores: Floats, semantics: Semantics) -> Figure:
     place = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     true = np.bincount(place[labels.positive], minlength=BINS)
     false = np.bincount(place[~labels.positive], minlength=BINS)
@@ -105,7 +109,9 @@ def _scores(labels: Targets, scores: Floats, threshold: float) -> Figure:
         [f"{k / BINS:g}" for k in range(BINS)],
         [("true", "one", true.tolist()), ("false", "two", false.tolist())],
     )
-    caption = f"Scores of true and of false pairs. From {threshold:g} on a pair is called true."
+    caption = "Scores of true and of false pairs."
+    if semantics.decides:
+        caption += f" From {semantics.threshold:g} on a pair is called true."
     return Figure(chart, caption)
 
 

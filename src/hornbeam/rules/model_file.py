@@ -104,6 +104,7 @@ def parse_model(text: str, name: str) -> RuleModel:
         header.threshold,
         header.cross_evidence,
         header.asked,
+        header.sampled_negatives,
     )
     weighted = [
         Rule(rule.weight or 0.0, one.clause) for rule, one in zip(rules, stated, strict=True)

@@ -9,8 +9,9 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from typing import get_args
 
-from hornbeam.choices import CollectiveMethod
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
 from hornbeam.machine import MAX_COUNT
@@ -40,6 +41,7 @@ class Header:
     threshold: float = 0.5
     cross_evidence: bool = False
     asked: PairDensity | None = None
+    sampled_negatives: Sampling | None = None
     predicates: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -47,9 +49,9 @@ def header_text(header: Header) -> str:
     """Line of a header, without its end."""
     fields = {"version": VERSION} | asdict(header)
     fields["collective"] = header.collective or False
-    for key in ("rules", "asked"):
-        if fields[key] is None:
-            del fields[key]
+    for optional in ("rules", "asked", "sampled_negatives"):
+        if fields[optional] is None:
+            del fields[optional]
     try:
         _check(fields)
     except ValueError as error:
@@ -182,6 +184,10 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
         _is_density,
         "pairs per subject, pairs per object and the share of pairs alone: "
         '{"per_subject": 2.5, "per_object": 1.2, "alone": 0.1}',
+    ),
+    "sampled_negatives": (
+        lambda value: value in get_args(Sampling),
+        ", ".join(get_args(Sampling)),
     ),
     "predicates": (
         _are_predicates,

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from hornbeam.choices import CollectiveMethod
+from hornbeam.choices import CollectiveMethod, Sampling
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
@@ -56,7 +56,8 @@ class Semantics:
     `threshold` is the score from which a target is called true. With `cross_evidence` the true
     training pairs were evidence for one another, and known pairs should be facts when it scores. A
     `collective` model scores pairs together, by that method; one of two steps has the density of
-    its training pairs, `asked`.
+    its training pairs, `asked`. `sampled_negatives` is how false training pairs were sampled, None
+    where all labels were given.
     """
 
     counts: Counts = Counts.RAW
@@ -67,6 +68,16 @@ class Semantics:
     threshold: float = 0.5
     cross_evidence: bool = False
     asked: PairDensity | None = None
+    sampled_negatives: Sampling | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether a pair is called true or false by its score.
+
+        Not where negatives were sampled: their number, which nobody observed, moves every score
+        across the threshold. Such a score has a place among those of known links instead.
+        """
+        return self.sampled_negatives is None
 
     @property
     def recursive(self) -> bool:

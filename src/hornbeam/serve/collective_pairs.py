@@ -18,13 +18,14 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import JointExplainer, open_joint_explainer
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.known_scores import KnownScores
+from hornbeam.facts.known import joined
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
-from hornbeam.serve.listing import joined
 
 #: Cached states of all pairs, with what explaining them needs: some 50 bytes per fact each.
 KEPT_STATES = 8
@@ -76,6 +77,10 @@ class CollectivePairs:
                 "that flip one decision are not searched for."
             )
         return self._explainer(rules).explain(subject, target, object_, paths=PATHS_SHOWN)
+
+    def known(self, rules: Sequence[Rule]) -> KnownScores:
+        """Scores of known links, next to those of all listed pairs."""
+        return self._explainer(rules).known
 
     def new_links(
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from hornbeam.arrays import Floats
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.links import ShownLink
@@ -51,6 +52,9 @@ class ExplorerScorer(Protocol):
         self, rules: Sequence[Rule], subject: str, target: str, object_: str, *, flip: bool = False
     ) -> Explanation:
         """Why a pair scores as it does; with `flip` what would flip the decision, without paths."""
+
+    def known(self, rules: Sequence[Rule]) -> KnownScores:
+        """Scores of known links, among which a score has its place."""
 
     def new_links(
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int

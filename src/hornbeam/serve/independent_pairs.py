@@ -14,6 +14,7 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.explaining.known_scores import KnownCounts, KnownScores
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
@@ -31,6 +32,8 @@ from hornbeam.serve.walk import paths_between
 
 #: Maximum number of rows in the cache of entities' counts.
 CACHED_ROWS = 5_000_000
+#: Explainers under edited weights that are cached; what is large is shared by all.
+CACHED_EXPLAINERS = 32
 
 
 class IndependentPairs:
@@ -59,6 +62,10 @@ class IndependentPairs:
         self._connected: BoundedCache[CountedPairs] = BoundedCache(
             CACHED_ROWS, lambda found: found.size
         )
+        self._known_counts = KnownCounts(model, engine.facts, engine)
+        self._edited: BoundedCache[IndependentExplainer] = BoundedCache(
+            CACHED_EXPLAINERS, lambda _: 1
+        )
 
     @cached_property
     def finder(self) -> NewLinkFinder:
@@ -78,12 +85,20 @@ class IndependentPairs:
     @cached_property
     def _explainer(self) -> IndependentExplainer:
         """Explains by the unedited rules, which most visitors see."""
-        return self._explainer_of(self.model.rules)
+        return self._made_explainer(self.model.rules)
 
     def _explainer_of(self, rules: Sequence[Rule]) -> IndependentExplainer:
+        weights = tuple(rule.weight for rule in rules)
+        if weights == tuple(rule.weight for rule in self.model.rules):
+            return self._explainer
+        return self._edited.get(weights, lambda: self._made_explainer(rules))
+
+    def _made_explainer(self, rules: Sequence[Rule]) -> IndependentExplainer:
         # everything but the weights is shared
         edited, texts = self.model.with_rules(rules), self.model.clause_texts
-        return IndependentExplainer(edited, self.groundings, self.pair_counter, texts)
+        return IndependentExplainer(
+            edited, self.groundings, self.pair_counter, texts, self._known_counts
+        )
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
@@ -97,6 +112,8 @@ class IndependentPairs:
                 paths_between(finder.graph, weights, subject, object_, forward, arrays)
                 steps = [step_code(int(atoms.predicate[0]))]
                 first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
+                if not self.model.semantics.decides:
+                    self._explainer.known.place(target, 0.0)
 
     def is_ready(self, rules: Sequence[Rule]) -> bool:
         """True: the counts do not depend on weights."""
@@ -113,10 +130,12 @@ class IndependentPairs:
 
         Finding what flips it takes seconds on large facts.
         """
-        unedited = tuple(rules) == self.model.rules
-        explainer = self._explainer if unedited else self._explainer_of(rules)
         paths = 0 if flip else PATHS_SHOWN
-        return explainer.explain(subject, target, object_, paths=paths, flip=flip)
+        return self._explainer_of(rules).explain(subject, target, object_, paths=paths, flip=flip)
+
+    def known(self, rules: Sequence[Rule]) -> KnownScores:
+        """Scores of known links, whose counts are shared by all edits."""
+        return self._explainer_of(rules).known
 
     def new_links(
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int

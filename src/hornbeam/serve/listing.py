@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import chain
-
 import numpy as np
 
 from hornbeam.arrays import Positions
 from hornbeam.facts.atom_keys import atom_keys
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 
 
@@ -29,19 +25,3 @@ def unlisted(pairs: Targets, listed: Targets) -> Targets:
     keys = atom_keys(subject, predicate, object_, *sizes)
     listed_keys = atom_keys(listed.subject, listed.predicate, listed.object, *sizes)
     return pairs.select(~(known & np.isin(keys, listed_keys)))
-
-
-def joined(tables: Sequence[Targets]) -> Targets:
-    """The pairs of several tables concatenated, without labels."""
-    entities = Names.of(chain.from_iterable(table.entities for table in tables))
-    predicates = Names.of(chain.from_iterable(table.predicates for table in tables))
-    columns = [
-        (
-            table.predicates.translate(predicates)[table.predicate],
-            table.entities.translate(entities)[table.subject],
-            table.entities.translate(entities)[table.object],
-        )
-        for table in tables
-    ]
-    predicate, subject, object_ = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Targets(entities, predicates, predicate, subject, object_)

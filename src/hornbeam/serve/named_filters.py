@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.serve.entity_facts import EdgeGroup
 from hornbeam.serve.filters import change, entity_url, label, link_address, score_bar, short_name
@@ -43,14 +44,30 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         predicate = f'<span class="predicate">{escape(link.predicate)}</span>'
         return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
 
-    def link_row(link: ShownLink, seen_from: str, heads: Sequence[str], show_label: bool) -> str:
+    def scored_cell(link: ShownLink, score: float, known: KnownScores | None, head: str) -> str:
+        """A score as a bar and, where the model decides nothing, with its place."""
+        place = ""
+        if known is not None:
+            words = known.place(link.predicate, score).short
+            place = f'<small class="quiet">{words}</small>'
+        return f'<td class="score" {head}>{score_bar(score)}{place}</td>'
+
+    def link_row(
+        link: ShownLink,
+        seen_from: str,
+        heads: Sequence[str],
+        show_label: bool,
+        known: KnownScores | None,
+        other_known: KnownScores | None,
+    ) -> str:
         head = f'data-name="{heads[0]}"' if heads else ""
         cells = [
             f'  <td class="wide">{pair_link(link, seen_from)}</td>\n'
-            f'  <td class="score" {head}>{score_bar(link.score)}</td>\n'
+            f"  {scored_cell(link, link.score, known, head)}\n"
         ]
         if heads and link.before is not None:
-            cells.append(f'<td class="score" data-name="{heads[1]}">{score_bar(link.before)}</td>')
+            head = f'data-name="{heads[1]}"'
+            cells.append(scored_cell(link, link.before, other_known, head))
         if link.before is not None:
             head = "difference" if heads else "change"
             cells.append(f'<td class="number" data-name="{head}">{change(link.change)}</td>')
@@ -63,10 +80,17 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         seen_from: str = "",
         names: Sequence[str] = (),
         show_label: bool = True,
+        known: KnownScores | None = None,
+        other_known: KnownScores | None = None,
     ) -> Markup:
-        """Rows of a table of links, scored by one model or by two with these `names`."""
+        """Rows of a table of links, scored by one model or by two with these `names`.
+
+        Scores of a model that decides nothing are shown with their places among `known` ones, the
+        second model's among `other_known`.
+        """
         heads = [f"{escape(name)}" for name in names]
-        return Markup("".join(link_row(one, seen_from, heads, show_label) for one in links))
+        further = (seen_from, heads, show_label, known, other_known)
+        return Markup("".join(link_row(link, *further) for link in links))
 
     def edge_group(group: EdgeGroup) -> str:
         predicate = f'<span class="predicate">{escape(group.predicate)}</span>'

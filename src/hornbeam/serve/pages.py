@@ -99,6 +99,7 @@ class Pages:
             return self.writer.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
         values: dict[str, object] = {"name": name, "listed": listed, "n_listed": n_listed}
         values |= {"predicted": [], "known": [], "stated": []}
+        values["known_scores"] = self.explorer.served.known(visit.edits)
         if entity >= 0:
             values["predicted"] = self._predicted(entity, visit.edits)
             values["known"] = edge_groups(self.explorer, entity)
@@ -191,7 +192,8 @@ class Pages:
         )
         pages = max((total + LISTED - 1) // LISTED, 1)
         return self.writer.page("pairs.html", visit, links=links, total=total, order=order,
-                                page=page, pages=pages)  # fmt: skip
+                                page=page, pages=pages,
+                                known_scores=self.explorer.served.known(visit.edits))  # fmt: skip
 
     def compare(self, visit: Visit) -> PageAnswer:
         """The edited model compared with the other one."""
@@ -200,7 +202,9 @@ class Pages:
                 visit, "There is no second model: start the explorer with one to see two."
             )
         comparison = compare(self.explorer, visit.edits, DIFFERENT)
-        return self.writer.page("compare.html", visit, comparison=comparison)
+        return self.writer.page("compare.html", visit, comparison=comparison,
+                                known_scores=self.explorer.served.known(visit.edits),
+                                other_known_scores=self.explorer.other.known())  # fmt: skip
 
     def download(self, visit: Visit) -> PageAnswer:
         """The model as it is edited."""
@@ -284,6 +288,7 @@ class Pages:
             "figures": self.explorer.figures(edits),
             "figures_before": self.explorer.figures(NO_EDITS),
             "changed": self.explorer.changed(edits, CHANGED) if edits else [],
+            "known_scores": self.explorer.served.known(edits),
         }
 
     def _in_address(self, visit: Visit) -> Edits:

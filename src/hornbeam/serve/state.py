@@ -15,6 +15,7 @@ from hornbeam.arrays import Floats
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.known_scores import CAUTION, KnownScores
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts, Targets
@@ -56,6 +57,17 @@ class ServedModel:
     def unedited(self) -> list[Floats]:
         """Scores by the model as it was loaded, listing by listing."""
         return self.scorer.scores(self.model.rules)
+
+    @property
+    def caution(self) -> str | None:
+        """What every page with scores says of them once; None where the model decides."""
+        return None if self.model.semantics.decides else CAUTION
+
+    def known(self, edits: Edits = NO_EDITS) -> KnownScores | None:
+        """Scores of known links, among which pages show scores; None where there is no caution."""
+        if self.model.semantics.decides:
+            return None
+        return self.scorer.known(edits.scoring(self.model.rules))
 
 
 class Explorer:

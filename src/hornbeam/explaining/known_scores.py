@@ -1,0 +1,166 @@
+"""The place of a score among those of known links, for models whose negatives were sampled.
+
+The prior of such a model, and with it every score, depends on how many negatives were sampled, so
+no threshold says which pairs are true. Known links are compared instead: the true facts of the
+target, each scored by the same rules and, as in learning, without its own fact as evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hornbeam.arrays import Floats
+from hornbeam.counting.engine import BodyCounter
+from hornbeam.facts.known import known_links
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.graphs.link_hashes import COMPARING, LinkHash
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.cached_counts import CachedCounts
+from hornbeam.scoring.rule_columns import RuleLayout
+
+#: What readers of such scores are told once per page or text.
+CAUTION = (
+    "Negatives were sampled when this model was learned, so a score is not a probability: it is "
+    "shown with its place among the scores of known links, each without its own fact as evidence."
+)
+#: Maximum number of known links that are compared.
+MAX_COMPARED = 1_000
+#: Number of compared links from which their share is shown in percent.
+MIN_PERCENT = 100
+#: Scores closer than this are equal: engines round sums of shares differently.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class ScorePlace:
+    """The place of a score among those of known links.
+
+    Of the `compared` links, all `known` ones of the target or a sample of them, `lower` have a
+    lower score.
+
+    Examples
+    --------
+    >>> ScorePlace(756, 812, 812).words
+    'higher than 93 % of the 812 known links'
+    >>> ScorePlace(756, 1000, 54321).words
+    'higher than 75 % of 1,000 of the 54,321 known links'
+    >>> ScorePlace(14, 15, 15).words, ScorePlace(14, 15, 15).short
+    ('higher than 14 of the 15 known links', 'higher than 14 of 15')
+    """
+
+    lower: int
+    compared: int
+    known: int
+
+    @property
+    def share(self) -> float | None:
+        """Share of the compared links that have a lower score; None where no link is known."""
+        return self.lower / self.compared if self.compared else None
+
+    @property
+    def words(self) -> str:
+        """The place as it continues a sentence about the score."""
+        if not self.known:
+            return "with no known link to compare it with"
+        if self.known == 1:
+            return f"{'' if self.lower else 'not '}higher than the only known link"
+        every = f"the {self.known:,} known links"
+        if self.compared < self.known:
+            every = f"{self.compared:,} of {every}"
+        return f"higher than {self._amount} of {every}"
+
+    @property
+    def short(self) -> str:
+        """The place for a cell of a table."""
+        if not self.known:
+            return "no known link"
+        total = f" of {self.compared:,}" if self._amount.isdigit() else ""
+        return f"higher than {self._amount}{total}"
+
+    @property
+    def _amount(self) -> str:
+        """How many links score lower: percent, rounded down, where that says enough."""
+        if self.lower in (0, self.compared):
+            return "all" if self.lower else "none"
+        if self.compared < MIN_PERCENT or 100 * self.lower < self.compared:
+            return str(self.lower)
+        return f"{100 * self.lower // self.compared} %"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "lower": self.lower,
+            "compared": self.compared,
+            "known": self.known,
+            "share": self.share,
+            "words": self.words,
+        }
+
+
+class KnownLinks(NamedTuple):
+    """The known links of a target that are compared, and the number of all."""
+
+    pairs: Targets
+    total: int
+
+
+def compared_links(facts: Facts, target: str) -> KnownLinks:
+    """The known links of a target, or a sample by hashes of their ids."""
+    links = known_links(facts, [target]).only([target])
+    hashes = LinkHash.of(0, COMPARING, facts.predicates.index(target) + 1)
+    chosen = hashes.sample(links.subject, links.object, MAX_COMPARED)
+    return KnownLinks(links.select(chosen), len(links))
+
+
+@dataclass(frozen=True, eq=False)
+class KnownScores:
+    """Scores of known links under the weights of one model.
+
+    `scored` returns the scores of a target's compared links and the number of its known links; it
+    is called once per target.
+    """
+
+    scored: Callable[[str], tuple[Floats, int]]
+    _by_target: dict[str, tuple[Floats, int]] = field(default_factory=dict, init=False, repr=False)
+
+    def place(self, target: str, score: float) -> ScorePlace:
+        """The place of a score of a pair of the target."""
+        if target not in self._by_target:
+            scores, known = self.scored(target)
+            self._by_target[target] = np.sort(scores), known
+        scores, known = self._by_target[target]
+        return ScorePlace(int(np.searchsorted(scores, score - TIE)), len(scores), known)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownCounts:
+    """Counts of known links, which do not depend on weights; counted once per target."""
+
+    model: RuleModel  #: the rules; their weights are not used
+    facts: Facts
+    counter: BodyCounter
+    _by_target: dict[str, tuple[CachedCounts, int]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def scores(self, model: RuleModel) -> KnownScores:
+        """Scores by the same rules with the weights of another model."""
+
+        def scored(target: str) -> tuple[Floats, int]:
+            counted, known = self._counted(target)
+            return counted.scores(model.rules), known
+
+        return KnownScores(scored)
+
+    def _counted(self, target: str) -> tuple[CachedCounts, int]:
+        if target not in self._by_target:
+            pairs, known = compared_links(self.facts, target)
+            model = self.model
+            counted = self.counter.count(pairs, model.bodies, model.language)
+            layout = RuleLayout.of(model, counted.bodies)
+            self._by_target[target] = CachedCounts(model, layout, counted, pairs), known
+        return self._by_target[target]
