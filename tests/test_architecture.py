@@ -20,8 +20,7 @@ pytestmark = pytest.mark.xdist_group("architecture")
 
 #: Parts of the package in the order of the data flow. A part may import itself and those above it.
 LAYERS: list[set[str]] = [
-    {"errors"},
-    {"base"},
+    {"base", "errors"},
     {"facts"},
     {"language"},
     {"rules"},
