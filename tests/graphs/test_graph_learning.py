@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
 from hornbeam.ranking.queries import Direction, Queries
 from hornbeam.ranking.rank_evaluation import evaluate_ranks
+from hornbeam.rules.body import Step
 from hornbeam.rules.codes import step_code
 from tests.support.kernels import compiles, kernels_are
 
@@ -278,3 +281,20 @@ def test_linked_candidates_can_be_left_out(
     )
     assert usual & linked
     assert not without & linked
+
+
+def test_rules_that_say_the_same_are_written_once() -> None:
+    """Neighbours are symmetric in the bundled facts; their spellings are one rule."""
+    facts = hb.datasets.countries().facts
+    extent = Extent(sampled=50, found=200, kept=100, folds=5, hidden=1)
+    settings = GraphSettings(constants=False, backward=False, ridge=False, extent=extent)
+    model = hb.learn_graph(facts, relations=["in_subregion"], max_length=3, settings=settings)
+    links = defaultdict[Step, set[tuple[str, str]]](set)
+    for subject, relation, object_ in facts:
+        links[Step(relation)].add((subject, object_))
+        links[Step(relation, inverse=True)].add((object_, subject))
+    assert links[Step("neighbour")] == links[Step("neighbour", inverse=True)]
+    for part in model.relations:
+        meanings = [tuple(frozenset(links[step]) for step in rule.path) for rule in part.rules]
+        assert any(len(meaning) == 3 for meaning in meanings)
+        assert len(set(meanings)) == len(meanings)

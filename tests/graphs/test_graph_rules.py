@@ -21,6 +21,7 @@ from hornbeam.graphs.constants import (
     constant_rules,
 )
 from hornbeam.graphs.discovery import discover_paths, reversed_paths
+from hornbeam.graphs.equal_steps import canonical_links, canonical_paths, canonical_steps
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
@@ -35,7 +36,15 @@ from hornbeam.graphs.ridge_choice import PENALTIES, choose_penalty
 from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.workload import Workload
 from hornbeam.rules.codes import step_code
-from tests.support.brute_graphs import ENTITIES, RELATIONS, BruteGraph, Triple, graph_of, triples
+from tests.support.brute_graphs import (
+    ENTITIES,
+    RELATIONS,
+    BruteGraph,
+    Triple,
+    graph_of,
+    triples,
+    triples_with_equal_steps,
+)
 from tests.support.kernels import both_ways, kernels_are
 
 STEPS = [int(step_code(p, inverse)) for p in range(RELATIONS) for inverse in (False, True)]
@@ -267,19 +276,22 @@ def test_firings_and_groundings_agree(
 
 
 @both_ways
-@given(triples)
+@given(triples_with_equal_steps)
 def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple]) -> None:
     graph, brute = graph_of(some), BruteGraph(some)
     step = STEPS[0]
     with kernels_are(compiled):
-        found = discover_paths(graph, step, 3, queries_along(graph, step), 10**6)
+        canonical = canonical_steps(graph)
+        walked = canonical_links(graph.links, canonical)
+        found = discover_paths(walked, canonical, step, 3, queries_along(graph, step), 10**6)
     every: dict[tuple[int, ...], int] = {}
     for path in (p for n in (1, 2, 3) for p in product(STEPS, repeat=n)):
         links = sum(_simple(brute, path, a, c) for a, c in brute.queries(step) if a != c)
         if links and path != (step,):
             every[path] = links
     often = 2 if len(brute.queries(step)) > 20 else 1
-    expected = {path for path, links in every.items() if links >= often}
+    expected = {brute.spelt(path, step) for path, links in every.items() if links >= often}
+    assert len(found) == len(expected)
     assert {tuple(code for code in row if code) for row in found.tolist()} == expected
     inverse_code = {tuple(code for code in row if code) for row in reversed_paths(found).tolist()}
     assert inverse_code == {tuple(code ^ 1 for code in reversed(path)) for path in expected}
@@ -291,6 +303,26 @@ def _simple(brute: BruteGraph, path: tuple[int, ...], a: int, c: int) -> bool:
     for step in path[:-1]:
         reached = {y for x in reached for y in brute.answers(x, step)} - {a, c}
     return any(c in brute.answers(x, path[-1]) for x in reached)
+
+
+@given(triples_with_equal_steps, paths)
+def test_given_paths_are_the_distinct_ones(
+    some: set[Triple], listed: list[tuple[int, ...]]
+) -> None:
+    graph, brute = graph_of(some), BruteGraph(some)
+    canonical = canonical_steps(graph)
+    known = [path for path in listed if all(brute.links(step) for step in path)]
+    for step in STEPS:
+        if not brute.links(step):
+            assert canonical[step] == step
+            continue
+        rules = [path for path in known if path != (step,)]
+        found = canonical_paths(padded(rules), step, canonical).tolist()
+        expected = list(dict.fromkeys(brute.spelt(path, step) for path in rules))
+        assert [tuple(code for code in row if code) for row in found] == expected
+        for path in rules:
+            spelt = brute.spelt(path, step)
+            assert brute.path_counts(path, step) == brute.path_counts(spelt, step)
 
 
 def test_frequent_answers_and_their_share() -> None:

@@ -26,6 +26,17 @@ triples = st.sets(
 )
 
 
+def _with_equal_steps(some: set[Triple]) -> set[Triple]:
+    """Relation 0 made its own inverse, and relation 2 the inverse of relation 1."""
+    mirrored = {(o, 0, s) for s, p, o in some if p == 0}
+    inverse = {(o, 2, s) for s, p, o in some if p == 1}
+    return {triple for triple in some if triple[1] != 2} | mirrored | inverse
+
+
+#: Graphs with steps that have the same links, and without.
+triples_with_equal_steps = triples | triples.map(_with_equal_steps)
+
+
 def graph_of(
     some: Iterable[Triple], entities: int = ENTITIES, relations: int = RELATIONS
 ) -> LinkedGraph:
@@ -68,6 +79,15 @@ class BruteGraph:
 
     def holders(self, some: Property) -> set[int]:
         return {x for x in self.entities if some in self.properties(x)}
+
+    def links(self, step: int) -> set[tuple[int, int]]:
+        return {(a, c) for (a, s), ends in self.ends.items() if s == step for c in ends}
+
+    def spelt(self, path: Sequence[int], own: int) -> tuple[int, ...]:
+        """The path of smallest steps with the same links, other than `own` alone."""
+        steps = sorted({step for _, step in self.ends})
+        same = [[s for s in steps if self.links(s) == self.links(step)] for step in path]
+        return tuple(min(s for s in some if len(path) > 1 or s != own) for some in same)
 
     def queries(self, step: int) -> list[tuple[int, int]]:
         return [

@@ -8,9 +8,10 @@ import numpy as np
 
 from hornbeam.base.arrays import Ids
 from hornbeam.graphs.discovery_kernels import paths_between
+from hornbeam.graphs.equal_steps import other_spelling
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries
-from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkArrays
 from hornbeam.rules.codes import codes_of_keys, from_subject, key_bits
 
 #: A path rule as its steps, padded with 0 at the end: one row per rule.
@@ -39,14 +40,22 @@ def is_keyed(size: GraphSize, length: int) -> bool:
 
 
 def discover_paths(
-    graph: LinkedGraph, step: int, length: int, queries: GroupedQueries, kept: int
+    links: LinkArrays,
+    canonical: Ids,
+    step: int,
+    length: int,
+    queries: GroupedQueries,
+    kept: int,
 ) -> PathTable:
     """Find the paths that connect the ends of a step's links most often.
 
     Parameters
     ----------
-    graph, step
-        The graph, and the step (a relation and a direction) whose links are searched.
+    links, canonical
+        The links along canonical steps, and the canonical step of every step
+        (`hornbeam.graphs.equal_steps`).
+    step
+        The step (a relation and a direction) whose links are searched.
     length
         Maximum number of steps of a path.
     queries
@@ -56,17 +65,22 @@ def discover_paths(
     """
     bits = key_bits(length)
     prefix, suffix = (length + 1) // 2, length // 2
-    search = paths_between.for_size(len(graph), WORTH_COMPILING)
-    starts, ends = queries.known, queries.answers
-    keys = search(
-        graph.links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, graph.n_entities
-    )
+    search = paths_between.for_size(len(links.end) // 2, WORTH_COMPILING)
+    starts, ends, n_entities = queries.known, queries.answers, len(links.first_run) - 1
+    keys = search(links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, n_entities)
     found, counts = np.unique(keys, return_counts=True)
     min_links = 2 if len(queries.answers) > 20 else 1
     found, counts = found[counts >= min_links], counts[counts >= min_links]
     best = np.sort(np.argsort(-counts, kind="stable")[:kept])
     codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
-    return from_subject(codes, flipped=False).astype(np.int32)
+    # the steps of suffixes are the inverses of those that were walked, which may not be canonical
+    paths = canonical[from_subject(codes, flipped=False).astype(np.int32)]
+    other = other_spelling(step, canonical)
+    connected = np.count_nonzero(starts != ends)
+    if other is None or canonical[step] != step or connected < min_links:
+        return paths
+    # the search leaves out a link's own step, and with it all steps of the same links
+    return np.concatenate([path_table([[other]], length), paths])
 
 
 def path_table(paths: Sequence[Sequence[int]], length: int) -> PathTable:

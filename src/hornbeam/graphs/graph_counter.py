@@ -83,6 +83,10 @@ class GraphCounter(Protocol):
     def holders_by_step(self) -> Ints:
         """Number of entities that have links along a step, for every step."""
 
+    @property
+    def canonical_steps(self) -> Ids:
+        """For every step the smallest one with the same links; see `equal_steps`."""
+
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
 
@@ -98,9 +102,15 @@ class GraphCounter(Protocol):
         """Links along steps as queries, a sample of at most `most` per relation."""
 
     def discover(
-        self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
+        self,
+        steps: Sequence[int],
+        length: int,
+        extent: Extent,
+        seed: int,
+        canonical: Ids,
+        portion: Portion,
     ) -> dict[int, PathTable]:
-        """The paths that connect the ends of the steps' links most often."""
+        """The paths of canonical steps that connect the ends of the steps' links most often."""
 
     def count(
         self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion

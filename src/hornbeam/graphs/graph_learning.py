@@ -121,7 +121,8 @@ def learn_graph(
     extent = settings.extent or Extent.of(size)
     sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
     shares = StageShares.of(size, length, extent, graph.fits_constants, held is not None, sparse)
-    learning = GraphLearning(graph, steps, length, extent, settings, seed, work, shares)
+    canonical = graph.canonical_steps
+    learning = GraphLearning(graph, steps, length, canonical, extent, settings, seed, work, shares)
     work.advance(0.0)  # starts the estimate of the remaining time
     if settings.ridge and not graph.fits_constants:
         progress.message(

@@ -11,6 +11,7 @@ from hornbeam.base.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths
+from hornbeam.graphs.equal_steps import canonical_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.grouped_queries import queries_of_links
@@ -43,11 +44,16 @@ class FindingTimes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GraphLearning:
-    """What all stages of learning share; `steps` are the relations and directions to learn."""
+    """What all stages of learning share; `steps` are the relations and directions to learn.
+
+    `canonical` has the canonical step of every step (`hornbeam.graphs.equal_steps`). It is that of
+    the whole graph in all stages, as hidden links would make any two steps differ.
+    """
 
     graph: GraphCounter
     steps: list[int]
     length: int
+    canonical: Ids
     extent: Extent
     settings: GraphSettings
     seed: int
@@ -84,7 +90,9 @@ def _found_rules(
     """Find the rules of a graph."""
     extent, forward, holders = learning.extent, learning.steps[::2], graph.holders_by_step
     portion = learning.portion(*times.discovering)
-    found = graph.discover(forward, learning.length, extent, learning.seed, portion)
+    found = graph.discover(
+        forward, learning.length, extent, learning.seed, learning.canonical, portion
+    )
     paths = {}
     for step in forward:
         paths[step] = found.get(step, path_table([], learning.length))
@@ -117,7 +125,8 @@ def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, Path
     for step in learning.steps[::2]:
         named = given.paths.get(predicates[predicate_of(step)], ())
         codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in named]
-        paths[step] = path_table(codes, learning.length)
+        table = path_table(codes, learning.length)
+        paths[step] = canonical_paths(table, step, learning.canonical)
         paths[inverse_code(step)] = reversed_paths(paths[step])
     portion = learning.portion(learning.shares.counting, 0.5)
     return count_rules(learning, learning.graph, paths, portion)

@@ -14,6 +14,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import any_entity_rules, constant_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
+from hornbeam.graphs.equal_steps import canonical_links, canonical_steps
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
@@ -119,6 +120,11 @@ class MemoryGraph:
         """Number of entities that have links along a step, for every step."""
         return np.diff(self.graph.links.first_holder)
 
+    @property
+    def canonical_steps(self) -> Ids:
+        """For every step the smallest one with the same links."""
+        return canonical_steps(self.graph)
+
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
         return names.translate(self.facts.entities)
@@ -147,13 +153,20 @@ class MemoryGraph:
         return {step: found[step] for step in steps}
 
     def discover(
-        self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
+        self,
+        steps: Sequence[int],
+        length: int,
+        extent: Extent,
+        seed: int,
+        canonical: Ids,
+        portion: Portion,
     ) -> dict[int, PathTable]:
-        """The paths that connect the ends of the steps' links most often."""
+        """The paths of canonical steps that connect the ends of the steps' links most often."""
         sampled = self.sampled(steps, extent.sampled, seed, DISCOVERING)
+        links = canonical_links(self.graph.links, canonical)
 
         def one(step: int) -> PathTable:
-            return discover_paths(self.graph, step, length, sampled[step], extent.found)
+            return discover_paths(links, canonical, step, length, sampled[step], extent.found)
 
         return self._each(one, steps, sampled, portion)
 

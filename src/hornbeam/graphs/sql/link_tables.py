@@ -32,6 +32,8 @@ class LinkTables:
     database: Database
     suffix: str
     n_predicates: int
+    #: Steps whose links are left out.
+    dropped: tuple[int, ...] = ()
     _made: set[str] = field(default_factory=set)
 
     @property
@@ -42,12 +44,15 @@ class LinkTables:
     @property
     def links(self) -> str:
         """Name of the table of links."""
-        return self._table(
-            "links",
+        every = (
             f"SELECT subject AS entity, {FORWARDS} AS step, object AS other FROM {self.triples} "  # noqa: S608
             f"UNION ALL SELECT object AS entity, {BACKWARDS} AS step, subject AS other "
-            f"FROM {self.triples}",
+            f"FROM {self.triples}"
         )
+        if not self.dropped:
+            return self._table("links", every)
+        listed = ", ".join(map(str, self.dropped))
+        return self._table("links", f"SELECT * FROM ({every}) AS l WHERE step NOT IN ({listed})")  # noqa: S608
 
     @property
     def runs(self) -> str:
@@ -97,6 +102,14 @@ class LinkTables:
             self.database.upload(name, weight_columns(self.database, self.links, self.n_predicates))
             self._made.add(name)
         return name
+
+    def without_steps(self, dropped: tuple[int, ...]) -> LinkTables:
+        """Tables of the same graph without the links along some steps."""
+        if not dropped:
+            return self
+        others = LinkTables(self.database, f"{self.suffix}_searched", self.n_predicates, dropped)
+        self.database.view(others.triples, f"SELECT * FROM {self.triples}")  # noqa: S608
+        return others
 
     def number(self, select: str) -> int:
         """The one number `n` that a select returns."""

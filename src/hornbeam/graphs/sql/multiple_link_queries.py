@@ -32,3 +32,13 @@ def linked_shares(
         "ON h.low = p.low AND h.high = p.high"
     )
     return LinkedShares(train, float(linked / len(subject)))
+
+
+def shared_links(links: str) -> str:
+    """Numbers of links that two steps share, for pairs of steps with the same `step_figures`."""
+    return (
+        "SELECT l.step, m.step AS other, count(*) AS n FROM step_figures AS f "  # noqa: S608
+        f"JOIN {links} AS l ON l.step = f.step "
+        f"JOIN {links} AS m ON m.entity = l.entity AND m.other = l.other AND m.step < l.step "
+        "JOIN step_figures AS g ON g.step = m.step AND g.alike = f.alike GROUP BY l.step, m.step"
+    )

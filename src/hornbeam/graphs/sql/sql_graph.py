@@ -22,6 +22,7 @@ from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
 from hornbeam.graphs.discovery import PathTable, discover_paths
+from hornbeam.graphs.equal_steps import canonical_links
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
@@ -36,11 +37,11 @@ from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
 from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
 from hornbeam.graphs.sql.fired_pools import FiredPools
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.graphs.sql.multiple_link_queries import linked_shares
+from hornbeam.graphs.sql.multiple_link_queries import linked_shares, shared_links
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload
-from hornbeam.rules.codes import predicate_of
+from hornbeam.rules.codes import inverse_code, predicate_of
 
 #: Maximum sources times rules counted at a time, and sources whose candidates are gathered.
 PAIRS, SOURCES = 500_000, 5_000
@@ -123,6 +124,21 @@ class SqlGraph:
         found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
+    @cached_property
+    def canonical_steps(self) -> Ids:
+        """For every step the smallest one with the same links."""
+        steps = np.arange(2, self.size.step_limit)
+        sizes, holders = self.links_by_predicate[predicate_of(steps)], self.holders_by_step
+        figures = np.stack([sizes, holders[steps], holders[inverse_code(steps)]], axis=1)
+        _, alike = np.unique(figures, axis=0, return_inverse=True)
+        with self.lock:
+            self.database.upload("step_figures", {"step": steps, "alike": alike.reshape(-1)})
+            found = self.database.fetch(shared_links(self.tables.links))
+        same = found["n"] == sizes[found["step"] - 2]
+        canonical = np.arange(self.size.step_limit, dtype=np.int32)
+        np.minimum.at(canonical, found["step"][same], found["other"][same].astype(np.int32))
+        return canonical
+
     def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> SqlGraph:
         """The same graph: there is no ridge."""
         return self
@@ -170,20 +186,29 @@ class SqlGraph:
         }
 
     def discover(
-        self, steps: Sequence[int], length: int, extent: Extent, seed: int, portion: Portion
+        self,
+        steps: Sequence[int],
+        length: int,
+        extent: Extent,
+        seed: int,
+        canonical: Ids,
+        portion: Portion,
     ) -> dict[int, PathTable]:
-        """The paths that connect the ends of the steps' links most often."""
+        """The paths of canonical steps that connect the ends of the steps' links most often."""
         sampled, found = self.sampled(steps, extent.sampled, seed, DISCOVERING), {}
-        parts = neighbourhoods(self.tables, sampled, length, len(self.predicates))
+        dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
+        tables = self.tables.without_steps(tuple(dropped.tolist()))
+        parts = neighbourhoods(tables, sampled, length, len(self.predicates))
         for some, near in parts:
             if portion.work.expired(portion.until):
                 break
 
+            links = canonical_links(near.graph.links, canonical)
+
             def one(step: int) -> PathTable:
                 queries = near.localised(sampled[step])  # noqa: B023
-                return discover_paths(near.graph, step, length, queries, extent.found)  # noqa: B023
+                return discover_paths(links, canonical, step, length, queries, extent.found)  # noqa: B023
 
-            near.graph.prepare()
             share = portion.share * len(some) / len(steps)
             paths = portion.work.each(one, some, [1.0] * len(some), share)
             found.update({s: p for s, p in zip(some, paths, strict=True) if p is not None})
