@@ -11,6 +11,7 @@ import hornbeam as hb
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.graphs import graph_learning
 from hornbeam.graphs.discovery import longest_path
+from hornbeam.graphs.equal_steps import canonical_steps
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_model import GraphModel
@@ -151,6 +152,20 @@ def test_random_triples_are_answered_by_chance() -> None:
     assert mrr == pytest.approx(chance, abs=0.04)
 
 
+def test_links_that_say_the_same_are_hidden_together() -> None:
+    """Relation 0 is symmetric, relation 2 the inverse of 1: no fold has one of two such links."""
+    rng = np.random.default_rng(4)
+    drawn = {(s, p, o) for s, p, o in rng.integers((30, 2, 30), size=(200, 3)).tolist()}
+    drawn |= {(o, 0, s) for s, p, o in drawn if p == 0}
+    drawn |= {(o, 2, s) for s, p, o in drawn if p == 1}
+    graph = LinkedGraph(30, 3, *np.array(sorted(drawn), dtype=np.int32).T)
+    folds = folds_of(graph, 5, 0, canonical_steps(graph)).tolist()
+    fold = dict(zip(sorted(drawn), folds, strict=True))
+    for s, p, o in drawn:
+        assert fold[s, p, o] == fold[o, (0, 2, 1)[p], s]
+    assert all(np.bincount(folds) > len(drawn) / 15)
+
+
 @pytest.mark.slow
 def test_features_do_not_see_their_own_hidden_fold() -> None:
     rng = np.random.default_rng(2)
@@ -159,8 +174,9 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
     graph = LinkedGraph(30, 3, *rows.T)
     every = np.stack(np.meshgrid(*map(np.arange, (30, 3, 30)), indexing="ij"), axis=-1)
     every = every.reshape(-1, 3).astype(np.int32)
-    possible = folds_of(LinkedGraph(30, 3, *every.T), extent.folds, 0)
-    for number, (rest, hidden) in enumerate(hidden_folds(graph, extent, 0)):
+    canonical = canonical_steps(graph)
+    possible = folds_of(LinkedGraph(30, 3, *every.T), extent.folds, 0, canonical)
+    for number, (rest, hidden) in enumerate(hidden_folds(graph, extent, 0, canonical)):
         assert len(rest) + len(hidden) == len(graph)
         # the same graph with other links in the fold
         changed = np.concatenate(
@@ -170,11 +186,8 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
             ]
         )
         changed = np.unique(changed, axis=0)
-        (others,) = (
-            some
-            for k, (some, _) in enumerate(hidden_folds(LinkedGraph(30, 3, *changed.T), extent, 0))
-            if k == number
-        )
+        parts = hidden_folds(LinkedGraph(30, 3, *changed.T), extent, 0, canonical)
+        (others,) = (some for k, (some, _) in enumerate(parts) if k == number)
         step = int(step_code(number % 3))
         paths = np.array([[2, 0], [5, 4], [6, 7]], dtype=np.int32)
         asked = queries_along(hidden, step)

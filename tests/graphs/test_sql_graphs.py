@@ -87,7 +87,8 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
     found = database.discover(forward, length, extent, seed, canonical, PORTION)
     assert {s: p.tolist() for s, p in found.items()} == {s: p.tolist() for s, p in paths.items()}
     paths |= {step ^ 1: reversed_paths(some) for step, some in paths.items()}
-    folds = zip(memory.hidden_folds(extent, seed), database.hidden_folds(extent, seed), strict=True)
+    hiding = (extent, seed, canonical)
+    folds = zip(memory.hidden_folds(*hiding), database.hidden_folds(*hiding), strict=True)
     for number, ((rest, hidden), (other, other_hidden)) in enumerate(folds):
         asked = rest.sampled(present, most, seed, COUNTING)
         drawn = other.sampled(present, most, seed, COUNTING)

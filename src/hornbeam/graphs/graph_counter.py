@@ -68,7 +68,9 @@ class GraphCounter(Protocol):
     def ridge_penalty(self) -> float | None:
         """The ridge's penalty, None where constants are not fitted together."""
 
-    def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> GraphCounter:
+    def with_chosen_ridge(
+        self, extent: Extent, seed: int, canonical: Ids, work: Workload
+    ) -> GraphCounter:
         """The same graph with the ridge penalty chosen by hidden links, if time allows."""
 
     @property
@@ -136,6 +138,6 @@ class GraphCounter(Protocol):
         """The rules with constants of the highest confidence, by step."""
 
     def hidden_folds(
-        self, extent: Extent, seed: int
+        self, extent: Extent, seed: int, canonical: Ids
     ) -> Iterator[tuple[GraphCounter, GraphCounter]]:
         """Pairs of the graph without a fold and that fold; see `hornbeam.graphs.hidden_folds`."""

@@ -169,7 +169,9 @@ def _ranked(
     rediscover: bool,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
-    graph = learning.graph.with_chosen_ridge(learning.extent, learning.seed, learning.work)
+    graph = learning.graph.with_chosen_ridge(
+        learning.extent, learning.seed, learning.canonical, learning.work
+    )
     learning = replace(learning, graph=graph)
     work, settings = learning.work, learning.settings
     if graph.counts_given_rules_only:

@@ -158,7 +158,7 @@ def training_pool(
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
     extent, work = learning.extent, learning.work
-    folds = learning.graph.hidden_folds(extent, learning.seed)
+    folds = learning.graph.hidden_folds(extent, learning.seed, learning.canonical)
     for number in range(extent.hidden):
         if work.expired(0.6 if pools else 0.9):
             break

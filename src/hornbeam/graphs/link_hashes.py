@@ -12,11 +12,12 @@ further facts do not change the folds of the others. No product here needs more 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hornbeam.base.arrays import Ids, Ints, Positions
+from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
 
 PRIME = 2**31 - 1
 #: Purposes of random choices: each has its own coefficients, so that choices are independent.
@@ -39,6 +40,20 @@ class LinkHash:
         rng = np.random.default_rng([seed, purpose, predicate])
         a, b, c, d, e = rng.integers(1, PRIME, size=5).tolist()
         return cls(a, b, c, d, e)
+
+    @classmethod
+    def of_fold(cls, seed: int, predicate: int, canonical: Ids) -> LinkHash:
+        """Coefficients by which links are hidden.
+
+        Links that say the same are hidden together: the links of a predicate have the hashes of
+        those of its canonical step (`hornbeam.graphs.equal_steps`), and where that is symmetric a
+        link has the hash of its inverse.
+        """
+        step = int(canonical[step_code(predicate)])
+        found = cls.of(seed, HIDING, predicate_of(step))
+        if canonical[inverse_code(step)] == step:
+            return replace(found, b=found.a)
+        return replace(found, a=found.b, b=found.a) if is_inverse(step) else found
 
     def of_links(self, subject: Ids, object_: Ids) -> Ints:
         """The hashes of links."""

@@ -89,7 +89,9 @@ class MemoryGraph:
         """The ridge's penalty, None where constants are not fitted together."""
         return self.penalty if self.fits_constants else None
 
-    def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> MemoryGraph:
+    def with_chosen_ridge(
+        self, extent: Extent, seed: int, canonical: Ids, work: Workload
+    ) -> MemoryGraph:
         """The same graph, with the penalty by which the ridge ranks the first hidden fold best.
 
         Without a ridge if its inverses would take longer than the remaining time.
@@ -105,7 +107,7 @@ class MemoryGraph:
             return replace(self, settings=replace(self.settings, ridge=False))
         if self.graph.n_entities > MAX_ENTITIES_TO_CHOOSE:
             return self
-        rest, hidden = next(self.hidden_folds(extent, seed))
+        rest, hidden = next(self.hidden_folds(extent, seed, canonical))
         steps = range(2, self.graph.step_limit)
         queries = hidden.sampled(steps, LINKS_PER_RELATION, seed, CHOOSING)
         return replace(self, penalty=choose_penalty(rest.graph, queries))
@@ -222,9 +224,11 @@ class MemoryGraph:
         found = portion.each(one, steps, [1.0] * len(steps))
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
 
-    def hidden_folds(self, extent: Extent, seed: int) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
+    def hidden_folds(
+        self, extent: Extent, seed: int, canonical: Ids
+    ) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
         """Pairs of the graph without a fold and that fold."""
-        for rest, hidden in hidden_folds(self.graph, extent, seed):
+        for rest, hidden in hidden_folds(self.graph, extent, seed, canonical):
             yield replace(self, graph=rest), replace(self, graph=hidden)
 
     def _each(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from hornbeam.graphs.link_hashes import PRIME, LinkHash
 TIMES, MORE = 4, 400
 
 
-def hash_columns(predicates: Iterable[int], seed: int, purpose: int) -> dict[str, Array]:
+def hash_columns(predicates: Sequence[int], hashes: Sequence[LinkHash]) -> dict[str, Array]:
     """Coefficients of some relations, as the table `hashes`."""
-    listed = list(predicates)
-    found = [LinkHash.of(seed, purpose, predicate) for predicate in listed]
     coefficients = {
-        name: np.array([getattr(one, name) for one in found], dtype=np.int64) for name in "abcde"
+        name: np.array([getattr(one, name) for one in hashes], dtype=np.int64) for name in "abcde"
     }
-    return {"predicate": np.array(listed, dtype=np.int32), **coefficients}
+    return {"predicate": np.array(predicates, dtype=np.int32), **coefficients}
 
 
 def numbered(triples: str) -> str:

@@ -27,7 +27,7 @@ from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
-from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
+from hornbeam.graphs.link_hashes import DISCOVERING, LinkHash
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
@@ -139,7 +139,9 @@ class SqlGraph:
         np.minimum.at(canonical, found["step"][same], found["other"][same].astype(np.int32))
         return canonical
 
-    def with_chosen_ridge(self, extent: Extent, seed: int, work: Workload) -> SqlGraph:
+    def with_chosen_ridge(
+        self, extent: Extent, seed: int, canonical: Ids, work: Workload
+    ) -> SqlGraph:
         """The same graph: there is no ridge."""
         return self
 
@@ -172,7 +174,8 @@ class SqlGraph:
         predicates = sorted({predicate_of(step) for step in steps})
         sizes = self.links_by_predicate[predicates]
         wanted = int(sizes.max(initial=0)) if most is None else most
-        self.database.upload("hashes", hash_queries.hash_columns(predicates, seed, purpose))
+        hashes = [LinkHash.of(seed, purpose, predicate) for predicate in predicates]
+        self.database.upload("hashes", hash_queries.hash_columns(predicates, hashes))
         for everything in (False, True):
             draws = hash_queries.sample_columns(predicates, sizes.tolist(), wanted, everything)
             self.database.upload("draws", draws)
@@ -316,11 +319,14 @@ class SqlGraph:
 
     # --- folds ------------------------------------------------------------------------------------
 
-    def hidden_folds(self, extent: Extent, seed: int) -> Iterator[tuple[SqlGraph, SqlGraph]]:
+    def hidden_folds(
+        self, extent: Extent, seed: int, canonical: Ids
+    ) -> Iterator[tuple[SqlGraph, SqlGraph]]:
         """Pairs of the graph without a fold and that fold."""
         present = np.flatnonzero(self.links_by_predicate).tolist()
         for number in range(extent.hidden):
-            self.database.upload("hashes", hash_queries.hash_columns(present, seed, HIDING))
+            hashes = [LinkHash.of_fold(seed, predicate, canonical) for predicate in present]
+            self.database.upload("hashes", hash_queries.hash_columns(present, hashes))
             rest, hidden = (self._part(extent.folds, number, hide) for hide in (False, True))
             yield rest, hidden
 
