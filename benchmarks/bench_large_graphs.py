@@ -41,6 +41,7 @@ import hornbeam as hb
 from common import Figures, finish, in_fresh_process, markdown, peak
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms
+from hornbeam.graphs.ranking_model import path_of
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.serve.graph_state import GraphExplorer
@@ -98,7 +99,8 @@ def write_graph(n_facts: int, path: str) -> Figures:
 def learned_rules(model: hb.GraphModel) -> Figures:
     """How many planted rules a model has found, and the digest of its text."""
     found = sum(
-        (Step(f"r{p:03}"), Step(f"r{q:03}")) in [rule.path for rule in part.rules[:BEST]]
+        (Step(f"r{p:03}"), Step(f"r{q:03}"))
+        in [path_of(rule, Direction.OBJECT) for rule in part.rules[:BEST]]
         for part in model.relations
         if part.direction is Direction.OBJECT and int(part.relation[1:]) in planted_rules()
         for p, q in [planted_rules()[int(part.relation[1:])]]

@@ -67,7 +67,7 @@ def test_the_same_seed_gives_the_same_model_and_json_has_all_rules(
     found = ended.json
     assert found["relations"] == 3
     assert {"rule", "confidence", "hits", "predicted"} <= set(found["rules"][0])
-    assert any(rule["rule"] == "citizen(X, Y) <- lives(X, A), in(A, Y)" for rule in found["rules"])
+    assert any(rule["rule"] == "lives(X, A) & in(A, Y) -> citizen(X, Y)" for rule in found["rules"])
 
 
 def test_a_database_learns_the_same_rules(files: dict[str, Path], tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_predict_answers_queries_and_lists_new_facts(
 def test_explain(files: dict[str, Path]) -> None:
     subject, relation, object_ = files["test"].read_text().splitlines()[0].split("\t")
     ended = asked("explain", files, subject, relation, object_)
-    assert "citizen(X, Y) <- lives(X, A), in(A, Y)" in ended.stdout
+    assert "lives(X, A) & in(A, Y) -> citizen(X, Y)" in ended.stdout
     assert "in(town" in ended.stdout
     found = asked("explain", files, subject, object_, "--target", relation, "--json").json
     assert found["rank"] == found["directions"][0]["rank"]

@@ -25,6 +25,7 @@ from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.multiple_links import linked_shares
 from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
+from hornbeam.graphs.ranking_model import path_of
 from hornbeam.ranking.queries import Direction, Queries
 from hornbeam.ranking.rank_evaluation import evaluate_ranks
 from hornbeam.rules.body import Step
@@ -72,7 +73,7 @@ def test_a_planted_rule_is_found_and_ranks_well(
         if part.relation == "citizen" and part.direction is Direction.OBJECT
     )
     best = max(part.rules, key=lambda rule: rule.hits)
-    assert [step.predicate for step in best.path] == ["lives", "in"]
+    assert [step.predicate for step in path_of(best, part.direction)] == ["lives", "in"]
     found = evaluate_ranks(MemoryRanker.of(model, train), train, held)
     objects = [one for one in found.relations if one.direction == Direction.OBJECT]
     assert objects[0].mrr > 0.9
@@ -308,6 +309,9 @@ def test_rules_that_say_the_same_are_written_once() -> None:
         links[Step(relation, inverse=True)].add((object_, subject))
     assert links[Step("neighbour")] == links[Step("neighbour", inverse=True)]
     for part in model.relations:
-        meanings = [tuple(frozenset(links[step]) for step in rule.path) for rule in part.rules]
+        meanings = [
+            tuple(frozenset(links[step]) for step in path_of(rule, part.direction))
+            for rule in part.rules
+        ]
         assert any(len(meaning) == 3 for meaning in meanings)
         assert len(set(meanings)) == len(meanings)

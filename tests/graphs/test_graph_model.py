@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
-    ConstantRule,
-    GraphRule,
     LinkedShares,
     RelationRules,
 )
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
+from tests.support.graph_rules import constant_rule, path_rule
 
 names = st.one_of(
     st.sampled_from(["X", "Y", "A", "_", "<-", "#", '"', "a b", "p(X, Y)", "queries", "ü/.", "\\"]),
@@ -32,22 +32,30 @@ names = st.one_of(
 floats = st.floats(allow_nan=False, allow_infinity=False)
 counts = st.integers(0, 10**9)
 a_step = st.builds(Step, names, st.booleans())
-path_rules = st.builds(
-    GraphRule, st.lists(a_step, min_size=1, max_size=5).map(tuple), counts, counts, floats
-)
-constants = st.builds(ConstantRule, a_step, st.none() | names, names, counts, counts)
-sections = st.builds(
-    RelationRules,
-    names,
-    st.sampled_from(Direction),
-    counts,
-    st.lists(path_rules, max_size=4).map(tuple),
-    st.lists(constants, max_size=4).map(tuple),
-    st.none() | st.tuples(floats, floats),
-)
+own_weights = st.floats(-MAX_NUMBER, MAX_NUMBER)
+
+
+@st.composite
+def sections(draw: st.DrawFn) -> RelationRules:
+    relation, direction = draw(names), draw(st.sampled_from(Direction))
+    paths = [
+        path_rule(relation, direction, path, draw(counts), draw(counts), weight)
+        for path, weight in draw(
+            st.lists(st.tuples(st.lists(a_step, min_size=1, max_size=5), own_weights), max_size=4)
+        )
+    ]
+    constants = [
+        constant_rule(relation, direction, *about, draw(counts), draw(counts))
+        for about in draw(st.lists(st.tuples(a_step, st.none() | names, names), max_size=4))
+    ]
+    weights = draw(st.none() | st.tuples(floats, floats))
+    queries = draw(counts)
+    return RelationRules(relation, direction, queries, tuple(paths), tuple(constants), weights)
+
+
 models = st.builds(
     GraphModel,
-    st.lists(sections, max_size=4).map(tuple),
+    st.lists(sections(), max_size=4).map(tuple),
     st.just(("path_best", "ridge_sum")),
     st.tuples(floats, floats),
     st.none() | floats,
@@ -71,8 +79,9 @@ def test_reading_what_was_written_gives_the_same(model: GraphModel) -> None:
 
 
 def a_model() -> GraphModel:
-    rule = GraphRule((Step("born in"), Step("part_of")), 3, 4, 0.5)
-    constant = ConstantRule(Step("speaks"), "Greek", "Athens", 2, 2)
+    asked = ("lives_in", Direction.OBJECT)
+    rule = path_rule(*asked, (Step("born in"), Step("part_of")), 3, 4, 0.5)
+    constant = constant_rule(*asked, Step("speaks"), "Greek", "Athens", 2, 2)
     section = RelationRules("lives_in", Direction.OBJECT, 7, (rule,), (constant,))
     return GraphModel(
         (section,), ("best",), (1.0,), None, True, True, 100, 2, Calibration(), LinkedShares(0.5)
@@ -98,18 +107,19 @@ def test_weights_go_by_their_names() -> None:
 
 def test_people_can_read_it() -> None:
     text = a_model().to_text()
-    assert "\n## lives_in(X, Y), Y is asked for\n" in text
-    assert '\n0.3333\t3\t4\t0.5\tlives_in(X, Y) <- "born in"(X, A), part_of(A, Y)\n' in text
-    assert '\n0.2857\t2\t2\tlives_in(X, "Athens") <- speaks(X, "Greek")\n' in text
+    assert '"predicates": {"born_in": "born in"}' in text
+    assert '\n## lives_in(X, Y), Y is asked for: {"queries": 7}\n' in text
+    rule = "0.3333: born_in(X, A) & part_of(A, Y) -> lives_in(X, Y) [3 of 4, weight 0.5]"
+    assert f"\n{rule}\n" in text
+    assert "\n0.2857: speaks(X, 'Greek') -> lives_in(X, 'Athens') [2 of 2]\n" in text
 
 
-def test_a_notebook_shows_the_surest_rules_and_escapes_names() -> None:
+def test_a_notebook_shows_the_surest_rules_by_identifiers() -> None:
     section = replace(a_model().relations[0], relation="<b>")
     empty = replace(section, direction=Direction.SUBJECT, rules=())
     shown = replace(a_model(), relations=(section, empty))._repr_html_()
     assert "<td" in shown
     assert "part_of(A, Y)" in shown
-    assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
     assert GraphModel((), *list(vars(a_model()).values())[1:])._repr_html_()
 
@@ -139,13 +149,29 @@ def test_a_model_of_the_other_kind_says_what_opens_it(tmp_path: Path) -> None:
     ("damage", "told"),
     [
         (lambda text: "1.0: p(A, B)", "is not a model of a graph"),
-        (lambda text: text.replace('"format": 1', '"format": 9'), "has format 9"),
+        (lambda text: text.replace('"format": 2', '"format": 9'), "has format 9"),
         (lambda text: text.replace('"pool"', '"pond"'), "damaged header"),
-        (lambda text: text.replace("<-", "->"), "line 8"),
-        (lambda text: text.replace("queries\t7", "queries\tmany"), "line 7"),
-        (lambda text: text.replace("queries\t7", "queries\t7_0"), "line 7"),
-        (lambda text: text.replace("\t0.5\t", "\tnan\t"), "line 8"),
-        (lambda text: text.replace("## ", "# "), "line 7: .* expected a line ## relation"),
+        (lambda text: text.replace("->", "<-"), "line 7"),
+        (lambda text: text.replace('"queries": 7', '"queries": "many"'), "line 6"),
+        (lambda text: text.replace('"queries": 7', '"queries": 7_0'), "line 6"),
+        (lambda text: text.replace('"queries": 7', '"queries": 7.5'), "line 6"),
+        (lambda text: text.replace("(X, Y), Y is", "(X, X), Y is"), "line 6: .* a section"),
+        (lambda text: text.replace("weight 0.5", "weight nan"), "line 7"),
+        (lambda text: text.replace("## ", "# "), "line 7, .* expected a line `## relation"),
+        (lambda text: text.replace(" [3 of 4, weight 0.5]", ""), "line 7, .* nothing was counted"),
+        (lambda text: text.replace("[3 of 4", "[log] [3 of 4"), "line 7, .* no brackets but"),
+        (
+            lambda text: text.replace("born_in(X, A)", "born_in(X, A, B)"),
+            "line 7, .* two arguments",
+        ),
+        (
+            lambda text: text.replace("part_of(A, Y)", "part_of(Y, B)"),
+            "line 7, .* expected one atom",
+        ),
+        (lambda text: text.replace("part_of(A, Y) ->", "part_of(A, Y) -> !"), "line 7, "),
+        (lambda text: text.replace("-> lives_in", "-> works_in"), "line 7, .* not that of its sec"),
+        (lambda text: text.replace("(X, 'Athens')", "('Athens', X)"), "line 8, .* entity for Y"),
+        (lambda text: text.replace("(X, 'Athens')", "(X, Y)"), "line 8, "),
     ],
 )
 def test_a_damaged_text_is_told_with_its_line(damage, told) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
@@ -160,7 +186,23 @@ def test_a_text_that_was_cut_off_anywhere_is_refused() -> None:
             GraphModel.from_text(text[:size], "m")
 
 
-def test_models_from_before_there_was_a_last_line() -> None:
-    text = a_model().to_text().replace(', "end": "# end"', "").removesuffix("\n# end\n")
-    assert "# end" not in text
+FORMAT_1 = """
+## lives_in(X, Y), Y is asked for
+queries\t7
+0.3333\t3\t4\t0.5\tlives_in(X, Y) <- "born in"(X, A), part_of(A, Y)
+0.2857\t2\t2\tlives_in(X, "Athens") <- speaks(X, "Greek")
+"""
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_models_of_format_1_are_the_same(ended: bool) -> None:
+    """Those of the first versions have no last line."""
+    header = a_model().to_text().split("\n")[0].replace('"format": 2', '"format": 1')
+    header = header.replace(', "predicates": {"born_in": "born in"}', "")
+    text = header + FORMAT_1 + "\n# end\n" if ended else header.replace(', "end": "# end"', "")
+    text += "" if ended else FORMAT_1
     assert GraphModel.from_text(text) == a_model()
+    with pytest.raises(DataError, match="line 4: cannot be read as part of a model"):
+        GraphModel.from_text(text.replace("<-", "->"))
+    with pytest.raises(DataError, match="line 3: cannot be read as part of a model"):
+        GraphModel.from_text(text.replace("queries\t7", "queries\t7_0"))

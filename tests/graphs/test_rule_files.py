@@ -14,14 +14,13 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
-    ConstantRule,
-    GraphRule,
     LinkedShares,
     RelationRules,
 )
 from hornbeam.graphs.rule_files import read_imported_rules, save_rules
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
+from tests.support.graph_rules import constant_rule, path_rule
 
 RELATIONS = ("treats", "contains", "a(b),c", "part of")
 
@@ -113,7 +112,8 @@ def test_what_is_written_for_anyburl_is_read_again(
     direction: Direction,
 ) -> None:
     file = tmp_path_factory.mktemp("rules") / "rules.anyburl"
-    save_rules(model_of(RelationRules(relation, direction, 9, (GraphRule(path, 3, 4),))), file)
+    rules = (path_rule(relation, direction, path, 3, 4),)
+    save_rules(model_of(RelationRules(relation, direction, 9, rules)), file)
     expected = path
     if direction is Direction.SUBJECT:
         expected = tuple(step.reversed() for step in path[::-1])
@@ -126,14 +126,15 @@ def test_what_is_written_for_anyburl_is_read_again(
 def test_all_formats_have_all_rules(tmp_path: Path) -> None:
     path = (Step("contains"), Step("treats"))
     back = tuple(step.reversed() for step in path[::-1])
+    forwards, backwards = ("treats", Direction.OBJECT), ("treats", Direction.SUBJECT)
     model = model_of(
         RelationRules(
-            "treats", Direction.OBJECT, 9, (GraphRule(path, 3, 5),),
-            (ConstantRule(Step("contains"), "iron", 'a "cold"', 2, 2),),
+            *forwards, 9, (path_rule(*forwards, path, 3, 5),),
+            (constant_rule(*forwards, Step("contains"), "iron", 'a "cold"', 2, 2),),
         ),
         RelationRules(
-            "treats", Direction.SUBJECT, 9, (GraphRule(back, 1, 5),),
-            (ConstantRule(Step("part of", True), None, "aspirin", 2, 8),),
+            *backwards, 9, (path_rule(*backwards, back, 1, 5),),
+            (constant_rule(*backwards, Step("part of", True), None, "aspirin", 2, 8),),
         ),
     )  # fmt: skip
     for name in ("rules.csv", "rules.jsonl", "rules.txt"):

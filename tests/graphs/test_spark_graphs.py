@@ -44,9 +44,9 @@ def test_spark_counts_given_rules(spark: SparkSession, tmp_path: Path) -> None:
     database = Spark(spark.newSession(), str(tmp_path / "tables"))
     engine = spark_engine_over(database, [str(tmp_path / "facts.parquet")])
     model = learn_graph(engine, rules=rules, settings=chosen, max_length=2)
-    found = [[(r.path, r.hits, r.predicted) for r in part.rules] for part in model.relations]
+    found = [[(r.clause, r.hits, r.predicted) for r in part.rules] for part in model.relations]
     assert found == [
-        [(r.path, r.hits, r.predicted) for r in part.rules] for part in expected.relations
+        [(r.clause, r.hits, r.predicted) for r in part.rules] for part in expected.relations
     ]
     assert sum(hits for some in found for _, hits, _ in some) > 0
     assert (model.features, model.chosen["held_out"]) == (("best",), "none")

@@ -141,7 +141,7 @@ def test_reasons_are_asked_from_both_ends(client: Client) -> None:
     assert "Asked as ann trusts ?" in words
     assert "Asked as ? trusts dora" in words
     assert "0.429 If X knows A and A trusts Y, then X trusts Y." in words
-    assert "trusts(X, Y) <- knows(X, A), trusts(A, Y)" in words
+    assert "knows(X, A) & trusts(A, Y) -> trusts(X, Y)" in words
     assert "ann knows bob and bob trusts dora" in words
     assert "What its score is made of" in words
     assert "Rules that fire paths 0.429" in words
@@ -260,7 +260,7 @@ def test_names_are_shown_and_searched_and_asked_by() -> None:
     )
     assert f"<city> dora {SCRIPT}" in page("entity", name="dora")
     assert f"Ann trusts {SCRIPT}" in page("query", subject="Ann", relation="trusts")
-    assert '(X, "Rob") <-' in page("relation", name="trusts")
+    assert "-> trusts(X, 'Rob')" in page("relation", name="trusts")
     assert "Ann" in page("search", q="ann")
     plain = pages.query(Visit({"subject": "Ann", "relation": "trusts"})).plain
     assert plain["subject"] == "ann"

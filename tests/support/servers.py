@@ -17,8 +17,6 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
-    ConstantRule,
-    GraphRule,
     LinkedShares,
     RelationRules,
 )
@@ -31,6 +29,7 @@ from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.server import listen, make_server
 from hornbeam.serve.state import Explorer
 from tests.support.commands import HOSTILE, write
+from tests.support.graph_rules import constant_rule, path_rule
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -156,19 +155,21 @@ def graph_model(ridge: float | None = 2.0) -> GraphModel:
     features: tuple[str, ...] = ("best", "frequency", "path_best", "forward_best", "backward_best")
     if ridge is not None:
         features += ("ridge_sum",)
+    forwards, backwards = ("trusts", Direction.OBJECT), ("trusts", Direction.SUBJECT)
     paths = (
-        GraphRule((Step("knows"), Step("trusts")), 6, 9),
-        GraphRule((Step("dislikes"),), 1, 8, -0.25),
+        path_rule(*forwards, (Step("knows"), Step("trusts")), 6, 9),
+        path_rule(*forwards, (Step("dislikes"),), 1, 8, -0.25),
     )
-    back = (GraphRule((Step("knows", True),), 2, 9),)
-    shown = (ConstantRule(Step("knows"), HOSTILE[2], "bob", 3, 4),)
+    back = (path_rule(*backwards, (Step("knows", True),), 2, 9),)
+    shown = (constant_rule(*forwards, Step("knows"), HOSTILE[2], "bob", 3, 4),)
+    script = (path_rule(SCRIPT, Direction.OBJECT, (Step("knows"),), 3, 9),)
     return GraphModel(
         (
             RelationRules("trusts", Direction.OBJECT, 20, paths, shown),
             RelationRules("trusts", Direction.SUBJECT, 20, back),
             RelationRules("knows", Direction.OBJECT, 15),
             RelationRules("knows", Direction.SUBJECT, 15),
-            RelationRules(SCRIPT, Direction.OBJECT, 4, (GraphRule((Step("knows"),), 3, 9),)),
+            RelationRules(SCRIPT, Direction.OBJECT, 4, script),
             RelationRules("nowhere", Direction.OBJECT, 1),
         ),
         features,

@@ -147,7 +147,7 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
 
     out = screen()
     best = [
-        (rule, rule_text(part.relation, part.direction, rule))
+        (rule, rule_text(rule.clause, part.direction, model.identifiers))
         for part in model.relations
         for rule in part.rules[:1]
     ]

@@ -17,8 +17,8 @@ from hornbeam.graphs.constant_kernels import (
 )
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.rules.codes import inverse_code
+from hornbeam.rules.rule_model import SMOOTHING
 
 #: Minimum hits and minimum confidence of a rule.
 MIN_HITS, MIN_CONFIDENCE = 2, 0.005

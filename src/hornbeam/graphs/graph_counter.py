@@ -18,9 +18,10 @@ from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
+from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Item, Result, Workload
+from hornbeam.rules.rule_model import CountedRule
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class GraphCounter(Protocol):
 
     def best_constants(
         self, steps: Sequence[int], portion: Portion
-    ) -> dict[int, tuple[ConstantRule, ...]]:
+    ) -> dict[int, tuple[CountedRule, ...]]:
         """The rules with constants of the highest confidence, by step."""
 
     def hidden_folds(

@@ -21,8 +21,9 @@ from hornbeam.graphs.constants import (
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.pair_weights import graph_pair_weights
-from hornbeam.graphs.path_rules import MAX_PATH, TrieWalk
+from hornbeam.graphs.path_rules import TrieWalk
 from hornbeam.graphs.ridge import Ridge
+from hornbeam.rules.body import MAX_PATH
 
 #: Up to this many sources, rules with constants are counted for these alone; for more, for all
 #: sources of the step.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -19,19 +18,19 @@ from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.calibration import probabilities, softmax_log_odds
 from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason, reasons_for
-from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import fired_scores
+from hornbeam.language.syntax import Constant, unescaped
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import is_inverse, step_code
-from hornbeam.rules.rule_words import said
+from hornbeam.rules.rule_words import said, with_plain_words, with_shown_entities
 
 #: Answers above the explained one that are shown, each with its best rules.
 ABOVE, RULES_ABOVE = 3, 1
 #: A constant in the text of a rule: a quoted name, unless a bracket follows, as after a relation.
-CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"(?!\()')
+CONSTANT = re.compile(r"'(?:[^'\\]|\\.)*'")
 
 
 @dataclass(frozen=True)
@@ -112,11 +111,8 @@ class GraphExplanation:
             "is_fact": self.is_fact,
             "score": first.probability,
             "rank": first.rank,
-            "reasons": [
-                asdict(reason) | {"words": said(graph_rule_words(reason.rule))}
-                for reason in first.reasons
-            ],
-            "directions": [asdict(one) for one in self.directions],
+            "reasons": [asdict(one, dict_factory=with_plain_words) for one in first.reasons],
+            "directions": [asdict(one, dict_factory=with_plain_words) for one in self.directions],
         }
 
     def lines(self) -> Iterator[tuple[str, str]]:
@@ -173,7 +169,8 @@ def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> G
             tuple((names.shown(s), relation, names.shown(o)) for s, relation, o in walk)
             for walk in one.groundings
         )
-        return replace(one, rule=rule_in_names(one.rule, names), groundings=walks)
+        words = with_shown_entities(one.words, names.shown)
+        return replace(one, rule=rule_in_names(one.rule, names), words=words, groundings=walks)
 
     def higher(one: HigherAnswer) -> HigherAnswer:
         reasons = tuple(map(reason, one.reasons))
@@ -192,10 +189,10 @@ def graph_explanation_in_names(found: GraphExplanation, names: EntityNames) -> G
 
 
 def rule_in_names(rule: str, names: EntityNames) -> str:
-    """A rule with names of its constants, which are quoted as in JSON; relations stay."""
+    """A rule with names of its constants; relations stay."""
 
     def named(match: re.Match[str]) -> str:
-        return json.dumps(names.shown(json.loads(match[0])), ensure_ascii=False)
+        return str(Constant(names.shown(unescaped(match[0]))))
 
     return CONSTANT.sub(named, rule)
 
@@ -211,7 +208,7 @@ def _stated(reason: GraphReason) -> str:
 def _reason(reason: GraphReason) -> Iterator[tuple[str, str]]:
     against = reason.weight is not None and reason.weight < 0.0
     yield "against" if against else "for", f"  {_stated(reason)}"
-    yield "note", printable(f"      {said(graph_rule_words(reason.rule))}")
+    yield "note", printable(f"      {said(reason.words)}")
     for walk in reason.groundings:
         text = " & ".join(f"{relation}({s}, {o})" for s, relation, o in walk)
         yield "fact", printable(f"      {text}")

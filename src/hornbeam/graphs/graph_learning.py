@@ -31,7 +31,7 @@ from hornbeam.graphs.graph_stages import (
 )
 from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.opened_graph import GraphInput, open_graph
-from hornbeam.graphs.path_rules import MAX_PATH, PathRules
+from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
     FittedRanking,
@@ -47,6 +47,7 @@ from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
+from hornbeam.rules.body import MAX_PATH
 from hornbeam.rules.codes import step_code
 
 #: Minimum number of held-out queries to choose settings by; and the number from which on they are

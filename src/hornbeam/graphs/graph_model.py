@@ -39,7 +39,7 @@ class GraphModel(RankingModel):
         parts = [part for part in self.relations if part.rules]
         best = [max(part.rules, key=lambda rule: rule.confidence) for part in parts]
         texts = [
-            rule_text(part.relation, part.direction, rule)
+            rule_text(rule.clause, part.direction, self.identifiers)
             for part, rule in zip(parts, best, strict=True)
         ]
         table = ResultTable(

@@ -18,14 +18,22 @@ from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
-from hornbeam.graphs.graph_text import entity_text, rule_atom, rule_head, rule_text
+from hornbeam.graphs.graph_text import graph_rule_words, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.model_parts import direction_of, named_constant, property_of, step_of
-from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.graphs.model_parts import (
+    clause_about,
+    direction_of,
+    named_constant,
+    property_of,
+    step_of,
+)
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_model import ConstantRule, CountedRule, GraphRule
+from hornbeam.graphs.ranking_model import known_argument, path_clause
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, predicate_of
+from hornbeam.rules.rule_model import SMOOTHING, CountedRule
+from hornbeam.rules.rule_words import Words
 
 Triple = tuple[str, str, str]
 
@@ -65,11 +73,13 @@ class GraphReason:
     """A reason for an answer, or, with a weight below 0, against it: a rule that fired.
 
     Rules that are counted one by one have a confidence; those fitted together have a weight.
-    `groundings` are the first ones of a path between the two entities, as triples.
+    `words` are the rule as a sentence. `groundings` are the first ones of a path between the two
+    entities, as triples.
     """
 
     kind: EvidenceKind
     rule: str
+    words: Words
     confidence: float | None = None
     hits: int | None = None
     predicted: int | None = None
@@ -107,32 +117,39 @@ def _paths(ranker: MemoryRanker, pool: Pool, row: int, most: int) -> Iterator[Gr
     fired = ranker.firings(rules, pool)
     for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
         codes = [code for code in rules.paths[number].tolist() if code]
-        rule = GraphRule(
-            tuple(step_of(facts.predicates, code) for code in codes),
-            int(rules.hits[number]),
-            int(rules.predicted[number]),
+        rule = CountedRule.of(
+            _path_clause(facts, step, codes), int(rules.hits[number]), int(rules.predicted[number])
         )
         walks = connecting_walks(ranker.graph, int(pool.source[0]), int(pool.entity[row]), codes)
         shown = tuple(_triples(facts, codes, walk) for walk in islice(walks, most))
-        yield _counted(EvidenceKind.PATH, facts, step, rule, shown)
+        yield _counted(EvidenceKind.PATH, ranker, step, rule, shown)
 
 
 def _counted(
     kind: EvidenceKind,
-    facts: Facts,
+    ranker: MemoryRanker,
     step: int,
     rule: CountedRule,
     groundings: tuple[tuple[Triple, ...], ...] = (),
 ) -> GraphReason:
     """A rule with a confidence as a reason."""
-    text = _text(facts, step, rule)
+    text, words = _said(ranker, step, rule.clause)
     return GraphReason(
-        kind, text, rule.confidence, rule.hits, rule.predicted, groundings=groundings
+        kind, text, words, rule.confidence, rule.hits, rule.predicted, groundings=groundings
     )
 
 
-def _text(facts: Facts, step: int, rule: CountedRule) -> str:
-    return rule_text(facts.predicates[predicate_of(step)], direction_of(step), rule)
+def _said(ranker: MemoryRanker, step: int, clause: Clause) -> tuple[str, Words]:
+    """A clause as text and as a sentence."""
+    direction = direction_of(step)
+    text = rule_text(clause, direction, ranker.model.identifiers)
+    return text, graph_rule_words(clause, direction)
+
+
+def _path_clause(facts: Facts, step: int, codes: list[int]) -> Clause:
+    relation = facts.predicates[predicate_of(step)]
+    path = [step_of(facts.predicates, code) for code in codes]
+    return path_clause(relation, direction_of(step), path)
 
 
 def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
@@ -200,7 +217,8 @@ def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphR
     rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
     fired: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
     for row in np.flatnonzero(fired).tolist():
-        yield _counted(EvidenceKind.FORWARD, facts, step, named_constant(graph, facts, rules, row))
+        rule = named_constant(graph, facts, rules, row)
+        yield _counted(EvidenceKind.FORWARD, ranker, step, rule)
 
 
 def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
@@ -215,8 +233,8 @@ def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[Graph
         hits = int(contained(known, holders).sum())  # both ascend
         confidence = hits / (len(holders) + SMOOTHING)
         if hits >= MIN_HITS and confidence >= MIN_CONFIDENCE:
-            rule = _about_answers(ranker, step, a, number)
-            yield GraphReason(EvidenceKind.BACKWARD, rule, confidence, hits, len(holders))
+            said = _said(ranker, step, _about_answers(ranker, step, a, number))
+            yield GraphReason(EvidenceKind.BACKWARD, *said, confidence, hits, len(holders))
 
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
@@ -224,14 +242,13 @@ def _property(graph: LinkedGraph, step: int, entity: int) -> int:
     return int(graph.run_of(np.array([entity]), inverse_code(step))[0])
 
 
-def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> str:
-    """A rule t(a, Y) <- property of Y as text."""
+def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> Clause:
+    """The clause t(a, Y) <- property of Y."""
     facts = ranker.facts
     code, entity = property_of(ranker.graph, number)
-    relation, known = facts.predicates[predicate_of(step)], entity_text(facts.entities[a])
-    head = rule_head(relation, direction_of(step), known=known)
-    constant = "_" if entity is None else entity_text(facts.entities[entity])
-    return f"{head} <- {rule_atom(step_of(facts.predicates, code), 'Y', constant)}"
+    answer = 1 - known_argument(direction_of(step))
+    constant = None if entity is None else facts.entities[entity]
+    return clause_about(facts.predicates, step, answer, code, constant, facts.entities[a])
 
 
 # --- links of the pair, fitted together --------------------------------------------------------
@@ -244,11 +261,10 @@ def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphRe
     for code in range(2, len(weights)):
         weight = int(weights[code, step]) / MILLION
         if abs(weight) >= MIN_WEIGHT and c in graph.ends(a, code):
-            rule = GraphRule((step_of(facts.predicates, code),), 0, 0)
-            found.append((weight, _text(facts, step, rule)))
+            found.append((weight, *_said(ranker, step, _path_clause(facts, step, [code]))))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
-    for weight, text in found[:RIDGE_SHOWN]:
-        yield GraphReason(EvidenceKind.LINKED, text, weight=weight)
+    for weight, text, words in found[:RIDGE_SHOWN]:
+        yield GraphReason(EvidenceKind.LINKED, text, words, weight=weight)
 
 
 # --- constants fitted together --------------------------------------------------------------------
@@ -261,17 +277,19 @@ def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[
     for number, weight in ridge_weights(ranker, a, _property(graph, step, c)):
         code, entity = property_of(graph, number)
         assert entity is not None
-        rule = ConstantRule(
-            step_of(facts.predicates, code), facts.entities[entity], facts.entities[c], 0, 0
+        known, ends = (
+            known_argument(direction_of(step)),
+            (facts.entities[entity], facts.entities[c]),
         )
-        found.append((weight, _text(facts, step, rule)))
+        clause = clause_about(facts.predicates, step, known, code, *ends)
+        found.append((weight, *_said(ranker, step, clause)))
     for number, weight in ridge_weights(ranker, c, _property(graph, inverse_code(step), a)):
-        found.append((weight, _about_answers(ranker, step, a, number)))
+        found.append((weight, *_said(ranker, step, _about_answers(ranker, step, a, number))))
     found.sort(key=lambda one: (-abs(one[0]), one[1]))
-    for weight, text in found[:RIDGE_SHOWN]:
+    for weight, text, words in found[:RIDGE_SHOWN]:
         if abs(weight) < MIN_WEIGHT:
             break
-        yield GraphReason(EvidenceKind.RIDGE, text, weight=weight)
+        yield GraphReason(EvidenceKind.RIDGE, text, words, weight=weight)
 
 
 def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[int, float]]:

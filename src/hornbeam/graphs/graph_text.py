@@ -1,52 +1,55 @@
-"""Models of graphs as text: a header of JSON, then one section per relation and direction.
+"""Models of graphs as text: a header of JSON, then the rules of every relation and direction.
 
-    # hornbeam-graph: {"format": 1, "features": ["path_best", ...], "weights": [...], ...}
-    ## treats(X, Y), Y is asked for
-    queries	120
-    weights	{"path_best": 0.71, ...}
-    0.8571	12	9	0.0	treats(X, Y) <- contains(X, A), treats(A, Y)
-    0.7143	5	2	treats(X, "flu") <- class(X, "antiviral")
+    # hornbeam-graph: {"format": 2, "features": ["path_best", ...], "weights": [...], ...}
+    ## treats(X, Y), Y is asked for: {"queries": 120, "weights": {"path_best": 0.71, ...}}
+    0.6429: contains(X, A) & treats(A, Y) -> treats(X, Y) [9 of 9]
+    0.4167: class(X, 'antiviral') -> treats(X, 'flu') [5 of 7]
 
     # end
 
-The columns of a path rule are its confidence (for reading: hits and predictions decide), hits,
-predictions, its own weight and the rule; X is known and Y is the answer. Rules with constants have
-no weight of their own. Names other than plain words are quoted as in JSON. Floats are written with
-all their digits. The last line distinguishes a whole model from one that was cut off.
+Rules are written in the language of rule models (`hornbeam.language.syntax`): X is known and Y is
+the answer. The number before a rule is its confidence, for reading: hits and predictions, in the
+bracket, decide. A weight of the rule's own follows them. The header has the names of relations that
+are not identifiers. The last line distinguishes a whole model from one that was cut off.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from bisect import bisect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
 
-from hornbeam.base.plain_numbers import number_in, whole_number_in
+from hornbeam.base.plain_numbers import whole_number_in
 from hornbeam.errors import DataError
+from hornbeam.graphs import format_1
 from hornbeam.graphs.graph_mark import GRAPH_MARK
 from hornbeam.graphs.ranking_model import (
     Calibration,
-    ConstantRule,
-    CountedRule,
-    GraphRule,
     LinkedShares,
     RankingModel,
     RelationRules,
+    is_path_rule,
+    known_argument,
 )
+from hornbeam.language.rule_parts import refusal
+from hornbeam.language.rule_texts import parse_logical_rules
+from hornbeam.language.syntax import LogicalRule, Variable
 from hornbeam.ranking.queries import Direction
-from hornbeam.rules.body import Step
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.parsed_clauses import parsed_counted_rule
+from hornbeam.rules.rule_model import CountedRule
+from hornbeam.rules.rule_words import Words, applied_words
 
 FIRST = f"{GRAPH_MARK} "
-SECTION = "## "
 END = "# end"
-FORMAT = 1
-#: Names that need no quotes; variables are single capitals, so names are not.
-PLAIN = re.compile(r"[a-z/][A-Za-z0-9_/.:-]*|[A-Z_][A-Za-z0-9_/.:-]+", re.ASCII)
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<-|[(),]|[A-Za-z0-9_/.:-]+', re.ASCII)
-#: Variables between X and Y.
-BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"
+FORMAT = 2
+#: Begins the rules of a relation and direction.
+SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for: (\{.*\})", re.ASCII)
+#: The known argument and the answer in rules.
+KNOWN, ANSWER = Variable("X"), Variable("Y")
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -54,6 +57,7 @@ BETWEEN = "ABCDEFGHIJKLMNOPQRSTUVW"
 
 def write_model(model: RankingModel) -> str:
     """Write a model as text."""
+    spelt = model.identifiers
     header = {
         "format": FORMAT,
         "features": list(model.features),
@@ -67,120 +71,84 @@ def write_model(model: RankingModel) -> str:
         "linked": asdict(model.linked),
         "seed": model.seed,
         "chosen": dict(model.chosen),
+        "predicates": {spelt[name]: name for name in sorted(spelt) if spelt[name] != name},
         "end": END,
     }
     lines = [FIRST + json.dumps(header, ensure_ascii=False)]
     lines += [
-        "# Per rule: confidence, hits, predictions, weight (paths only), rule. X is known.",
+        "# Per rule: confidence, rule, [hits of predictions, its own weight]. X is known.",
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
         "# they are counted again from the facts that the model is used with.",
     ]
     for part in model.relations:
-        lines += _section(part, model.features)
+        lines += _section(part, model)
     return "\n".join([*lines, "", END]) + "\n"
 
 
-def _section(part: RelationRules, features: tuple[str, ...]) -> Iterator[str]:
-    yield ""
-    yield f"{SECTION}{rule_head(part.relation, part.direction)}, Y is asked for"
-    yield f"queries\t{part.queries}"
+def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
+    spelt = model.identifiers
+    figures: dict[str, Any] = {"queries": part.queries}
     if part.weights is not None:
-        named = dict(zip(features, part.weights, strict=True))
-        yield f"weights\t{json.dumps(named, ensure_ascii=False)}"
-    for rule in part.rules:
-        figures = f"{rule.confidence:.4f}\t{rule.hits}\t{rule.predicted}\t{rule.weight!r}"
-        yield f"{figures}\t{rule_text(part.relation, part.direction, rule)}"
-    for constant in part.constants:
-        figures = f"{constant.confidence:.4f}\t{constant.hits}\t{constant.predicted}"
-        yield f"{figures}\t{rule_text(part.relation, part.direction, constant)}"
+        figures["weights"] = dict(zip(model.features, part.weights, strict=True))
+    subject, object_ = _ends(part.direction)
+    head = f"{spelt[part.relation]}({subject}, {object_})"
+    yield ""
+    yield f"## {head}, Y is asked for: {json.dumps(figures, ensure_ascii=False)}"
+    for rule in part.all_rules:
+        text = rule_text(rule.clause, part.direction, spelt)
+        yield f"{rule.confidence:.4f}: {text} {rule.bracket}"
 
 
-def quoted(name: str) -> str:
-    """A name of a relation as it is written in rules."""
-    return name if PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+def _ends(direction: Direction) -> tuple[Variable, Variable]:
+    """Variables of subject and object."""
+    return (KNOWN, ANSWER) if direction is Direction.OBJECT else (ANSWER, KNOWN)
 
 
-def entity_text(name: str) -> str:
-    """A name of an entity as it is written in rules."""
-    return json.dumps(name, ensure_ascii=False)
-
-
-def rule_head(relation: str, direction: Direction, answer: str = "Y", known: str = "X") -> str:
-    """The head of rules of a relation and direction.
+def rule_text(clause: Clause, direction: Direction, identifiers: Mapping[str, str]) -> str:
+    """The text of a rule without its figures: X is known, Y is the answer.
 
     Examples
     --------
-    >>> rule_head("born in", Direction.SUBJECT)
-    '"born in"(Y, X)'
+    >>> from hornbeam.graphs.ranking_model import path_clause
+    >>> from hornbeam.rules.body import Step
+    >>> clause = path_clause("lives_in", Direction.OBJECT, (Step("born in"), Step("part_of")))
+    >>> rule_text(clause, Direction.OBJECT, {"born in": "born_in"})
+    'born_in(X, A) & part_of(A, Y) -> lives_in(X, Y)'
     """
-    return rule_atom(Step(relation, direction is Direction.SUBJECT), known, answer)
+    return clause.applied_text(*_ends(direction), identifiers)
 
 
-def rule_text(relation: str, direction: Direction, rule: CountedRule) -> str:
-    """A rule as text.
-
-    Examples
-    --------
-    >>> path = (Step("born in"), Step("part_of"))
-    >>> rule_text("lives_in", Direction.OBJECT, GraphRule(path, 1, 1))
-    'lives_in(X, Y) <- "born in"(X, A), part_of(A, Y)'
-    """
-    answer, last = rule.ends("Y", entity_text, wildcard="_")
-    terms = ["X", *BETWEEN[: len(rule.steps) - 1], last]
-    atoms = [rule_atom(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
-    return f"{rule_head(relation, direction, answer)} <- {', '.join(atoms)}"
-
-
-def rule_atom(step: Step, start: str, end: str) -> str:
-    """An atom of a rule: a step from one term to another."""
-    first, second = (end, start) if step.inverse else (start, end)
-    return f"{quoted(step.predicate)}({first}, {second})"
+def graph_rule_words(clause: Clause, direction: Direction) -> Words:
+    """A clause as a sentence: X is known, Y is the answer."""
+    return applied_words(clause, *_ends(direction))
 
 
 # --- reading --------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Section:
-    relation: str
-    direction: Direction
-    queries: int
-    rules: list[GraphRule]
-    constants: list[ConstantRule]
-    weights: tuple[float, ...] | None = None
-
-    def frozen(self) -> RelationRules:
-        return RelationRules(
-            self.relation, self.direction, self.queries, tuple(self.rules), tuple(self.constants),
-            self.weights,
-        )  # fmt: skip
-
-
 def read_model(text: str, source: str) -> RankingModel:
-    """Read a text that `write_model` wrote; `source` is named in errors."""
+    """Read a text that `write_model` wrote, or an earlier version; `source` is named in errors."""
     lines = text.split("\n")
     if not lines[0].startswith(FIRST):
         problem = f'is not a model of a graph: expected "{FIRST.strip()} ..."'
         raise DataError(source, f"{problem} (rules of targets: `hornbeam.Model.load`)", line=1)
     try:
         header = json.loads(lines[0][len(FIRST) :])
-        if header["format"] != FORMAT:
-            raise DataError(source, f"has format {header['format']}, expected {FORMAT}", line=1)
-        model = _of_header(header)
-    except (ValueError, KeyError, TypeError) as error:
+        if header["format"] not in (1, FORMAT):
+            found = header["format"]
+            raise DataError(source, f"has format {found}, expected at most {FORMAT}", line=1)
+        fields = _of_header(header)
+        names = {key.lower(): name for key, name in header.get("predicates", {}).items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(source, f"has a damaged header: {error}", line=1) from None
-    sections: list[_Section] = []
-    for number, line in enumerate(lines[1:], start=2):
-        try:
-            _read_line(line, sections, model["features"])
-        except IndexError:
-            raise DataError(source, "is cut off within the line", number) from None
-        except (ValueError, KeyError, AttributeError) as error:
-            raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
     # models from before version 0.7 have no such line
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
-    return RankingModel(tuple(section.frozen() for section in sections), **model)
+    if header["format"] == FORMAT:
+        relations = _read_sections(lines, names, fields["features"], source)
+    else:
+        relations = format_1.read_sections(lines[1:], fields["features"], source)
+    return RankingModel(relations, **fields)
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:
@@ -199,60 +167,91 @@ def _of_header(header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> None:
-    if line.startswith(SECTION):
-        step, subject, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
-        direction = Direction.OBJECT if subject == "X" else Direction.SUBJECT
-        sections.append(_Section(step.predicate, direction, 0, [], []))
-    elif line and not line.startswith("#"):
-        if not sections:
-            raise ValueError(f"expected a line {SECTION}relation(X, Y) before it")
-        cells, section = line.split("\t"), sections[-1]
-        if cells[0] == "queries":
-            section.queries = whole_number_in(cells[1])
-        elif cells[0] == "weights":
-            named = json.loads(cells[1])
-            if set(named) != set(features):
-                raise ValueError(f"expected weights of {', '.join(features)}")
-            section.weights = tuple(float(named[name]) for name in features)
-        elif len(cells) == 5:
-            path = tuple(step for step, _, _ in _read_body(cells[4]))
-            hits, predicted = map(whole_number_in, cells[1:3])
-            section.rules.append(GraphRule(path, hits, predicted, number_in(cells[3])))
-        else:
-            section.constants.append(_read_constant(cells))
+class _SectionLine(NamedTuple):
+    """The line that begins a section."""
+
+    number: int
+    relation: str
+    direction: Direction
+    queries: int
+    weights: tuple[float, ...] | None
 
 
-def _read_constant(cells: list[str]) -> ConstantRule:
-    tokens = TOKEN.findall(cells[3])
-    _, first, second, _ = _read_atom(tokens, 0)
-    answer = json.loads(first if second == "X" else second)
-    ((step, _, last),) = _read_body(cells[3])
-    constant = None if last == "_" else json.loads(last)
-    return ConstantRule(step, constant, answer, *map(whole_number_in, cells[1:3]))
+def _read_sections(
+    lines: Sequence[str], names: Mapping[str, str], features: Sequence[str], source: str
+) -> tuple[RelationRules, ...]:
+    """The sections of format 2, each with the rules between its line and the next section."""
+    begun = [
+        _section_line(line, number, names, features, source)
+        for number, line in enumerate(lines, start=1)
+        if line.startswith("##")
+    ]
+    starts = [section.number for section in begun]
+    rules: list[list[CountedRule]] = [[] for _ in begun]
+    for stated in parse_logical_rules("\n".join(lines), source):
+        at = bisect(starts, stated.place.line if stated.place else 0) - 1
+        if at < 0:
+            raise refusal(stated, "expected a line `## relation(X, Y), ...` before it", source)
+        rules[at].append(_rule_of(stated, begun[at], names, source))
+    return tuple(
+        RelationRules(
+            section.relation,
+            section.direction,
+            section.queries,
+            tuple(rule for rule in some if is_path_rule(rule)),
+            tuple(rule for rule in some if not is_path_rule(rule)),
+            section.weights,
+        )
+        for section, some in zip(begun, rules, strict=True)
+    )
 
 
-def _read_body(text: str) -> list[tuple[Step, str, str]]:
-    """Steps from X on, with the terms that they start and end at."""
-    tokens = TOKEN.findall(text)
-    _, _, _, at = _read_atom(tokens, 0)
-    if tokens[at] != "<-":
-        raise ValueError("expected <- after the head of a rule")
-    at += 1
-    start, steps = "X", []
-    while at < len(tokens):
-        step, first, second, at = _read_atom(tokens, at)
-        inverse = first != start
-        end = first if inverse else second
-        steps.append((Step(step.predicate, inverse), start, end))
-        start = end
-        at += 1  # the comma
-    return steps
+def _section_line(
+    line: str, number: int, names: Mapping[str, str], features: Sequence[str], source: str
+) -> _SectionLine:
+    match = SECTION.fullmatch(line)
+    if match is None or match[2] == match[3]:
+        expected = '`## relation(X, Y), Y is asked for: {"queries": 12}`'
+        raise DataError(source, f"is not the beginning of a section; expected {expected}", number)
+    try:
+        figures = json.loads(match[4])
+        weights = figures.get("weights")
+        if weights is not None and set(weights) != set(features):
+            raise ValueError(f"expected weights of {', '.join(features)}")
+        return _SectionLine(
+            number,
+            names.get(match[1].lower(), match[1]),
+            Direction.OBJECT if match[2] == KNOWN.name else Direction.SUBJECT,
+            whole_number_in(json.dumps(figures["queries"])),
+            None if weights is None else tuple(float(weights[name]) for name in features),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
 
 
-def _read_atom(tokens: list[str], at: int) -> tuple[Step, str, str, int]:
-    name, opened, first, comma, second, closed = tokens[at : at + 6]
-    if (opened, comma, closed) != ("(", ",", ")"):
-        raise ValueError("expected relation(X, Y)")
-    predicate = json.loads(name) if name.startswith('"') else name
-    return Step(predicate), first, second, at + 6
+def _rule_of(
+    stated: LogicalRule, section: _SectionLine, names: Mapping[str, str], source: str
+) -> CountedRule:
+    """A rule of a section: a path, or a condition on the known argument that names the answer."""
+    rule = parsed_counted_rule(stated, names, source)
+    clause = rule.clause
+    steps = [step for part in clause.body.parts for step in part.body.steps]
+    why = None
+    if clause.target != section.relation:
+        why = f"the head is not that of its section, {section.relation}, in line {section.number}"
+    elif clause.negated or clause.weighing is not None or any(step.arity != 2 for step in steps):
+        why = "expected atoms of two arguments, and no brackets but the last"
+    elif is_path_rule(rule):
+        path = clause.body.parts[:1]
+        if not path or not path[0].body.is_path:
+            why = "the body is not a path from X to Y"
+    elif [
+        (part.body.argument, len(part.body.steps), part.threshold) for part in clause.body.parts
+    ] != [
+        (known_argument(section.direction), 1, None),
+        (1 - known_argument(section.direction), 0, None),
+    ]:
+        why = "expected one atom with X in the body, and an entity for Y in the head"
+    if why is not None:
+        raise refusal(stated, why, source)
+    return rule

@@ -32,7 +32,7 @@ from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.multiple_links import linked_shares
 from hornbeam.graphs.path_rules import PathRules, counted
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
-from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
+from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.ridge_choice import (
     DEFAULT_PENALTY,
@@ -46,6 +46,7 @@ from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.stage_shares import inverse_seconds
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import predicate_of, step_code
+from hornbeam.rules.rule_model import CountedRule
 
 #: Number of sources per work item, between two checks of the time limit.
 SOURCES_PER_ITEM = 2_000
@@ -214,10 +215,10 @@ class MemoryGraph:
 
     def best_constants(
         self, steps: Sequence[int], portion: Portion
-    ) -> dict[int, tuple[ConstantRule, ...]]:
+    ) -> dict[int, tuple[CountedRule, ...]]:
         """The rules with constants of the highest confidence, by step."""
 
-        def one(step: int) -> tuple[ConstantRule, ...]:
+        def one(step: int) -> tuple[CountedRule, ...]:
             rules = constant_rules(self.graph, step).and_then(any_entity_rules(self.graph, step))
             return best_constants(self.graph, self.facts, rules)
 

@@ -15,10 +15,19 @@ from hornbeam.graphs.discovery import path_table
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.ranking_fit import FittedRanking
-from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
+from hornbeam.graphs.ranking_model import (
+    RankingModel,
+    RelationRules,
+    constant_clause,
+    known_argument,
+    path_clause,
+    path_of,
+)
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
+from hornbeam.rules.rule_model import CountedRule
 
 #: Rules with constants that a model shows per relation and direction.
 SHOWN = 10
@@ -45,7 +54,7 @@ def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
 def relation_rules(
     predicates: Names,
     rules: Mapping[int, PathRules],
-    constants: Mapping[int, tuple[ConstantRule, ...]],
+    constants: Mapping[int, tuple[CountedRule, ...]],
     ranking: FittedRanking,
     own: Mapping[int, Floats],
     queries: Ints,
@@ -66,12 +75,15 @@ def relation_rules(
 
 def _path_rules(
     predicates: Names, rules: PathRules, weights: Floats | None
-) -> tuple[GraphRule, ...]:
+) -> tuple[CountedRule, ...]:
     names = {code: step_of(predicates, code) for code in np.unique(rules.paths).tolist() if code}
     order = np.lexsort((-rules.hits, -rules.confidence))
+    relation, direction = predicates[predicate_of(rules.step)], direction_of(rules.step)
     return tuple(
-        GraphRule(
-            tuple(names[code] for code in rules.paths[row].tolist() if code),
+        CountedRule.of(
+            path_clause(
+                relation, direction, [names[code] for code in rules.paths[row].tolist() if code]
+            ),
             int(rules.hits[row]),
             int(rules.predicted[row]),
             0.0 if weights is None else float(weights[row]),
@@ -80,23 +92,30 @@ def _path_rules(
     )
 
 
-def named_constant(
-    graph: LinkedGraph, facts: Facts, rules: ConstantRules, row: int
-) -> ConstantRule:
+def clause_about(
+    predicates: Names, step: int, argument: int, code: int, constant: str | None, other: str
+) -> Clause:
+    """The clause of a condition on an argument of a step's relation, whose other one is an entity.
+
+    The condition: the step `code` links the argument to `constant`, or to any entity.
+    """
+    relation = predicates[predicate_of(step)]
+    return constant_clause(relation, argument, step_of(predicates, code), constant, other)
+
+
+def named_constant(graph: LinkedGraph, facts: Facts, rules: ConstantRules, row: int) -> CountedRule:
     """The rule with constants at a row."""
     code, entity = property_of(graph, int(rules.property[row]))
-    return ConstantRule(
-        step_of(facts.predicates, code),
-        None if entity is None else facts.entities[entity],
-        facts.entities[int(rules.answer[row])],
-        int(rules.hits[row]),
-        int(rules.predicted[row]),
-    )
+    constant = None if entity is None else facts.entities[entity]
+    known = known_argument(direction_of(rules.step))
+    answer = facts.entities[int(rules.answer[row])]
+    clause = clause_about(facts.predicates, rules.step, known, code, constant, answer)
+    return CountedRule.of(clause, int(rules.hits[row]), int(rules.predicted[row]))
 
 
 def best_constants(
     graph: LinkedGraph, facts: Facts, rules: ConstantRules
-) -> tuple[ConstantRule, ...]:
+) -> tuple[CountedRule, ...]:
     """The rules with constants of the highest confidence."""
     best = np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist()
     return tuple(named_constant(graph, facts, rules, row) for row in best)
@@ -124,8 +143,9 @@ def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepMode
         if part.relation not in numbers:
             continue
         target = step_code(numbers[part.relation], part.direction is Direction.SUBJECT)
-        rules = [rule for rule in part.rules if all(s.predicate in numbers for s in rule.path)]
-        codes = [[step_code(numbers[s.predicate], s.inverse) for s in r.path] for r in rules]
+        rules = [rule for rule in part.rules if rule.clause.body.predicates <= numbers.keys()]
+        paths = [path_of(rule, part.direction) for rule in rules]
+        codes = [[step_code(numbers[s.predicate], s.inverse) for s in path] for path in paths]
         found[target] = StepModel(
             PathRules(
                 target,
@@ -133,7 +153,7 @@ def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepMode
                 np.array([rule.hits for rule in rules], dtype=np.int64),
                 np.array([rule.predicted for rule in rules], dtype=np.int64),
             ),
-            np.array([rule.weight for rule in rules]),
+            np.array([rule.own_weight for rule in rules]),
             np.array(model.weights if part.weights is None else part.weights),
         )
     return dict(sorted(found.items()))

@@ -17,11 +17,8 @@ from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
 from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.rules.rule_model import SMOOTHING
 
-#: Smoothing constant added to predictions, which lowers confidences with little support.
-SMOOTHING = 5.0
-#: Maximum number of steps of a path.
-MAX_PATH = 5
 #: A rule that proposes more answers than this is ignored for the query.
 MAX_PROPOSED = 500
 

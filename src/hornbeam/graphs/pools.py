@@ -14,9 +14,10 @@ from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import MAX_PROPOSED, SMOOTHING, PathRules, TrieWalk
+from hornbeam.graphs.path_rules import MAX_PROPOSED, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
+from hornbeam.rules.rule_model import SMOOTHING
 
 #: Other links between the known argument and the answer: in the query's direction, against it, and
 #: of the relation itself against it; and all of them with weights that were fitted together. They

@@ -7,87 +7,54 @@ they are counted again from the facts that a model is used with, and the best ar
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import cached_property
 
-from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.language.naming import identifiers
 from hornbeam.ranking.queries import Direction
-from hornbeam.rules.body import Step
+from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import CountedRule, Rule
 
 #: Difference between the fractions of linked pairs in train and valid above which to warn.
 LINKED_APART = 0.15
 
 
-class CountedRule(ABC):
-    """A rule from the known argument to the answer, with its hits and predictions in training."""
-
-    hits: int
-    predicted: int
-    #: The name of such rules in tables.
-    kind: ClassVar[str]
-
-    @property
-    def confidence(self) -> float:
-        """Hits / (predicted + 5)."""
-        return self.hits / (self.predicted + SMOOTHING)
-
-    @property
-    @abstractmethod
-    def steps(self) -> tuple[Step, ...]:
-        """The body, from the known argument on."""
-
-    @abstractmethod
-    def ends(self, answer: str, quote: Callable[[str], str], wildcard: str) -> tuple[str, str]:
-        """The answer in the head, and the last term of the body, as text.
-
-        `answer` is the variable of the answer, `wildcard` one that occurs nowhere else, and `quote`
-        turns names of entities into text.
-        """
+def path_clause(relation: str, direction: Direction, path: Sequence[Step]) -> Clause:
+    """The clause of a path from the known argument of a relation to the answer."""
+    body = Body(tuple(path), relation)
+    return Clause(body if direction is Direction.OBJECT else body.mirror)
 
 
-@dataclass(frozen=True)
-class GraphRule(CountedRule):
-    """A path from the known argument to the answer."""
+def constant_clause(
+    relation: str, argument: int, step: Step, constant: str | None, other: str
+) -> Clause:
+    """The clause of a condition on one argument of a relation, whose other argument is an entity.
 
-    path: tuple[Step, ...]
-    hits: int
-    predicted: int
-    weight: float = 0.0
-
-    kind = "path"
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The path."""
-        return self.path
-
-    def ends(self, answer: str, quote: Callable[[str], str], wildcard: str) -> tuple[str, str]:
-        """The variable of the answer, twice."""
-        return answer, answer
+    The condition: `step` links the argument (0 for the subject) to `constant`, or to any entity.
+    """
+    kind = Kind.OPEN if constant is None else Kind.ANCHORED
+    condition = Body((step,), relation, kind, argument, constant)
+    entity = Body((), relation, Kind.ANCHORED, 1 - argument, other)
+    return Clause(Conjunction((Part(condition), Part(entity))))
 
 
-@dataclass(frozen=True)
-class ConstantRule(CountedRule):
-    """The answer is `answer` if `step` links the known argument to `constant`, or to any entity."""
+def path_of(rule: Rule, direction: Direction) -> tuple[Step, ...]:
+    """The steps of a path rule from the known argument to the answer."""
+    body = rule.clause.body
+    assert isinstance(body, Body)
+    return body.steps if direction is Direction.OBJECT else body.mirror.steps
 
-    step: Step
-    constant: str | None
-    answer: str
-    hits: int
-    predicted: int
 
-    kind = "constant"
+def known_argument(direction: Direction) -> int:
+    """The argument that queries know: 0 for the subject, 1 for the object."""
+    return int(direction is Direction.SUBJECT)
 
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The one step."""
-        return (self.step,)
 
-    def ends(self, answer: str, quote: Callable[[str], str], wildcard: str) -> tuple[str, str]:
-        """Two entities, or one and the wildcard."""
-        return quote(self.answer), wildcard if self.constant is None else quote(self.constant)
+def is_path_rule(rule: Rule) -> bool:
+    """Whether a rule leads from the known argument to the answer, and names no entity."""
+    return isinstance(rule.clause.body, Body)
 
 
 @dataclass(frozen=True)
@@ -101,8 +68,8 @@ class RelationRules:
     relation: str
     direction: Direction
     queries: int
-    rules: tuple[GraphRule, ...] = ()
-    constants: tuple[ConstantRule, ...] = ()
+    rules: tuple[CountedRule, ...] = ()
+    constants: tuple[CountedRule, ...] = ()
     weights: tuple[float, ...] | None = None
 
     @property
@@ -185,3 +152,10 @@ class RankingModel:
     linked: LinkedShares
     seed: int = 0
     chosen: Mapping[str, float | int | str | None] = field(default_factory=dict)
+
+    @cached_property
+    def identifiers(self) -> Mapping[str, str]:
+        """PSL identifier of every relation of the rules."""
+        names = {part.relation for part in self.relations}
+        bodies = (rule.clause.body for part in self.relations for rule in part.all_rules)
+        return identifiers(names.union(*(body.predicates for body in bodies)))

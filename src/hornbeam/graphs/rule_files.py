@@ -28,10 +28,11 @@ from typing import NamedTuple
 
 from hornbeam.base.files import save_text
 from hornbeam.errors import DataError, InputError
-from hornbeam.graphs.graph_text import BETWEEN, rule_text
-from hornbeam.graphs.ranking_model import CountedRule, RankingModel, RelationRules
-from hornbeam.ranking.queries import Direction
+from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.ranking_model import RankingModel, is_path_rule
+from hornbeam.language.syntax import Atom, Comparison, Constant, Variable
 from hornbeam.rules.body import Step
+from hornbeam.rules.clause import Clause
 
 AnyPath = tuple[Step, ...]
 
@@ -230,8 +231,8 @@ def rule_records(model: RankingModel) -> Iterator[dict[str, str | float | int]]:
             yield {
                 "relation": part.relation,
                 "direction": str(part.direction),
-                "kind": rule.kind,
-                "rule": rule_text(part.relation, part.direction, rule),
+                "kind": "path" if is_path_rule(rule) else "constant",
+                "rule": rule_text(rule.clause, part.direction, model.identifiers),
                 "confidence": rule.confidence,
                 "hits": rule.hits,
                 "predicted": rule.predicted,
@@ -254,7 +255,7 @@ def _as_anyburl(model: RankingModel) -> str:
     figures = defaultdict[str, list[int]](lambda: [0, 0])
     for part in model.relations:
         for rule in part.all_rules:
-            total = figures[_anyburl(part, rule)]
+            total = figures[_anyburl(rule.clause)]
             total[0] += rule.predicted
             total[1] += rule.hits
     ranked = sorted(figures.items(), key=lambda item: (-item[1][1] / max(item[1][0], 1), item[0]))
@@ -264,18 +265,13 @@ def _as_anyburl(model: RankingModel) -> str:
     )
 
 
-def _anyburl(part: RelationRules, rule: CountedRule) -> str:
-    """A rule as AnyBURL writes it: from X to Y, whichever of them is known."""
-    asks_subject = part.direction is Direction.SUBJECT
-    known, unknown = ("Y", "X") if asks_subject else ("X", "Y")
-    answer, last = rule.ends(unknown, str, wildcard="A")
-    between = BETWEEN[: len(rule.steps) - 1]
-    terms = [known, *(reversed(between) if asks_subject else between), last]
-    atoms = [_bare(step, *terms[i : i + 2]) for i, step in enumerate(rule.steps)]
-    head = _bare(Step(part.relation, asks_subject), known, answer)
-    return f"{head} <= {', '.join(atoms[::-1] if asks_subject else atoms)}"
+def _anyburl(clause: Clause) -> str:
+    """A clause as AnyBURL writes it: from X to Y, names as they are."""
+    body, head = clause.atoms(Variable("X"), Variable("Y"))
+    return f"{_bare(head)} <= {', '.join(map(_bare, body))}"
 
 
-def _bare(step: Step, start: str, end: str) -> str:
-    first, second = (end, start) if step.inverse else (start, end)
-    return f"{step.predicate}({first},{second})"
+def _bare(literal: Atom | Comparison) -> str:
+    assert isinstance(literal, Atom)
+    terms = [term.value if isinstance(term, Constant) else str(term) for term in literal.arguments]
+    return f"{literal.predicate}({','.join(terms)})"

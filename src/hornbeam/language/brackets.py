@@ -1,6 +1,7 @@
 """Brackets after rules and their literals: what Hornbeam's models can express and PSL cannot.
 
 0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
+0.66: neighbour(X, A) & in_subregion(A, Y) -> in_subregion(X, Y) [88 of 129]
 """
 
 from __future__ import annotations
@@ -44,6 +45,24 @@ class Bracket:
             return f"[{self.name}]"
         # a whole number as it is counted, 25 and not 25.0
         return f"[{self.name} {self.operator} {repr(float(self.number)).removesuffix('.0')}]"
+
+
+@dataclass(frozen=True)
+class CountedBracket:
+    """What was counted of a rule, after it: `[88 of 129]`, `[88 of 129, weight -0.5]`.
+
+    The rule proposed `predicted` answers of queries, and `hits` of them were right. `weight` is
+    what the ranking adds for the rule alone.
+    """
+
+    hits: int
+    predicted: int
+    weight: float = 0.0
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        own = f", weight {repr(float(self.weight)).replace('e+', 'e')}" if self.weight else ""
+        return f"[{self.hits} of {self.predicted}{own}]"
 
 
 @dataclass(frozen=True)

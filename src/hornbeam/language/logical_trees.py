@@ -1,23 +1,27 @@
 """From the syntax tree of a logical rule to the rule: literals and their brackets.
 
 A bracket that compares is a threshold and belongs to the literals of the body before it; any other
-is the rule's way of counting and comes after the rule.
+is the rule's way of counting, or what was counted of it, and comes after the rule.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from lark import Token, Tree
 
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.printable import quote
 from hornbeam.language.arithmetic_rules import SumAtom, SumVariable
-from hornbeam.language.brackets import Bracket, BracketOperator, ThresholdSpan
+from hornbeam.language.brackets import (
+    Bracket,
+    BracketOperator,
+    CountedBracket,
+    ThresholdSpan,
+)
 from hornbeam.language.places import Place
 from hornbeam.language.syntax import (
     Atom,
@@ -28,6 +32,7 @@ from hornbeam.language.syntax import (
     Operator,
     Term,
     Variable,
+    unescaped,
 )
 
 #: Every whole number up to this one is a double.
@@ -42,7 +47,6 @@ _OPERATORS = {
     "MINUS": Operator.DIFFERENT,
     "ORDERED": Operator.ORDERED,
 }
-_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 
 
 class MisplacedError(Exception):
@@ -69,24 +73,37 @@ def logical_rule(
         raise MisplacedError(problem, stray.place or place)
     # in the order of the text: `<-` has the body last
     *_, last = sides.values()
-    weighings = [one for side in sides.values() for one in side.weighings]
-    is_behind = bool(last.weighings) and last.weighings[-1].stop == len(last.literals)
-    weighing = weighings.pop().bracket if is_behind else None
-    if weighings:
-        stray = weighings[0].bracket
+    weighing = _behind(sides.values(), last, Bracket)
+    counted = _behind(sides.values(), last, CountedBracket)
+    literals = tuple(body.literals), tuple(head.literals)
+    thresholds = tuple(body.thresholds)
+    return LogicalRule(weight, *literals, squared, place, weighing, thresholds, counted)
+
+
+RuleBracket = TypeVar("RuleBracket", Bracket, CountedBracket)
+
+
+def _behind(sides: Iterable[_Side], last: _Side, kind: type[RuleBracket]) -> RuleBracket | None:
+    """The bracket of a kind after a rule, whose text ends with the side `last`."""
+    found = [one for side in sides for one in side.brackets if isinstance(one.bracket, kind)]
+    bracket = None
+    if found and found[-1] in last.brackets and found[-1].stop == len(last.literals):
+        bracket = found.pop().bracket
+    if found:
+        stray = found[0].bracket
+        called = "a way of counting" if kind is Bracket else "what was counted"
         problem = (
-            f"{stray} is a way of counting, not a threshold such as [n >= 25]; "
+            f"{stray} is {called}, not a threshold such as [n >= 25]; "
             "expected it once, behind the rule"
         )
-        raise MisplacedError(problem, stray.place or place)
-    literals = tuple(body.literals), tuple(head.literals)
-    return LogicalRule(weight, *literals, squared, place, weighing, tuple(body.thresholds))
+        raise MisplacedError(problem, cast("Place", stray.place))
+    return cast("RuleBracket | None", bracket)
 
 
-class _WeighingPlace(NamedTuple):
-    """A way of counting, and the number of literals before it."""
+class _BracketPlace(NamedTuple):
+    """A way of counting, or what was counted, and the number of literals before it."""
 
-    bracket: Bracket
+    bracket: Bracket | CountedBracket
     stop: int
 
 
@@ -96,7 +113,7 @@ class _Side:
 
     literals: list[Literal] = field(default_factory=list)
     thresholds: list[ThresholdSpan] = field(default_factory=list)
-    weighings: list[_WeighingPlace] = field(default_factory=list)
+    brackets: list[_BracketPlace] = field(default_factory=list)
 
     @classmethod
     def of(cls, tree: SyntaxNode) -> _Side:
@@ -112,6 +129,8 @@ class _Side:
                 literal.append(part)
             elif part.data == "bracket":
                 self._add(bracket_of(part), start, within)
+            elif part.data == "counted":
+                self.brackets.append(_BracketPlace(_counted(part), len(self.literals)))
             elif part.data in ("bracketed_single", "bracketed_group"):
                 self._read(part.children)
                 literal.clear()
@@ -122,7 +141,7 @@ class _Side:
     def _add(self, bracket: Bracket, start: int, within: int) -> None:
         """Add a bracket after the literals from `start`, which have thresholds from `within`."""
         if not bracket.is_threshold:
-            self.weighings.append(_WeighingPlace(bracket, len(self.literals)))
+            self.brackets.append(_BracketPlace(bracket, len(self.literals)))
             return
         if self.thresholds[within:]:
             problem = (
@@ -143,6 +162,18 @@ def bracket_of(tree: SyntaxNode) -> Bracket:
         problem = f"'{operator}' stands in brackets; expected '>=', '>' or '/'"
         raise MisplacedError(problem, place_of(cast("Token", rest[0])))
     return Bracket(str(name), cast("BracketOperator", operator), number, place_of(tree))
+
+
+def _counted(tree: SyntaxNode) -> CountedBracket:
+    """What was counted of a rule."""
+    hits, of, predicted, *rest = tree.children
+    words = [str(of), *map(str, rest[:1])]
+    figures = (str(hits), str(predicted))
+    if words not in (["of"], ["of", "weight"]) or not all(map(str.isdigit, figures)):
+        problem = "expected what was counted, as in [88 of 129] or [88 of 129, weight -0.5]"
+        raise MisplacedError(problem, place_of(tree))
+    weight = number_of(cast("SyntaxNode", rest[1]), "weight") if rest else 0.0
+    return CountedBracket(int(figures[0]), int(figures[1]), weight, place_of(tree))
 
 
 def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
@@ -196,8 +227,7 @@ def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
             return SumVariable(text[1:])
         case "number":
             return Constant(text)
-    escaped = text[1:-1]
-    return Constant(re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), escaped))
+    return Constant(unescaped(text))
 
 
 def _exact_number(tree: SyntaxNode) -> float:

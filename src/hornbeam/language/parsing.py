@@ -57,7 +57,10 @@ _NOT_PSL = (
     "'[' begins a way of counting or a threshold, which the rules of Hornbeam's models may have; "
     "expected plain PSL"
 )
-_IN_BRACKETS = "brackets hold a way of counting such as [log], or a threshold such as [n >= 25]"
+_IN_BRACKETS = (
+    "brackets hold a way of counting such as [log], a threshold such as [n >= 25], or what was "
+    "counted, [88 of 129]"
+)
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
 #: The time of parsing negations grows with the square of their number.
@@ -283,7 +286,7 @@ def _expected(tokens: set[str], at_start: bool) -> str:
         words += ["a variable", "a constant"]
         tokens = tokens - {"NAME", "NUMBER", "MINUS", "PLUS"}
     elif "NUMBER" in tokens:
-        words, tokens = ["a number"], set()
+        words, tokens = ["a name", "a number"] if "NAME" in tokens else ["a number"], set()
     elif "EQUAL" in tokens:
         tokens = tokens - {"MINUS"}
     if {"RELATION", "AND"} <= tokens:

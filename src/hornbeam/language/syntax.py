@@ -22,13 +22,23 @@ Here are terms, atoms and logical rules; `hornbeam.language.arithmetic_rules` ha
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hornbeam.language.brackets import Bracket, ThresholdSpan, check_spans, with_thresholds
+from hornbeam.language.brackets import (
+    Bracket,
+    CountedBracket,
+    ThresholdSpan,
+    check_spans,
+    with_thresholds,
+)
 from hornbeam.language.places import Place
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+
+
+_UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,11 @@ class Constant:
 
 
 Term = Variable | Constant
+
+
+def unescaped(text: str) -> str:
+    """The name that a constant's text stands for, quotes and escapes removed."""
+    return re.sub(r"\\(.)", lambda escape: _UNESCAPED.get(escape[1], escape[1]), text[1:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +118,7 @@ class LogicalRule:
     """A conjunction that implies a disjunction; without a body, the disjunction itself.
 
     `weight` is None in a hard rule. `squared` is PSL's `^2`. The rules of a model may have a way of
-    counting and thresholds, which do not overlap and are in their order.
+    counting, thresholds, which do not overlap and are in their order, and what was counted.
     """
 
     weight: float | None
@@ -113,6 +128,7 @@ class LogicalRule:
     place: Place | None = field(default=None, compare=False, repr=False)
     weighing: Bracket | None = None
     thresholds: tuple[ThresholdSpan, ...] = ()
+    counted: CountedBracket | None = None
 
     def __post_init__(self) -> None:
         check_weight(self.weight, self.squared)
@@ -126,7 +142,8 @@ class LogicalRule:
         head = " | ".join(map(str, self.head))
         body = " & ".join(with_thresholds(list(map(str, self.body)), self.thresholds))
         core = f"{body} -> {head}" if self.body else head
-        core = core if self.weighing is None else f"{core} {self.weighing}"
+        brackets = (self.weighing, self.counted)
+        core = " ".join([core, *(str(one) for one in brackets if one is not None)])
         return weighted_text(core, self.weight, self.squared)
 
 

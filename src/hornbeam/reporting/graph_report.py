@@ -21,7 +21,7 @@ from hornbeam.graphs.graph_explanation import (
     graph_explanation_in_names,
 )
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.graph_text import graph_rule_words
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered
@@ -30,6 +30,7 @@ from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, fitting_page
 from hornbeam.reporting.report_charts import Figure, reliability_chart
+from hornbeam.rules.rule_words import Words
 
 #: Maximum number of test queries for the calibration of probabilities.
 CALIBRATED = 2000
@@ -42,12 +43,12 @@ BARS = (1, 3, 10, 100)
 
 @dataclass(frozen=True)
 class RelationRow:
-    """A relation in one direction: its best rules as (confidence, text), and how it ranks."""
+    """A relation in one direction: its best rules as (confidence, words), and how it ranks."""
 
     relation: str
     direction: str
     n_rules: int
-    rules: tuple[tuple[float, str], ...]
+    rules: tuple[tuple[float, Words], ...]
     ranks: RelationRanks | None
 
 
@@ -112,7 +113,7 @@ def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[Relatio
         if found is not None and direction not in ranks:
             continue
         best = tuple(
-            (rule.confidence, rule_text(part.relation, part.direction, rule))
+            (rule.confidence, graph_rule_words(rule.clause, part.direction))
             for rule in part.rules[:BEST]
         )
         rows.append(RelationRow(*direction, len(part.rules), best, ranks.get(direction)))

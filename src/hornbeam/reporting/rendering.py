@@ -19,7 +19,6 @@ from hornbeam.base.printable import elided, printable
 from hornbeam.explaining.explanation_text import step_words
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.waterfall_bar import waterfall_bar
-from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.rules.rule_words import PhraseRole, Words
 
 #: Maximum number of characters of a name, and of a rule.
@@ -38,7 +37,6 @@ def environment() -> Environment:
         "signed": signed,
         "steps": path_steps,
         "log_odds_text": log_odds_text,
-        "graph_words": lambda rule: words_html(graph_rule_words(rule)),
         "step_words": step_words,
         "waterfall_bar": waterfall_bar,
     }

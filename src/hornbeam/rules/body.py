@@ -26,6 +26,8 @@ from hornbeam.rules.weighing import Threshold
 
 #: Maximum number of atoms of a path. The searches are written for up to four, and check it.
 MAX_LENGTH = 4
+#: Maximum number of atoms of a path in a model of a whole graph.
+MAX_PATH = 5
 #: Maximum number of bodies of a conjunction.
 MAX_CONDITIONS = 3
 #: Separates a predicate of three or more arguments from the places that a step walks between.
@@ -177,9 +179,9 @@ class Body:
         return Body(self.steps, self.target, self.kind, 1 - self.argument, self.constant)
 
     def literals(
-        self, ends: tuple[Variable, Variable], free: Iterator[Variable]
+        self, ends: tuple[Term, Term], free: Iterator[Variable]
     ) -> list[Atom | Comparison]:
-        """Its atoms over the variables of subject and object, others taken from `free`."""
+        """Its atoms over the terms of subject and object, other variables taken from `free`."""
         here = ends[self.argument]
         anchor = None if self.constant is None else Constant(self.constant)
         if self.kind is Kind.ANCHORED and anchor is not None and not self.steps:
@@ -252,7 +254,7 @@ def variables() -> Iterator[Variable]:
 def body_ends(body: AnyBody) -> tuple[Variable, Variable]:
     """Variables of subject and object: A, and the one after the nodes of a lone path."""
     names = variables()
-    nodes = [next(names) for _ in range(MAX_LENGTH + 1)]
+    nodes = [next(names) for _ in range(MAX_PATH + 1)]
     parts = body.parts
     alone = len(parts) == 1 and parts[0].body.is_path
     return nodes[0], nodes[len(parts[0].body.steps) if alone else 1]
@@ -274,7 +276,7 @@ def body_texts(
     texts, different = [], set[tuple[str, str]]()
     for part in body.parts:
         literals = part.body.literals(ends, free)
-        atoms = [_spelt(literal, identifiers) for literal in literals]
+        atoms = [spelt(literal, identifiers) for literal in literals]
         text = " & ".join(atoms)
         if part.threshold is not None:
             text = f"({text}) {part.threshold}" if len(atoms) > 1 else f"{text} {part.threshold}"
@@ -298,7 +300,8 @@ def _walked_over(body: Body, literals: Sequence[Atom | Comparison]) -> set[str]:
     }
 
 
-def _spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
+def spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
+    """Text of a literal; a predicate without an identifier stays as it is."""
     if isinstance(literal, Comparison):
         return str(literal)
     return str(Atom(identifiers.get(literal.predicate, literal.predicate), literal.arguments))

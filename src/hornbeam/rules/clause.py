@@ -6,10 +6,11 @@ clause with an empty body, !t(A, B), is a prior.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hornbeam.rules.body import AnyBody, Body, body_ends, body_texts
+from hornbeam.language.syntax import Atom, Comparison, Constant, Term, Variable
+from hornbeam.rules.body import AnyBody, Body, Part, body_ends, body_texts, spelt, variables
 from hornbeam.rules.weighing import Weighing
 
 
@@ -66,6 +67,46 @@ class Clause:
         atoms = body_texts(self.body, identifiers, distinct=distinct)
         text = f"{' & '.join(atoms)} -> {head}" if atoms else head
         return text if self.weighing is None else f"{text} {self.weighing}"
+
+    def applied(
+        self, subject: Variable, object_: Variable
+    ) -> tuple[tuple[Term, Term], Sequence[Part]]:
+        """The terms of subject and object, and the conditions on them.
+
+        An argument that a condition `(B == 'c')` compares is the constant itself.
+
+        Examples
+        --------
+        >>> from hornbeam.rules.body import Conjunction, Kind, Step
+        >>> antiviral = Body((Step("class"),), "treats", Kind.ANCHORED, 0, "antiviral")
+        >>> flu = Body((), "treats", Kind.ANCHORED, 1, "flu")
+        >>> clause = Clause(Conjunction((Part(antiviral), Part(flu))))
+        >>> clause.applied_text(Variable("X"), Variable("Y"), {})
+        "class(X, 'antiviral') -> treats(X, 'flu')"
+        """
+        ends: list[Term] = [subject, object_]
+        conditions = list[Part]()
+        for part in self.body.parts:
+            if part.body.steps or part.body.constant is None:
+                conditions.append(part)
+            else:
+                ends[part.body.argument] = Constant(part.body.constant)
+        return (ends[0], ends[1]), conditions
+
+    def atoms(self, subject: Variable, object_: Variable) -> tuple[list[Atom | Comparison], Atom]:
+        """The literals of the body and the head over given variables; see `applied`."""
+        ends, conditions = self.applied(subject, object_)
+        free = (name for name in variables() if name not in (subject, object_))
+        body = [literal for part in conditions for literal in part.body.literals(ends, free)]
+        return body, Atom(self.target, ends)
+
+    def applied_text(
+        self, subject: Variable, object_: Variable, identifiers: Mapping[str, str]
+    ) -> str:
+        """PSL text over given variables, with constants in the head; see `applied`."""
+        body, head = self.atoms(subject, object_)
+        texts = [spelt(literal, identifiers) for literal in (*body, head)]
+        return f"{' & '.join(texts[:-1])} -> {texts[-1]}"
 
     def __str__(self) -> str:
         return self.text({})

@@ -29,6 +29,8 @@ class Head:
     target: str
     subject: str
     object: str
+    #: Maximum number of atoms of a path in the body.
+    max_length: int = MAX_LENGTH
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -124,9 +126,10 @@ class Component:
     def _path(self, names: Mapping[str, str]) -> ParsedBody:
         """Walk from the first argument to the second, over every atom once."""
         start, end = self.head.ends
-        if len(self.atoms) > MAX_LENGTH:
-            why = f"the path has {len(self.atoms)} atoms; expected at most {MAX_LENGTH}"
-            raise RefusedError(why, self.atoms[MAX_LENGTH].place)
+        longest = self.head.max_length
+        if len(self.atoms) > longest:
+            why = f"the path has {len(self.atoms)} atoms; expected at most {longest}"
+            raise RefusedError(why, self.atoms[longest].place)
         no_path = f"{self.text} is not a path from {start} to {end}"
         left = [(atom, *self._linked(atom, no_path)) for atom in self.atoms]
         steps, nodes = list[Step](), [start]

@@ -8,6 +8,7 @@ thresholds, ways of counting and `!=`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from hornbeam.language.syntax import (
     Operator,
     Variable,
 )
-from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, AnyBody, Part, simplest
+from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, MAX_PATH, AnyBody, Part, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.parsed_bodies import (
     Component,
@@ -31,6 +32,7 @@ from hornbeam.rules.parsed_bodies import (
     components,
     real_name,
 )
+from hornbeam.rules.rule_model import CountedRule
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: Maximum number of atoms of a body: a conjunction of as many paths, each as long, as allowed.
@@ -63,9 +65,53 @@ def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> P
     "(q(C, A) & p(C, B)) [n >= 3] & r('c', A) -> !p(A, B) [log]"
     """
     try:
+        if rule.counted is not None:
+            why = f"{rule.counted} is for models of whole graphs; expected a rule without it"
+            raise RefusedError(why, rule.counted.place)
         return _clause(rule, names)
     except RefusedError as refused:
         raise refusal(rule, str(refused), source, refused.place) from None
+
+
+def parsed_counted_rule(rule: LogicalRule, names: Mapping[str, str], source: str) -> CountedRule:
+    """The rule of a whole graph, with what was counted; see `parsed_clause`.
+
+    Its head may have one constant, and its path may be longer than those of a rule model.
+
+    Examples
+    --------
+    >>> from hornbeam.language.rule_texts import parse_logical_rules
+    >>> text = "0.42: class(X, 'antiviral') -> treats(X, 'flu') [5 of 7]"
+    >>> [rule] = parse_logical_rules(text, "model")
+    >>> found = parsed_counted_rule(rule, {}, "model")
+    >>> str(found.clause), found.hits, found.predicted
+    ("class(A, 'antiviral') & (B == 'flu') -> treats(A, B)", 5, 7)
+    """
+    counted = rule.counted
+    try:
+        if counted is None:
+            raise RefusedError("nothing was counted of the rule; expected it, as in [88 of 129]")
+        clause = _clause(_with_variables(rule), names, MAX_PATH).clause
+    except RefusedError as refused:
+        raise refusal(rule, str(refused), source, refused.place) from None
+    return CountedRule.of(clause, counted.hits, counted.predicted, counted.weight)
+
+
+def _with_variables(rule: LogicalRule) -> LogicalRule:
+    """The rule with a variable for each constant of its head, and `==` between both."""
+    heads, equal = list[Literal](), list[Literal]()
+    for literal in rule.head:
+        atom = literal.atom
+        if isinstance(atom, Atom):
+            arguments = list(atom.arguments)
+            for place, term in enumerate(arguments):
+                if isinstance(term, Constant):
+                    arguments[place] = Variable(f"{term}")  # quotes: no other variable has them
+                    comparison = Comparison(arguments[place], Operator.EQUAL, term, atom.place)
+                    equal.append(Literal(comparison))
+            atom = replace(atom, arguments=tuple(arguments))
+        heads.append(replace(literal, atom=atom))
+    return replace(rule, body=(*rule.body, *equal), head=tuple(heads))
 
 
 def check_rule_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], source: str) -> None:
@@ -82,12 +128,14 @@ def check_rule_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], s
                 raise refusal(rule, f"{why}; expected one arity per predicate", source, atom.place)
 
 
-def _clause(rule: LogicalRule, names: Mapping[str, str]) -> ParsedClause:
+def _clause(
+    rule: LogicalRule, names: Mapping[str, str], max_length: int = MAX_LENGTH
+) -> ParsedClause:
     if rule.weight is None:
         raise RefusedError("a model has no hard rules; expected a weight such as '0.83:'")
     if rule.weight < 0:
         raise RefusedError("the weight is negative; expected a number of at least 0")
-    head, negated = _head(rule, names)
+    head, negated = _head(rule, names, max_length)
     if not rule.body:
         if rule.weighing is not None:
             why = f"a prior has one grounding for every pair; expected no {rule.weighing}"
@@ -118,7 +166,7 @@ def _clause(rule: LogicalRule, names: Mapping[str, str]) -> ParsedClause:
     return ParsedClause(clause, _are_different(different, known, [one.nodes for one in found]))
 
 
-def _head(rule: LogicalRule, names: Mapping[str, str]) -> tuple[Head, bool]:
+def _head(rule: LogicalRule, names: Mapping[str, str], max_length: int) -> tuple[Head, bool]:
     """The head, and whether it is negated."""
     if len(rule.head) != 1:
         why = f"the head has {len(rule.head)} atoms; expected one"
@@ -136,7 +184,8 @@ def _head(rule: LogicalRule, names: Mapping[str, str]) -> tuple[Head, bool]:
         variables.append(term.name)
     if variables[0] == variables[1]:
         raise RefusedError(f"{atom} has one variable twice; expected two variables", atom.place)
-    return Head(real_name(atom, names), *variables), literal.negated
+    subject, object_ = variables
+    return Head(real_name(atom, names), subject, object_, max_length), literal.negated
 
 
 def _condition(literal: Literal, head: Head) -> Atom | Comparison:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.language.brackets import CountedBracket
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
@@ -17,6 +18,10 @@ from hornbeam.rules.weighing import Counts, Weighing
 
 if TYPE_CHECKING:
     from hornbeam.rules.candidates import Language
+
+
+#: Smoothing constant added to predictions, which lowers confidences with little support.
+SMOOTHING = 5.0
 
 
 class Relaxation(StrEnum):
@@ -33,6 +38,34 @@ class Rule:
 
     weight: float
     clause: Clause
+
+
+@dataclass(frozen=True)
+class CountedRule(Rule):
+    """A rule of a whole graph: its weight is its confidence, hits / (predicted + 5).
+
+    It proposed `predicted` answers of training queries that were not known otherwise, and `hits` of
+    them were right. `own_weight` is what the ranking adds where the rule fires.
+    """
+
+    hits: int = 0
+    predicted: int = 0
+    own_weight: float = 0.0
+
+    @classmethod
+    def of(cls, clause: Clause, hits: int, predicted: int, own_weight: float = 0.0) -> CountedRule:
+        """The rule of a clause with what was counted of it."""
+        return cls(hits / (predicted + SMOOTHING), clause, hits, predicted, own_weight)
+
+    @property
+    def confidence(self) -> float:
+        """Hits / (predicted + 5), the weight."""
+        return self.weight
+
+    @property
+    def bracket(self) -> CountedBracket:
+        """What was counted, as it stands after the rule's text."""
+        return CountedBracket(self.hits, self.predicted, self.own_weight)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ escape text from the data. Variables have the same names as in the PSL text of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -73,14 +73,32 @@ def rule_words(clause: Clause) -> Words:
     >>> said(rule_words(Clause(body, weighing=Weighing(Counts.SHARE))))
     'If A and C share cites, then A alike C, counted by share.'
     """
-    subject, object_ = body_ends(clause.body)
+    return _sentence(clause, body_ends(clause.body), clause.body.parts)
+
+
+def applied_words(clause: Clause, subject: Variable, object_: Variable) -> Words:
+    """A clause over given variables as one sentence, with constants in its head.
+
+    Examples
+    --------
+    >>> from hornbeam.rules.body import Step
+    >>> body = Body((Step("born in"), Step("part_of")), "lives_in")
+    >>> said(applied_words(Clause(body), Variable("X"), Variable("Y")))
+    'If X born in A and A part_of Y, then X lives_in Y.'
+    """
+    return _sentence(clause, *clause.applied(subject, object_))
+
+
+def _sentence(clause: Clause, ends: tuple[Term, Term], conditions: Sequence[Part]) -> Words:
+    """A clause whose conditions are those on the terms of subject and object."""
+    subject, object_ = map(_term, ends)
     head = _filled("{} {} {}", subject, _predicate(clause.target), object_)
     no = _filled("not ") if clause.negated else ()
     if clause.is_prior:
         without = f"Without evidence a pair is {'false' if clause.negated else 'true'}: "
         return (*_filled(without), *no, *head, Phrase("."))
     counted = "" if clause.weighing is None else f", {COUNTED[clause.weighing.counts]}"
-    body = body_words(clause.body)
+    body = _conditions_words(conditions, ends)
     return (Phrase("If "), *body, Phrase(", then "), *no, *head, Phrase(f"{counted}."))
 
 
@@ -118,19 +136,22 @@ def rule_table(model: RuleModel) -> ResultTable:
 
 def body_words(body: AnyBody) -> Words:
     """The conditions of a body, all of which must hold."""
-    ends, names = body_ends(body), variables()
+    return _conditions_words(body.parts, body_ends(body))
+
+
+def _conditions_words(conditions: Sequence[Part], ends: tuple[Term, Term]) -> Words:
     # as in `hornbeam.rules.body.body_texts`, so that variables have the same names
-    free = (name for name in names if name not in ends)
+    free = (name for name in variables() if name not in ends)
     # where a condition has an "and" of its own, a comma keeps the conditions apart
-    several = any(len(part.body) > 1 for part in body.parts)
+    several = any(len(part.body) > 1 for part in conditions)
     pieces = list[Phrase]()
-    for k, part in enumerate(body.parts):
+    for k, part in enumerate(conditions):
         pieces += [Phrase(", and " if several else " and ")] * (k > 0)
         pieces += condition_words(part, ends, free)
     return tuple(pieces)
 
 
-def condition_words(part: Part, ends: tuple[Variable, Variable], free: Iterator[Variable]) -> Words:
+def condition_words(part: Part, ends: tuple[Term, Term], free: Iterator[Variable]) -> Words:
     """One condition; variables other than subject and object are taken from `free`."""
     body, threshold = part.body, part.threshold
     literals = body.literals(ends, free)
@@ -172,6 +193,11 @@ def said(words: Words) -> str:
     return "".join(piece.text for piece in words)
 
 
+def with_plain_words(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Fields of a data class as a dictionary, `words` as plain text; for `dataclasses.asdict`."""
+    return {name: said(value) if name == "words" else value for name, value in items}
+
+
 def _linked(body: Body, atoms: list[Atom]) -> Words:
     """Atoms between two terms, one after the other."""
     pieces = list[Phrase]()
@@ -187,7 +213,7 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
     return tuple(pieces)
 
 
-def _open(body: Body, argument: Variable, other: Variable, threshold: Threshold | None) -> Words:
+def _open(body: Body, argument: Term, other: Term, threshold: Threshold | None) -> Words:
     """Edges of an argument to any entity; the pair's own edge never counts."""
     [step] = body.steps
     many, predicate = _many(threshold), _predicate(step.predicate)
@@ -215,7 +241,7 @@ def _is_shared(body: Body) -> bool:
 
 
 def _shared(
-    body: Body, ends: tuple[Variable, Variable], threshold: Threshold | None
+    body: Body, ends: tuple[Term, Term], threshold: Threshold | None
 ) -> Words:  # fmt: skip
     """Neighbours that subject and object have in common."""
     step, many = body.steps[0], _many(threshold)
@@ -245,12 +271,12 @@ def _share(threshold: Threshold | None) -> Words:
     return (Phrase(f" with a share above {weight_text(threshold.bound)}"),)
 
 
-def _filled(template: str, *values: Phrase | Variable) -> Words:
+def _filled(template: str, *values: Phrase | Term) -> Words:
     """A template with every {} replaced by a value."""
     texts = template.split("{}")
     pieces = [Phrase(texts[0])]
     for value, text in zip(values, texts[1:], strict=True):
-        pieces += [_term(value) if isinstance(value, Variable) else value, Phrase(text)]
+        pieces += [value if isinstance(value, Phrase) else _term(value), Phrase(text)]
     return tuple(piece for piece in pieces if piece.text)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints, ranges
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.path_rules import SMOOTHING
+from hornbeam.rules.rule_model import SMOOTHING
 from hornbeam.serve.cache import BoundedCache
 
 #: Number of steps whose co-occurrence shares are cached.

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from typing import Any
 
 from markupsafe import Markup
 
 from hornbeam.graphs.graph_explanation import GraphExplanation
-from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.ranking.queries import Direction
-from hornbeam.reporting.rendering import words_html
 from hornbeam.serve.filters import FILTERS, quoted
 from hornbeam.serve.pins import Pin
-
-#: The end of an atom of a body that others follow.
-ATOM_END = re.compile(r"(?<=\)), ")
 
 
 def reasons_url(subject: str, relation: str, object_: str) -> Markup:
@@ -47,25 +41,6 @@ def relation_url(relation: str) -> str:
     return f"/relation?name={quoted(relation)}"
 
 
-def graph_rule(text: str) -> Markup:
-    """A rule as HTML whose lines break between atoms rather than inside them.
-
-    Examples
-    --------
-    >>> str(graph_rule("p(X, Y) <- q(X, A), r(A, Y)"))[:35]
-    "<span class='atom'>p(X, Y) &lt;-</s"
-    """
-    head, arrow, body = text.partition(" <- ")
-    atoms = ATOM_END.split(body) if arrow else []
-    parts = [f"{head} <-" if arrow else head, *(f"{atom}," for atom in atoms[:-1]), *atoms[-1:]]
-    return Markup(" ").join(Markup("<span class='atom'>{}</span>").format(part) for part in parts)
-
-
-def graph_words(text: str) -> Markup:
-    """A rule as a sentence."""
-    return words_html(graph_rule_words(text))
-
-
 def lift_bar(lift: float, parts: Collection[float]) -> Markup:
     """One of the parts of a score as a bar to the right, or to the left where it lowers the score.
 
@@ -90,8 +65,6 @@ GRAPH_FILTERS: dict[str, Callable[..., Any]] = FILTERS | {
     "two_reasons_url": two_reasons_url,
     "query_url": query_url,
     "relation_url": relation_url,
-    "graph_rule": graph_rule,
-    "graph_words": graph_words,
     "lift_bar": lift_bar,
     "rank": rank_text,
 }

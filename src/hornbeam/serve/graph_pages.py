@@ -14,10 +14,11 @@ from typing import Any
 
 from hornbeam.errors import InputError
 from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
-from hornbeam.graphs.graph_text import rule_text
+from hornbeam.graphs.graph_text import graph_rule_words, rule_text
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.named_queries import ASKED
 from hornbeam.ranking.queries import Direction
+from hornbeam.rules.rule_words import Words, with_plain_words
 from hornbeam.serve.around import around_values
 from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.graph_filters import GRAPH_FILTERS, reasons_url
@@ -52,9 +53,10 @@ class View:
 
 @dataclass(frozen=True)
 class ShownRule:
-    """The text of a rule, its confidence, and its hits among all predictions."""
+    """A rule as text and in words, its confidence, and its hits among all predictions."""
 
     rule: str
+    words: Words
     confidence: float
     hits: int
     predicted: int
@@ -206,7 +208,7 @@ class GraphPages:
         plain = {
             "relation": summary.relation,
             "facts": summary.facts,
-            "directions": [asdict(part) for part in parts],
+            "directions": [asdict(part, dict_factory=with_plain_words) for part in parts],
         }
         return View("graph_relation.html", {"summary": summary, "parts": parts}, plain)
 
@@ -251,10 +253,12 @@ class GraphPages:
 
     def _shown(self, part: RelationRules, most: int = RULES) -> ShownDirection:
         """The best rules of a relation in one direction."""
+        identifiers = self.explorer.model.identifiers
         paths, constants = (
             tuple(
                 ShownRule(
-                    rule_text(part.relation, part.direction, rule),
+                    rule_text(rule.clause, part.direction, identifiers),
+                    graph_rule_words(rule.clause, part.direction),
                     rule.confidence, rule.hits, rule.predicted,
                 )
                 for rule in rules[:most]

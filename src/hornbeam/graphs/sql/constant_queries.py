@@ -13,9 +13,9 @@ from collections.abc import Iterable
 
 from hornbeam.graphs.constants import FREQUENT, MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import BACKWARD, FORWARD, PATH
-from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.rules.codes import inverse_code_sql, inverse_sql
+from hornbeam.rules.rule_model import SMOOTHING
 
 #: The entity of a property (s, _).
 ANY = -1

@@ -15,8 +15,8 @@ from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
-from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.graphs.pools import Pool
+from hornbeam.rules.rule_model import SMOOTHING
 
 #: Maximum number of rows of fired rules and candidates that are fetched at a time.
 ROWS = 1_000_000

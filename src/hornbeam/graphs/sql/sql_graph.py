@@ -28,10 +28,10 @@ from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
 from hornbeam.graphs.link_hashes import DISCOVERING, LinkHash
-from hornbeam.graphs.model_parts import SHOWN, step_of
+from hornbeam.graphs.model_parts import SHOWN, clause_about, direction_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_model import ConstantRule, LinkedShares
+from hornbeam.graphs.ranking_model import LinkedShares, known_argument
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
 from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
@@ -42,6 +42,7 @@ from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.path_tries import PathTries
 from hornbeam.graphs.workload import Result, Workload
 from hornbeam.rules.codes import inverse_code, predicate_of
+from hornbeam.rules.rule_model import CountedRule
 
 #: Maximum sources times rules counted at a time, and sources whose candidates are gathered.
 PAIRS, SOURCES = 500_000, 5_000
@@ -287,24 +288,23 @@ class SqlGraph:
 
     def best_constants(
         self, steps: Sequence[int], portion: Portion
-    ) -> dict[int, tuple[ConstantRule, ...]]:
+    ) -> dict[int, tuple[CountedRule, ...]]:
         """The rules with constants of the highest confidence, by step."""
         sizes = {step: int(self.links_by_predicate[predicate_of(step)]) for step in steps}
 
-        def one(some: list[int]) -> dict[int, tuple[ConstantRule, ...]]:
+        def one(some: list[int]) -> dict[int, tuple[CountedRule, ...]]:
             count_constants(self.tables, some, of_sources=False)
             rows = self.database.fetch(constant_queries.best_constants(SHOWN))
             columns = ("target", "step", "entity", "answer", "hits", "predicted")
             listed = zip(*(rows[name].tolist() for name in columns), strict=True)
             names = self._names(np.concatenate([rows["entity"], rows["answer"]]))
-            best: dict[int, list[ConstantRule]] = {step: [] for step in some}
+            best: dict[int, list[CountedRule]] = {step: [] for step in some}
             for target, step, entity, answer, hits, predicted in listed:
-                best[target].append(
-                    ConstantRule(
-                        step_of(self.predicates, step), names.get(entity), names[answer], hits,
-                        predicted,
-                    )
-                )  # fmt: skip
+                known = known_argument(direction_of(target))
+                clause = clause_about(
+                    self.predicates, target, known, step, names.get(entity), names[answer]
+                )
+                best[target].append(CountedRule.of(clause, hits, predicted))
             return {step: tuple(rules) for step, rules in best.items()}
 
         batches = _batches(list(steps), sizes, self._at_a_time(LINKS))
