@@ -51,7 +51,23 @@ MAP = b"""# hornbeam: {"version": 1, "collective": "map", "predicates": {"likes"
 0.5: likes(A, B) & likes(B, C) -> likes(A, C)
 1: !likes(A, B)
 """
-GRAPH = b"""# hornbeam-graph: {"format": 1, "features": ["best", "noisy_or", "path_best"], \
+GRAPH = b"""# hornbeam-graph: {"format": 2, "features": ["best", "noisy_or", "path_best"], \
+"weights": [0.5, -1.25, 0.75], "ridge": null, "constants": true, "backward": true, "pool": 150, \
+"max_length": 2, "calibration": {"slope": 0.9, "intercept": -0.1}, \
+"linked": {"train": 0.5, "valid": null}, "seed": 0, "chosen": {"facts": 24}, \
+"predicates": {"r_s": "r s"}, "end": "# end"}
+# Per rule: confidence, rule, [hits of predictions, its own weight]. X is known.
+
+## p(X, Y), Y is asked for: {"queries": 12, \
+"weights": {"best": 0.1, "noisy_or": 0.25, "path_best": 1}}
+0.5000: q(X, A) & r_s(Y, A) -> p(X, Y) [10 of 15, weight 0.25]
+0.2353: q(A, X) -> p(X, 'c0') [4 of 12]
+
+## p(Y, X), Y is asked for: {"queries": 3}
+
+# end
+"""
+GRAPH_1 = b"""# hornbeam-graph: {"format": 1, "features": ["best", "noisy_or", "path_best"], \
 "weights": [0.5, -1.25, 0.75], "ridge": null, "constants": true, "backward": true, "pool": 150, \
 "max_length": 2, "calibration": {"slope": 0.9, "intercept": -0.1}, \
 "linked": {"train": 0.5, "valid": null}, "seed": 0, "chosen": {"facts": 24}, "end": "# end"}
@@ -155,7 +171,7 @@ SEEDS = {
     "PSL 2 data": (OLD_DATA,),
     "model": (MODEL, SQUARED),
     "collective model": (COLLECTIVE, MAP),
-    "graph model": (GRAPH,),
+    "graph model": (GRAPH, GRAPH_1),
     "rules": (RULES, MORE_RULES),
     "AnyBURL and AMIE": (ANYBURL, AMIE),
     "trace": (TRACE,),

@@ -11,6 +11,6 @@ In reading order, each group after those that it is made of:
 * counting them: `graph_counter`, `memory_graph`, `sql/`;
 * the ranking: `softmax`, `lbfgs`, `ranking_fit`, `rule_weights`, `calibration`;
 * learning: `graph_settings`, `stage_shares`, `workload`, `graph_stages`, `graph_learning`;
-* the model: `ranking_model`, `model_parts`, `graph_text`, `rule_files`, `graph_model`;
+* the model: `ranking_model`, `model_parts`, `graph_text`, `format_1`, `rule_files`, `graph_model`;
 * its use: `graph_ranker`, `memory_ranker`, `new_facts`, `graph_reasons`, `graph_explanation`.
 """
