@@ -76,6 +76,8 @@ def test_reading_what_was_written_gives_the_same(model: GraphModel) -> None:
     again = GraphModel.from_text(text)
     assert again == model
     assert again.to_text() == text
+    # a comment of several lines, behind which every rule is parsed by itself
+    assert GraphModel.from_text(text.replace("\n", "\n/* all\nrules */\n", 1)) == model
 
 
 def a_model() -> GraphModel:

@@ -36,10 +36,12 @@ from hornbeam.graphs.ranking_model import (
 )
 from hornbeam.language.rule_parts import refusal
 from hornbeam.language.rule_texts import parse_logical_rules
-from hornbeam.language.syntax import LogicalRule, Variable
+from hornbeam.language.syntax import Variable
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.model_header import are_predicates
 from hornbeam.rules.parsed_clauses import parsed_counted_rule
+from hornbeam.rules.rule_lines import RuleLines
 from hornbeam.rules.rule_model import CountedRule
 from hornbeam.rules.rule_words import Words, applied_words
 
@@ -138,7 +140,10 @@ def read_model(text: str, source: str) -> RankingModel:
             found = header["format"]
             raise DataError(source, f"has format {found}, expected at most {FORMAT}", line=1)
         fields = _of_header(header)
-        names = {key.lower(): name for key, name in header.get("predicates", {}).items()}
+        predicates = header.get("predicates", {})
+        if not are_predicates(predicates):
+            raise ValueError('expected "predicates" to have names by identifiers')
+        names = {key.lower(): name for key, name in predicates.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(source, f"has a damaged header: {error}", line=1) from None
     # models from before version 0.7 have no such line
@@ -187,19 +192,33 @@ def _read_sections(
         if line.startswith("##")
     ]
     starts = [section.number for section in begun]
-    rules: list[list[CountedRule]] = [[] for _ in begun]
-    for stated in parse_logical_rules("\n".join(lines), source):
-        at = bisect(starts, stated.place.line if stated.place else 0) - 1
+    rules: list[dict[int, CountedRule]] = [{} for _ in begun]
+    left = list(lines)
+    written = RuleLines(names)
+    is_plain = not any("/*" in line for line in lines)  # no comment of several lines
+    for number, line in enumerate(lines, start=1):
+        rule = written.rule(line) if is_plain else None
+        at = bisect(starts, number) - 1
+        if rule is not None and at >= 0 and _mistake(rule, begun[at]) is None:
+            rules[at][number] = rule
+            left[number - 1] = ""
+    for stated in parse_logical_rules("\n".join(left), source):
+        number = stated.place.line if stated.place else 0
+        at = bisect(starts, number) - 1
         if at < 0:
             raise refusal(stated, "expected a line `## relation(X, Y), ...` before it", source)
-        rules[at].append(_rule_of(stated, begun[at], names, source))
+        rule = parsed_counted_rule(stated, names, source)
+        mistake = _mistake(rule, begun[at])
+        if mistake is not None:
+            raise refusal(stated, mistake, source)
+        rules[at][number] = rule
     return tuple(
         RelationRules(
             section.relation,
             section.direction,
             section.queries,
-            tuple(rule for rule in some if is_path_rule(rule)),
-            tuple(rule for rule in some if not is_path_rule(rule)),
+            tuple(some[at] for at in sorted(some) if is_path_rule(some[at])),
+            tuple(some[at] for at in sorted(some) if not is_path_rule(some[at])),
             section.weights,
         )
         for section, some in zip(begun, rules, strict=True)
@@ -229,29 +248,22 @@ def _section_line(
         raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
 
 
-def _rule_of(
-    stated: LogicalRule, section: _SectionLine, names: Mapping[str, str], source: str
-) -> CountedRule:
-    """A rule of a section: a path, or a condition on the known argument that names the answer."""
-    rule = parsed_counted_rule(stated, names, source)
-    clause = rule.clause
-    steps = [step for part in clause.body.parts for step in part.body.steps]
-    why = None
+def _mistake(rule: CountedRule, section: _SectionLine) -> str | None:
+    """Why a rule is not one of a section, None if it is.
+
+    It is a path, or a condition on the known argument that names the answer.
+    """
+    clause, parts = rule.clause, rule.clause.body.parts
     if clause.target != section.relation:
-        why = f"the head is not that of its section, {section.relation}, in line {section.number}"
-    elif clause.negated or clause.weighing is not None or any(step.arity != 2 for step in steps):
-        why = "expected atoms of two arguments, and no brackets but the last"
-    elif is_path_rule(rule):
-        path = clause.body.parts[:1]
-        if not path or not path[0].body.is_path:
-            why = "the body is not a path from X to Y"
-    elif [
-        (part.body.argument, len(part.body.steps), part.threshold) for part in clause.body.parts
-    ] != [
-        (known_argument(section.direction), 1, None),
-        (1 - known_argument(section.direction), 0, None),
-    ]:
-        why = "expected one atom with X in the body, and an entity for Y in the head"
-    if why is not None:
-        raise refusal(stated, why, source)
-    return rule
+        return f"the head is not that of its section, {section.relation}, in line {section.number}"
+    if clause.negated or clause.weighing is not None:
+        return "expected a rule for its head, and no brackets but the last"
+    if any(step.arity != 2 for part in parts for step in part.body.steps):
+        return "expected atoms of two arguments"
+    if is_path_rule(rule):
+        return None if parts and parts[0].body.is_path else "the body is not a path from X to Y"
+    known = known_argument(section.direction)
+    shape = [(part.body.argument, len(part.body.steps), part.threshold) for part in parts]
+    if shape != [(known, 1, None), (1 - known, 0, None)] or parts[0].body.is_path:
+        return "expected one atom with X in the body, and an entity for Y in the head"
+    return None

@@ -150,7 +150,7 @@ def _is_density(value: object) -> bool:
     )
 
 
-def _are_predicates(value: object) -> bool:
+def are_predicates(value: object) -> bool:
     """Whether identifiers, distinct when case is ignored, have names that facts can have."""
     return (
         isinstance(value, dict)
@@ -190,7 +190,7 @@ _FIELDS: dict[str, tuple[Callable[[object], bool], str]] = {
         ", ".join(get_args(Sampling)),
     ),
     "predicates": (
-        _are_predicates,
+        are_predicates,
         'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',
     ),
 }

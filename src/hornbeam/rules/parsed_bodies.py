@@ -19,7 +19,7 @@ from hornbeam.language.syntax import Atom, Comparison, Constant, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 
 #: Characters that entity names cannot contain.
-_NO_NAME = re.compile(r"[\t\r\n\0\ud800-\udfff]")
+NO_NAME = re.compile(r"[\t\r\n\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def real_name(atom: Atom, names: Mapping[str, str]) -> str:
 
 def _entity(constant: Constant, place: Place | None) -> str:
     """Entity name of a constant; one that no fact can have is refused."""
-    if not constant.value or _NO_NAME.search(constant.value):
+    if not constant.value or NO_NAME.search(constant.value):
         why = f"{constant} names no entity"
         raise RefusedError(f"{why}; expected one character or more, no TAB, CR, LF or NUL", place)
     return constant.value
