@@ -304,4 +304,5 @@ def spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
     """Text of a literal; a predicate without an identifier stays as it is."""
     if isinstance(literal, Comparison):
         return str(literal)
-    return str(Atom(identifiers.get(literal.predicate, literal.predicate), literal.arguments))
+    terms = ", ".join([str(term) for term in literal.arguments])
+    return f"{identifiers.get(literal.predicate, literal.predicate)}({terms})"
