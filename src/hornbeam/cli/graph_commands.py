@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.choices import EngineName
+from hornbeam.base.choices import EngineName
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hornbeam.facts.names import Names
     from hornbeam.facts.table import Facts
     from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.graphs.named_queries import NamedQueries
+    from hornbeam.ranking.named_queries import NamedQueries
 
 #: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
@@ -213,7 +213,7 @@ def report_unanswerable(
 
     The number of queries with such names is reported where they are answered.
     """
-    from hornbeam.suggestions import did_you_mean
+    from hornbeam.base.suggestions import did_you_mean
 
     queries = named.located(facts)
     for i, name in enumerate(named.rows.predicates):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input

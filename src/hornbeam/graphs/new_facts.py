@@ -7,19 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Integers
+from hornbeam.base.arrays import Ids, Integers
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
+from hornbeam.base.suggestions import did_you_mean
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.queries import Queries, answered
-from hornbeam.graphs.ranked_answers import fitting
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.queries import Queries, answered
+from hornbeam.ranking.ranked_answers import fitting
 from hornbeam.rules.codes import step_code
 from hornbeam.scoring.scored_links import with_names
-from hornbeam.suggestions import did_you_mean
 
 
 class NewFact(NamedTuple):

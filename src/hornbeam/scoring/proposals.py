@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Positions
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Bools, Floats, Ids, Positions
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -21,7 +22,6 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools
+from hornbeam.base.arrays import Bools
+from hornbeam.base.progress import Progress
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import name_problem
@@ -17,8 +18,7 @@ from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, Source
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.queries import Queries
-from hornbeam.progress import Progress
+from hornbeam.ranking.queries import Queries
 
 #: The mark of the missing argument.
 ASKED = "?"

@@ -7,15 +7,15 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Floats, Positions, run_starts
+from hornbeam.base.arrays import Array, Bools, Floats, Positions, run_starts
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.named_queries import NamedQueries, report_unknown
-from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
-from hornbeam.graphs.triples import Triples
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.named_queries import NamedQueries, report_unknown
+from hornbeam.ranking.queries import Answers, Queries, Ranker, answered
+from hornbeam.ranking.triples import Triples
 
 
 class FactRanker(Ranker, Protocol):

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.readers import read_facts
-from hornbeam.graphs.named_queries import as_queries, read_queries, report_unknown
-from hornbeam.graphs.queries import Answers, Queries, answered
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.named_queries import as_queries, read_queries, report_unknown
+from hornbeam.ranking.queries import Answers, Queries, answered
 from tests.support.commands import HOSTILE, write
 from tests.support.recorded_progress import RecordedProgress
 
@@ -106,7 +106,7 @@ def test_names_may_be_anything(tmp_path: Path) -> None:
 def test_plain_tuples_are_read_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, *((name, "near", "?") for name in HOSTILE)]
     read = read_queries(rows)
-    monkeypatch.setattr("hornbeam.graphs.named_queries.read_queries", None)
+    monkeypatch.setattr("hornbeam.ranking.named_queries.read_queries", None)
     for given in (rows, tuple(map(list, rows))):
         plain = as_queries(given)
         assert plain.rows.entities == read.rows.entities

@@ -8,8 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Positions, pointers
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Ids, Positions, pointers
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, PartOfWork, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -18,13 +20,11 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.named_queries import as_queries
-from hornbeam.graphs.queries import Answers, Queries
-from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
-from hornbeam.graphs.ranked_answers import ranked_answers
-from hornbeam.graphs.separable_scores import ProposedBlock, SeparableScores, is_separable
-from hornbeam.progress import SILENT, PartOfWork, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.named_queries import as_queries
+from hornbeam.ranking.queries import Answers, Queries
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
+from hornbeam.ranking.ranked_answers import ranked_answers
+from hornbeam.ranking.separable_scores import ProposedBlock, SeparableScores, is_separable
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.model_checks import warn_of_missing_names
 from hornbeam.scoring.proposals import scored_pairs, target_reach
@@ -37,7 +37,7 @@ class RuleRanker:
     """Proposes entities for which a positive rule has a grounding, with the scores of the pairs.
 
     An entity that no positive rule leads to is not proposed, whatever the negative rules.
-    See `hornbeam.graphs.queries.Ranker`.
+    See `hornbeam.ranking.queries.Ranker`.
     """
 
     model: RuleModel
@@ -76,7 +76,7 @@ class RuleRanker:
         names: Input | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
-        """The best answers of queries by names; see `hornbeam.graphs.named_queries`."""
+        """The best answers of queries by names; see `hornbeam.ranking.named_queries`."""
         named, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
         found = ranked_answers(self, named, top, known, types=types, progress=progress)
         return with_names(found, names)
