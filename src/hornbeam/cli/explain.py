@@ -85,7 +85,8 @@ def explain(
     rule with its [bold]pull[/bold]: how far the score moves when that rule alone is taken away.
     Below it stand its weight, the number of paths by which it connects the two entities, and the
     first of them in the order of names. At the end come the fewest facts whose removal would flip
-    the decision.
+    the decision. A model whose negatives were sampled decides nothing: its scores come with their
+    place among those of known links.
 
     [dim]Examples:[/dim]
 
