@@ -34,14 +34,14 @@ from hornbeam.scoring.scored_links import with_names
 
 @dataclass(frozen=True, eq=False)
 class RuleRanker:
-    """Proposes entities for which a positive rule has a grounding, with the scores of the pairs.
+    """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
 
-    An entity that no positive rule leads to is not proposed, whatever the negative rules.
-    See `hornbeam.graphs.queries.Ranker`.
+    See `hornbeam.scoring.proposable` and `hornbeam.graphs.queries.Ranker`.
     """
 
     model: RuleModel
     engine: MemoryEngine
+    types: ArgumentTypes
     score: Score = Score.MEAN
 
     @classmethod
@@ -60,7 +60,7 @@ class RuleRanker:
             facts = with_targets(
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
-        return cls(model, engine.over(facts), score)
+        return cls(model, engine.over(facts), ArgumentTypes(facts), score)
 
     @property
     def facts(self) -> Facts:
@@ -126,8 +126,8 @@ class RuleRanker:
         """The scores that propose answers of one target in one direction, made at first use."""
         if (target, near) not in self._made:
             rules = self.model.of_target(target)
-            kind = SeparableScores if is_separable(rules, self.facts, near) else ConnectedScores
-            made = kind(rules, self.engine, target, near, self.score)
+            kind = SeparableScores if is_separable(rules, self.facts) else ConnectedScores
+            made = kind(rules, self.engine, target, near, self.types, self.score)
             self._made[target, near] = made
         return self._made[target, near]
 
@@ -138,17 +138,18 @@ class RuleRanker:
 
 @dataclass(frozen=True, eq=False)
 class ConnectedScores:
-    """Scores of the pairs that rules connect, counted pair by pair; see `SeparableScores`."""
+    """Scores of the pairs that may be proposed, counted pair by pair; see `SeparableScores`."""
 
     model: RuleModel
     engine: MemoryEngine
     target: str
     near: int
+    types: ArgumentTypes
     score: Score = Score.MEAN
 
     @cached_property
     def _reach(self) -> Reach:
-        return target_reach(self.model, self.engine, self.target, self.near)
+        return target_reach(self.model, self.engine, self.target, self.types, self.near)
 
     def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
         """Proposals for known arguments, a block of them at a time."""

@@ -51,14 +51,12 @@ def propose_links(
     score: Score | str = Score.MEAN,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Find the best new links of a target.
+    """Find the best new links of a target; see `hornbeam.scoring.proposable`.
 
-    Their objects are of types that its facts have, and none is a loop where no fact is. The
-    engine's graph is walked; `counter` counts the proposed links over the same facts.
+    The engine's graph is walked; `counter` counts the proposed links over the same facts.
     """
     known, name = engine.facts, checks.one_target(model, target)
     called = None if names is None else as_names(names)
-    types = ArgumentTypes(known, called)
     checks.warn_of_missing_names(model, engine)
     pairs, scores = best_new_links(
         model,
@@ -69,8 +67,7 @@ def propose_links(
         top=top,
         per_subject=per_subject,
         score=Score(score),
-        objects=types.allowed(name, 1),
-        loops=types.has_loops(name),
+        types=ArgumentTypes(known, called),
         progress=progress,
     )
     return scored_table(pairs, scores, called)
