@@ -127,7 +127,8 @@ def test_they_know_what_rules_reach(soft: bool) -> None:
         chosen = pulling & (rng.random(len(pulling)) < share_on)
         bodies = [model.rules[k].clause.body for k in np.flatnonzero(chosen)]
         grounded = grounded_pairs(counted, bodies).values()
-        assert kept.grounded(chosen).tolist() == np.any([np.zeros(40, bool), *grounded], axis=0).tolist()
+        expected = np.any([np.zeros(40, np.bool_), *grounded], axis=0)
+        assert kept.grounded(chosen).tolist() == expected.tolist()
 
 
 def test_soft_groundings_of_continuous_targets_are_scored_one_by_one() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -34,6 +34,8 @@ class ArgumentTypes:
     facts: Facts
     names: EntityNames | None = None
     labels: Targets | None = None
+    #: Subjects and objects of a relation, where `facts` do not have them: those of a database.
+    stored_links: Callable[[str], tuple[Ids, Ids]] | None = None
     #: What known links have as arguments, as far as queried, by relation (and place).
     _loops: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
     _kinds: dict[tuple[str, int], Bools | None] = field(
@@ -132,7 +134,7 @@ class ArgumentTypes:
 
     def _links(self, relation: str) -> tuple[Ids, Ids]:
         """Subjects and objects of the known links of a relation."""
-        subject, object_ = self.facts.links(relation)
+        subject, object_ = (self.stored_links or self.facts.links)(relation)
         if self.labels is None or self.labels.predicates.index(relation) < 0:
             return subject, object_
         stated = self.labels.only([relation])

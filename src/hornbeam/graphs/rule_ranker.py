@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -67,6 +67,11 @@ class RuleRanker:
         """The evidence."""
         return self.engine.facts
 
+    @property
+    def relations(self) -> Sequence[str]:
+        """Relations that the model has rules for."""
+        return self.model.targets
+
     def rank(
         self,
         queries: Input,
@@ -77,9 +82,10 @@ class RuleRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.graphs.named_queries`."""
-        named, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
-        found = ranked_answers(self, named, top, known, types=types, progress=progress)
-        return with_names(found, names)
+        called = as_names(names)
+        ranker = replace(self, types=replace(self.types, names=called)) if called.types else self
+        found = ranked_answers(ranker, as_queries(queries), called, top, known, progress=progress)
+        return found if names is None else with_names(found, called)
 
     def evaluate(
         self,
@@ -90,7 +96,7 @@ class RuleRanker:
         """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
         further = [] if filter is None else [as_facts(filter)]
         return evaluate_ranks(
-            self, self.facts, as_facts(test), further, relations=self.model.targets,
+            self, self.facts, as_facts(test), further, relations=self.relations,
             progress=progress,
         )  # fmt: skip
 

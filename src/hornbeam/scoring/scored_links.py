@@ -9,8 +9,9 @@ from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.names_in_facts import names_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
@@ -29,13 +30,15 @@ def score_pairs(
     score: Score | str = Score.MEAN,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Score pairs in their order."""
-    wanted = checks.pairs_for(model, pairs)
+    """Score pairs in their order; entities by ids or by names."""
+    wanted, called = checks.pairs_for(model, pairs), as_names(names)
+    wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
     checks.warn_of_missing_names(model, engine)
     checks.warn_of_other_targets(model, wanted)
     scorer = open_scorer(model, engine)
     checks.report_unseen(model, scorer.locate(wanted.entities), wanted, progress)
-    return scored_table(wanted, scorer.scores(wanted, Score(score), progress), names)
+    scores = scorer.scores(wanted, Score(score), progress)
+    return scored_table(wanted, scores, None if names is None else called)
 
 
 def propose_links(
@@ -76,9 +79,11 @@ def propose_links(
 def _entities(
     subjects: Sequence[str] | None, names: EntityNames | None, known: Facts
 ) -> Sequence[str] | None:
-    """Ids of subjects given by ids or names."""
-    if subjects is None or names is None:
-        return subjects
+    """Ids of subjects given by ids or names, without these by those in the facts."""
+    if subjects is None:
+        return None
+    if names is None:
+        names = names_in(known) if known.entities.missing(subjects) else NO_NAMES
     return [names.known_entity(name, known.entities, "subject") for name in subjects]
 
 
