@@ -10,7 +10,9 @@ import numpy as np
 
 from hornbeam.arrays import Ids, Integers
 from hornbeam.errors import InputError
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.queries import Queries, answered
@@ -54,13 +56,9 @@ def new_facts(
             raise InputError(f"the model has no rules for the relation {name!r}.{hint}")
     given = None
     if subjects is not None:
-        given = np.array(
-            [
-                facts.entity(called.known_entity(name, facts.entities, "subject"))
-                for name in subjects
-            ],
-            dtype=np.int32,
-        )
+        meant = called if len(called) else EntityNames(labels_in(facts))
+        ids = [meant.known_entity(name, facts.entities, "subject") for name in subjects]
+        given = facts.entities.find(ids)
     rows: list[NewFact] = []
     for name in relations or there:
         predicate = facts.predicates.index(name)

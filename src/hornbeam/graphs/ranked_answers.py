@@ -10,7 +10,7 @@ import numpy as np
 from hornbeam.arrays import Array, Floats, Positions, run_starts
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.reading.names_in_facts import names_in
+from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.named_queries import NamedQueries, check_answerable
 from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
@@ -47,8 +47,7 @@ def ranked_answers(
     that are facts already are left out unless `known`; equal scores share the mean of their ranks.
     Queries name entities by ids or by `names`, without these by those in the facts.
     """
-    if not len(names) and not named.located(ranker.facts).askable.all():
-        names = names_in(ranker.facts)
+    names = names if len(names) else EntityNames(labels_in(ranker.facts))
     named = named.by_ids(names, ranker.facts)
     check_answerable(named, ranker.facts, ranker.relations, names)
     queries = named.located(ranker.facts)
@@ -58,7 +57,7 @@ def ranked_answers(
     likely = None if probabilities is None else probabilities(found)
     rank = tied_ranks(found)
     best = found.best(top)
-    _report_fewer(best, queries, top, progress)
+    _report_fewer(best, queries, ranker, top, progress)
     rows = best.query
     first = best.offsets[:-1]
     kept = np.arange(len(rows)) - np.repeat(first - found.offsets[:-1], best.sizes)
@@ -99,12 +98,15 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
     return found.where(~contained(atom_keys(subject, relation, object_, n, n_relations), stated))
 
 
-def _report_fewer(best: Answers, queries: Queries, top: int, progress: Progress) -> None:
-    """Report that rules propose fewer answers than wanted."""
-    fewer, asked = int(np.count_nonzero(best.sizes[queries.askable] < top)), len(queries)
+def _report_fewer(
+    best: Answers, queries: Queries, ranker: FactRanker, top: int, progress: Progress
+) -> None:
+    """Report once that rules propose fewer answers than wanted."""
+    with_rules = np.isin(queries.relation, ranker.facts.predicates.find(ranker.relations))
+    fewer = int(np.count_nonzero(best.sizes[queries.askable & with_rules] < top))
     if fewer:
-        of = "the query" if asked == 1 else f"{fewer:,} of {asked:,} queries"
-        progress.message(f"Rules propose fewer than {top:,} new answers to {of}.")
+        of = "the query" if len(queries) == 1 else f"{fewer:,} of {len(queries):,} queries"
+        progress.message(f"Rules propose fewer than {top:,} answers to {of}.")
 
 
 def tied_ranks(found: Answers) -> Array:

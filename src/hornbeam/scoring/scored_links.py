@@ -9,9 +9,9 @@ from hornbeam.choices import Score
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.names_in_facts import names_in
+from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.progress import SILENT, Progress
@@ -82,9 +82,8 @@ def _entities(
     """Ids of subjects given by ids or names, without these by those in the facts."""
     if subjects is None:
         return None
-    if names is None:
-        names = names_in(known) if known.entities.missing(subjects) else NO_NAMES
-    return [names.known_entity(name, known.entities, "subject") for name in subjects]
+    called = names or EntityNames(labels_in(known))
+    return [called.known_entity(name, known.entities, "subject") for name in subjects]
 
 
 def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> ResultTable:
