@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting import opening
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.crossval import label_worlds
-from hornbeam.progress import SILENT, Progress
 from tests.support.commands import COUNTRIES, hornbeam_, write
 
 
