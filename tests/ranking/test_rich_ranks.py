@@ -13,33 +13,16 @@ import hornbeam as hb
 from hornbeam.base.choices import Score
 from hornbeam.ranking import rule_ranker, separable_scores
 from hornbeam.ranking.queries import Queries
+from tests.support.proposed import proposable_pairs
 from tests.support.rich_worlds import (
     ENTITIES,
-    Pair,
     RichWorld,
     pairs_of,
-    positive_bodies,
     rich_models,
     rich_worlds,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
-
-
-def with_groundings(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
-    """Pairs, known ones too, with groundings of a positive rule that asks of the far argument.
-
-    Where there is no such rule, any positive one counts, for arguments that the target has.
-    """
-    pulling, asking = positive_bodies(model, near)
-    seen = {atom[2 - near] for atom in world.values if atom[0] == "t"}
-    return {
-        (s, "t", o)
-        for s in ENTITIES
-        for o in ENTITIES
-        if (asking or (s, o)[1 - near] in seen)
-        and any(world.count(body, (s, "t", o), model.semantics) for body in asking or pulling)
-    }
 
 
 @settings(max_examples=200)
@@ -54,7 +37,7 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
     with patch.object(separable_scores, "MAX_PAIRS", block * n):
         found = ranker.answers(Queries(relation, ids, np.repeat([False, True], n)))
     for near in (0, 1):
-        expected = with_groundings(model, world, near)
+        expected = proposable_pairs(model, world, "t")
         proposed = {}
         for i in range(near * n, near * n + n):
             rows = slice(found.offsets[i], found.offsets[i + 1])

@@ -14,6 +14,7 @@ from hornbeam.base.arrays import Floats, Ids
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring import best_of_each as best_of_each_module
@@ -34,7 +35,8 @@ class Everything:
     def __init__(self, model: hb.Model, facts: Facts, score: Score) -> None:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
-        self.subjects, reach = subjects_of(facts, "t"), target_reach(model, engine, "t")
+        types = ArgumentTypes(facts)
+        self.subjects, reach = subjects_of(facts, "t"), target_reach(model, engine, "t", types)
         self.margins = Margins(*bounding_model(model, engine), reach)
         known = set(zip(*(ends.tolist() for ends in facts.links("t")), strict=True))
         blocks = scored_pairs(model, engine, reach, self.subjects, score)

@@ -11,6 +11,7 @@ import hornbeam as hb
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
@@ -35,6 +36,7 @@ def proposed_links(
         top=top,
         per_subject=per_subject,
         score=score,
+        types=ArgumentTypes(facts),
     )
     assert list(pairs.predicates) == [target]
     subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,11 +18,8 @@ from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError, warn
 
 if TYPE_CHECKING:
-    from hornbeam.cli.console import TerminalProgress
     from hornbeam.facts.names import Names
-    from hornbeam.facts.table import Facts
     from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.ranking.named_queries import NamedQueries
 
 #: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
@@ -204,30 +200,3 @@ def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
         f"the facts have none of the model's {len(known):,} relations ({first}): was it learned "
         "from another graph?"
     )
-
-
-def report_unanswerable(
-    named: NamedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
-) -> None:
-    """Report a relation of queries that the model lacks, and the first name that no fact has.
-
-    The number of queries with such names is reported where they are answered.
-    """
-    from hornbeam.base.suggestions import did_you_mean
-
-    queries = named.located(facts)
-    for i, name in enumerate(named.rows.predicates):
-        n = int((named.rows.predicate == i).sum())
-        if n and name not in relations and facts.predicates.index(name) >= 0:
-            asks = "1 query asks" if n == 1 else f"{n:,} queries ask"
-            hint = did_you_mean(name, relations)
-            progress.message(f"The model has no rules for {name!r}, of which {asks}.{hint}")
-    if queries.askable.all():
-        return
-    row = int(queries.askable.argmin())
-    subject, relation, object_ = named.names_at(row)
-    name, known = relation, facts.predicates
-    if queries.relation[row] >= 0:
-        name, known = object_ if named.asks_subject[row] else subject, facts.entities
-    hint = did_you_mean(name, known)
-    progress.message(f"No fact has {name!r}, which query {row + 1:,} names.{hint}")

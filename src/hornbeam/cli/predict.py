@@ -16,8 +16,6 @@ from hornbeam.cli.evidence import entity_names, evidence_for, open_evidence
 from hornbeam.cli.graph_commands import (
     LeaveOutLinked,
     refuse_engine,
-    relation_names,
-    report_unanswerable,
     warn_of_another_graph,
 )
 from hornbeam.cli.option_groups import Options
@@ -183,7 +181,6 @@ def _predicted(
     facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
     if wanted.queries:
         queries = reading.read(read_queries, wanted.queries, progress)
-        report_unanswerable(queries, model.targets, facts, progress)
         return model.rank(
             facts,
             queries,
@@ -241,7 +238,6 @@ def _of_graph(
         if wanted.queries:
             answering = model.ranker(known, engine.threads, leave_out_linked=apart)
             queries = reading.read(read_queries, wanted.queries, progress)
-            report_unanswerable(queries, relation_names(model), answering.facts, progress)
             return answering.rank(queries, top=top, names=called, progress=progress)
         ranker = MemoryRanker.of(
             model, facts_of(known), threads=engine.threads, leave_out_linked=apart

@@ -277,6 +277,9 @@ def _ranked_reasons(
     ranker: MemoryRanker, step: int, known: int, answer: int, reasons: int, groundings: int
 ) -> RankedReasons:
     pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
+    # what `rank` lists, and the answer in question whether it fits or not
+    fit = ranker.fit(step, np.full_like(pool.entity, known), pool.entity) | (pool.entity == answer)
+    pool, score = pool.where(fit), score[fit]
     chance = probabilities(softmax_log_odds(pool.offsets, score), ranker.model.calibration)
     direction = Direction.SUBJECT if is_inverse(step) else Direction.OBJECT
     order = np.lexsort((pool.entity, -score))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,14 +34,14 @@ from hornbeam.scoring.scored_links import with_names
 
 @dataclass(frozen=True, eq=False)
 class RuleRanker:
-    """Proposes entities for which a positive rule has a grounding, with the scores of the pairs.
+    """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
 
-    An entity that no positive rule leads to is not proposed, whatever the negative rules.
-    See `hornbeam.ranking.queries.Ranker`.
+    See `hornbeam.scoring.proposable` and `hornbeam.ranking.queries.Ranker`.
     """
 
     model: RuleModel
     engine: MemoryEngine
+    types: ArgumentTypes
     score: Score = Score.MEAN
 
     @classmethod
@@ -60,12 +60,17 @@ class RuleRanker:
             facts = with_targets(
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
-        return cls(model, engine.over(facts), score)
+        return cls(model, engine.over(facts), ArgumentTypes(facts), score)
 
     @property
     def facts(self) -> Facts:
         """The evidence."""
         return self.engine.facts
+
+    @property
+    def relations(self) -> Sequence[str]:
+        """Relations that the model has rules for."""
+        return self.model.targets
 
     def rank(
         self,
@@ -77,9 +82,10 @@ class RuleRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.ranking.named_queries`."""
-        named, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
-        found = ranked_answers(self, named, top, known, types=types, progress=progress)
-        return with_names(found, names)
+        called = as_names(names)
+        ranker = replace(self, types=replace(self.types, names=called)) if called.types else self
+        found = ranked_answers(ranker, as_queries(queries), called, top, known, progress=progress)
+        return found if names is None else with_names(found, called)
 
     def evaluate(
         self,
@@ -90,7 +96,7 @@ class RuleRanker:
         """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
         further = [] if filter is None else [as_facts(filter)]
         return evaluate_ranks(
-            self, self.facts, as_facts(test), further, relations=self.model.targets,
+            self, self.facts, as_facts(test), further, relations=self.relations,
             progress=progress,
         )  # fmt: skip
 
@@ -126,8 +132,8 @@ class RuleRanker:
         """The scores that propose answers of one target in one direction, made at first use."""
         if (target, near) not in self._made:
             rules = self.model.of_target(target)
-            kind = SeparableScores if is_separable(rules, self.facts, near) else ConnectedScores
-            made = kind(rules, self.engine, target, near, self.score)
+            kind = SeparableScores if is_separable(rules, self.facts) else ConnectedScores
+            made = kind(rules, self.engine, target, near, self.types, self.score)
             self._made[target, near] = made
         return self._made[target, near]
 
@@ -138,17 +144,18 @@ class RuleRanker:
 
 @dataclass(frozen=True, eq=False)
 class ConnectedScores:
-    """Scores of the pairs that rules connect, counted pair by pair; see `SeparableScores`."""
+    """Scores of the pairs that may be proposed, counted pair by pair; see `SeparableScores`."""
 
     model: RuleModel
     engine: MemoryEngine
     target: str
     near: int
+    types: ArgumentTypes
     score: Score = Score.MEAN
 
     @cached_property
     def _reach(self) -> Reach:
-        return target_reach(self.model, self.engine, self.target, self.near)
+        return target_reach(self.model, self.engine, self.target, self.types, self.near)
 
     def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
         """Proposals for known arguments, a block of them at a time."""

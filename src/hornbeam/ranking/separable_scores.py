@@ -1,7 +1,7 @@
 """Scores of all entities as the other argument, for models whose conditions propose many of them.
 
-A condition `p(B, X)` depends on the object alone, so a rule with it proposes the same entities to
-every query, most of which have no path to the known argument. Their strengths need not be counted
+A rule with a condition on one argument alone, such as `p(B, X)`, proposes the same entities to many
+queries, and most of them have no path to the known argument. Their strengths need not be counted
 pair by pair: they are sums of three terms, from conditions on the subject, from conditions on the
 object, and from paths, of which the first two are counted once per entity. Only pairs that are
 facts of the target are counted one by one, since a pair's own edge is never evidence.
@@ -9,7 +9,7 @@ facts of the target are counted one by one, since a pair's own edge is never evi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,25 +20,26 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody, Body, Step
+from hornbeam.rules.body import AnyBody, Body, Step, free_argument
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.end_conditions import first_unlinked, only_argument
 from hornbeam.scoring.independent_scorer import strengths
-from hornbeam.scoring.proposals import grounded_for, is_positive
+from hornbeam.scoring.proposable import grounded_pairs, positive_bodies, proposable
 from hornbeam.scoring.reach import Reach
 
 #: Approximate maximum number of pairs in memory at a time.
 MAX_PAIRS = 4_000_000
 
 
-def is_separable(model: RuleModel, facts: Facts, near: int) -> bool:
-    """Whether rules of one target propose entities by conditions alone, which add up by argument.
+def is_separable(model: RuleModel, facts: Facts) -> bool:
+    """Whether rules of one target propose pairs by one argument alone, and add up by argument.
 
     Not if a rule has conditions on both arguments without a path, if a condition on one argument
     must differ from the other (distinct variables), or if bodies are soft.
     """
-    wide = any(is_positive(rule) and only_argument(rule) == 1 - near for rule in model.rules)
+    wide = any(free_argument(body) is not None for body in positive_bodies(model))
     apart = all(_has_path(rule) or only_argument(rule) is not None for rule in model.rules)
     return wide and apart and not facts.soft and not model.semantics.distinct_variables
 
@@ -67,6 +68,7 @@ class SeparableScores:
     engine: MemoryEngine
     target: str
     near: int
+    types: ArgumentTypes
     score: Score = Score.MEAN
 
     def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
@@ -77,11 +79,14 @@ class SeparableScores:
             yield ProposedBlock(min(low + size, len(starts)), row + low, end, scores)
 
     def _scored(self, starts: Ids) -> tuple[Positions, Ids, Floats]:
-        far_up, far_down, met = self._far
-        near_up, near_down = self._near(starts)
+        (far_up, far_down, far_met), (near_up, near_down, near_met) = self._far, self._near(starts)
         up, down = near_up[:, None] + far_up, near_down[:, None] + far_down
-        reached = np.tile(met, (len(starts), 1))
-        self._add_paths(starts, up, down, reached)
+        connected = np.zeros(up.shape, dtype=np.bool_)
+        self._add_paths(starts, up, down, connected)
+        ends = np.arange(up.shape[1], dtype=np.int32)
+        subject, object_ = self._ordered(starts[:, None], ends[None, :])
+        grounded = {None: connected, self.near: far_met[None, :], 1 - self.near: near_met[:, None]}
+        reached = proposable(self.types, self.target, subject, object_, grounded)
         self._correct_facts(starts, up, down, reached)
         closed_form = score_map if self.score is Score.MAP else score_mean
         scores = np.full(up.shape, -np.inf)
@@ -93,26 +98,30 @@ class SeparableScores:
         end = order[row, first]
         return row, end.astype(np.int32), scores[row, end]
 
-    def _add_paths(self, starts: Ids, up: Floats, down: Floats, reached: Bools) -> None:
-        """Add the strengths of rules with paths to the pairs that they connect."""
+    def _add_paths(self, starts: Ids, up: Floats, down: Floats, connected: Bools) -> None:
+        """Add the strengths of rules with paths to the pairs that they connect.
+
+        Those that a rule for the target connects are set in `connected`.
+        """
         rules = self._path_rules
         for row, end, pairs in self._connected(self._paths, starts):
             counted = self.engine.count(pairs, rules.bodies, self.model.language)
             more_up, more_down = strengths(rules, counted, pairs)
             up[row, end] += more_up
             down[row, end] += more_down
-            grounded = grounded_for(counted, _positive_bodies(rules))
-            reached[row[grounded], end[grounded]] = True
+            grounded = grounded_pairs(counted, positive_bodies(rules)).get(None, False)
+            connected[row, end] = grounded
 
     def _correct_facts(self, starts: Ids, up: Floats, down: Floats, reached: Bools) -> None:
         """Count pairs that are facts of the target one by one, without their own edges."""
-        leading = [*_positive_bodies(self._path_rules), *_positive_bodies(self._far_rules)]
+        leading = positive_bodies(self.model)
         for row, end, pairs in self._connected(self._stated, starts):
             counted = self.engine.count(pairs, self.model.bodies, self.model.language)
             up[row, end], down[row, end] = strengths(self.model, counted, pairs)
-            grounded = grounded_for(counted, leading)
-            reached[row, end] = False
-            reached[row[grounded], end[grounded]] = True
+            reached[row, end] = proposable(
+                self.types, self.target, pairs.subject, pairs.object,
+                grounded_pairs(counted, leading),
+            )  # fmt: skip
 
     def _connected(self, reach: Reach, starts: Ids) -> Iterator[tuple[Positions, Ids, Targets]]:
         """Pairs that bodies connect: rows of the starts, entities, and both as targets."""
@@ -122,31 +131,34 @@ class SeparableScores:
     @cached_property
     def _paths(self) -> Reach:
         bodies = [rule.clause.body for rule in self._path_rules.rules]
-        return Reach(self.engine.with_projections, self.target, bodies, self.near)
+        return self._reach(bodies)
 
     @cached_property
     def _stated(self) -> Reach:
         own = Body((Step(self.target),), self.target)
-        return Reach(self.engine.with_projections, self.target, [own], self.near)
+        return self._reach([own])
+
+    def _reach(self, bodies: Sequence[AnyBody]) -> Reach:
+        return Reach(self.engine.with_projections, self.target, bodies, self.types, self.near)
 
     @cached_property
     def _far(self) -> tuple[Floats, Floats, Bools]:
         """Strengths of priors and conditions on the other argument; where a positive one holds."""
-        rules = self._far_rules
-        all_entities = np.arange(len(self.engine.facts.entities), dtype=np.int32)
-        pairs = self._pairs(
-            first_unlinked(self.engine.facts, self.target, 1 - self.near), all_entities
-        )
-        counted = self.engine.count(pairs, rules.bodies, self.model.language)
-        up, down = strengths(rules, counted, pairs)
-        met = np.zeros(len(all_entities), dtype=np.bool_)
-        met[grounded_for(counted, _positive_bodies(rules))] = True
-        return up, down, met
+        others = first_unlinked(self.engine.facts, self.target, 1 - self.near)
+        return self._counted(self._far_rules, others, np.arange(len(others), dtype=np.int32))
 
-    def _near(self, starts: Ids) -> tuple[Floats, Floats]:
-        """Strengths of conditions on the known argument."""
-        rules, pairs = self._near_rules, self._pairs(starts, self._unlinked[starts])
-        return strengths(rules, self.engine.count(pairs, rules.bodies, rules.language), pairs)
+    def _near(self, starts: Ids) -> tuple[Floats, Floats, Bools]:
+        """Strengths of conditions on the known argument; where a positive one holds."""
+        return self._counted(self._near_rules, starts, self._unlinked[starts])
+
+    def _counted(self, rules: RuleModel, start: Ids, end: Ids) -> tuple[Floats, Floats, Bools]:
+        """Strengths of rules for pairs, and which pairs have a grounding of a positive one."""
+        pairs = self._pairs(start, end)
+        counted = self.engine.count(pairs, rules.bodies, self.model.language)
+        met = np.zeros(len(pairs), dtype=np.bool_)
+        for mask in grounded_pairs(counted, positive_bodies(rules)).values():
+            met |= mask
+        return *strengths(rules, counted, pairs), met
 
     @cached_property
     def _unlinked(self) -> Ids:
@@ -155,8 +167,12 @@ class SeparableScores:
 
     def _pairs(self, start: Ids, end: Ids) -> Targets:
         """Pairs of known and proposed entities."""
-        subject, object_ = (end, start) if self.near else (start, end)
+        subject, object_ = self._ordered(start, end)
         return Targets.between(self.engine.facts.entities, self.target, subject, object_)
+
+    def _ordered(self, start: Ids, end: Ids) -> tuple[Ids, Ids]:
+        """Subjects and objects of pairs."""
+        return (end, start) if self.near else (start, end)
 
     @cached_property
     def _path_rules(self) -> RuleModel:
@@ -179,8 +195,3 @@ class SeparableScores:
 
 def _has_path(rule: Rule) -> bool:
     return any(part.body.is_path for part in rule.clause.body.parts)
-
-
-def _positive_bodies(model: RuleModel) -> list[AnyBody]:
-    """Bodies of the rules in favour of their target."""
-    return [rule.clause.body for rule in model.rules if is_positive(rule)]

@@ -6,7 +6,7 @@ is a page like that of `hornbeam.reporting.report`, with the same style sheet an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -174,7 +174,7 @@ def _stated_and_true(
     unique = Queries(
         distinct[0].astype(np.int32), distinct[2].astype(np.int32), distinct[1].astype(np.bool_)
     )
-    found = answered(ranker, unique, progress)
+    found = answered(replace(ranker, listed=0), unique, progress)  # no more than the pool
     of = found.query
     own = atom_keys(
         unique.known[of], unique.relation[of], found.entities, united.n_entities, united.n_relations

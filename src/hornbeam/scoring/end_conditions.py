@@ -17,7 +17,7 @@ from hornbeam.base.arrays import Floats, Ids, run_starts
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import Part
+from hornbeam.rules.body import Part, free_argument
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import strengths
 
@@ -68,12 +68,9 @@ class EndConditions:
 
 
 def only_argument(rule: Rule) -> int | None:
-    """The only argument that a rule depends on; None with a path or conditions on both."""
-    parts = rule.clause.body.parts
-    if any(part.body.is_path for part in parts):
-        return None
-    arguments = {part.body.argument for part in parts} or {0}
-    return arguments.pop() if len(arguments) == 1 else None
+    """The only argument that a rule depends on, 0 for priors; None if it depends on both."""
+    free = 1 if rule.clause.is_prior else free_argument(rule.clause.body)
+    return None if free is None else 1 - free
 
 
 def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:

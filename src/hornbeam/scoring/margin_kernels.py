@@ -60,13 +60,16 @@ class TermColumns(NamedTuple):
 class EndMargins(NamedTuple):
     """Contributions of rules with conditions on one end: margins, and strengths of either sign.
 
-    `led_to` are the objects that conditions lead to, those of highest margin first.
+    Conditions lead subject a to the objects of list k = `list_of[a]`, from `first_led_to[k]` to
+    below `first_led_to[k + 1]` in `led_to`, those of highest margin first.
     """
 
     near: Floats
     near_strength: Floats
     far: Floats
     far_strength: Floats
+    list_of: Ints
+    first_led_to: Ints
     led_to: Ids
 
 
@@ -157,14 +160,13 @@ def weighed(way, median, x):
 def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scratch, pairs):
     """Fill `pairs` with those of margin `floor` or more, subject by subject from row `first`.
 
-    Margins come with `slack` times all strengths that went into them added. Facts are left out, and
-    pairs that have groundings only by conditions on the subject. Returns the row of the
-    first subject whose pairs may not fit, and the number of pairs.
+    Margins come with `slack` times all strengths that went into them added. Facts are left out.
+    Returns the row of the first subject whose pairs may not fit, and the number of pairs.
     """
     count, share, reached, size, margin, strength, state, touched = scratch
     depth, steps, first_term = trie
     weight, kind, bound, way, median, near, far, near_factor, far_factor = terms
-    own, own_strength, others, others_strength, led_to = ends
+    own, own_strength, others, others_strength, list_of, first_led_to, led_to = ends
     known_offsets, known = walks.known_offsets, walks.known
     rows, objects, margins = pairs
     n, levels = len(own), len(size)
@@ -216,7 +218,7 @@ def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scrat
             if most >= floor:
                 rows[found], objects[found], margins[found] = row, b, most
                 found += 1
-        for i in range(len(led_to)):
+        for i in range(first_led_to[list_of[a]], first_led_to[list_of[a] + 1]):
             b = led_to[i]
             most = own[a] + others[b] + slack * (own_strength[a] + others_strength[b])
             if most < floor:

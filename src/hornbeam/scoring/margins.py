@@ -87,7 +87,7 @@ class Margins:
             )  # fmt: skip
             parts.append([column[:size].copy() for column in room])
         row, end, margin = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        kept = self.reach.may_lead(subjects[row], end)
+        kept = self.reach.fit(subjects[row], end)
         return subjects[row[kept]], end[kept], margin[kept]
 
     def most(self, subjects: Ids) -> Floats:
@@ -101,8 +101,8 @@ class Margins:
 
     @property
     def ends_by_conditions(self) -> int:
-        """How many objects conditions alone may give every subject."""
-        return len(self._ends.led_to)
+        """Maximum number of objects that conditions alone may give a subject."""
+        return int(np.diff(self._ends.first_led_to).max())
 
     @cached_property
     def _bounds(self) -> WalkBounds:
@@ -133,8 +133,15 @@ class Margins:
         """Margins by conditions on both ends, and the objects that they lead to, best first."""
         near, far = (end.strengths() for end in self._conditions)
         margin, strength = far[0] - far[1], far[0] + far[1]
-        led_to = np.flatnonzero(self.reach.ends_by_conditions)
-        order = np.argsort(-(margin + SLACK * strength)[led_to], kind="stable")
+        bound = margin + SLACK * strength
+        (starts, ends), (other_starts, other_ends) = self.reach.by_conditions
+        led_to = [
+            objects[np.argsort(-bound[objects], kind="stable")]
+            for objects in map(np.flatnonzero, (ends & False, ends, other_ends, ends | other_ends))
+        ]
         return kernels.EndMargins(
-            near[0] - near[1], near[0] + near[1], margin, strength, led_to[order].astype(np.int32)
-        )
+            near[0] - near[1], near[0] + near[1], margin, strength,
+            starts + 2 * other_starts.astype(np.int64),
+            pointers(np.array([len(objects) for objects in led_to])),
+            np.concatenate(led_to).astype(np.int32),
+        )  # fmt: skip

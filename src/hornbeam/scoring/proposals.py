@@ -1,9 +1,9 @@
 """New links: follow the rules forward from subjects instead of scoring every pair.
 
-A pair that no positive rule reaches scores as its prior, so the best new links are among the
-pairs that positive rules reach (`Reach`). The best of all subjects, or of each, are found without
-scoring all of these (`hornbeam.scoring.bounded_search`, `hornbeam.scoring.best_of_each`); what is
-scored is counted exactly like any other pair.
+Which pairs may be proposed is defined in `hornbeam.scoring.proposable`; `Reach` finds a superset.
+The best of all subjects, or of each, are found without scoring all of these
+(`hornbeam.scoring.bounded_search`, `hornbeam.scoring.best_of_each`); what is scored is counted
+exactly like any other pair.
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Positions
+from hornbeam.base.arrays import Floats, Ids
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody
-from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_of_each import best_of_each
 from hornbeam.scoring.bounded_search import best_pairs
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.margins import Margins, bounding_model
+from hornbeam.scoring.proposable import grounded_pairs, positive_bodies, proposable
 from hornbeam.scoring.reach import Reach
 
 
@@ -42,25 +40,19 @@ def best_new_links(
     top: int,
     per_subject: bool = False,
     score: Score = Score.MEAN,
-    objects: Bools | None = None,
-    loops: bool = True,
+    types: ArgumentTypes,
     progress: Progress = SILENT,
 ) -> tuple[Targets, Floats]:
     """Find the best `top` pairs, overall or of every subject, that are not facts yet.
 
-    The engine's graph is walked, and the pairs that are found are counted by `counter`. `objects`
-    are the entities that may be objects, all of them where it is None, and `loops` whether a
-    subject may be its own.
-
-    Only pairs with a grounding of some positive rule count as reached, under the rules' own
-    variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules without a
-    condition on the object. Best first, ties by subject and object; by subject first where
-    `per_subject`.
+    The engine's graph is walked, and the pairs that are found are counted by `counter`. Only pairs
+    that `proposable` allows come out, under the rules' own variables, thresholds and fan-out limit.
+    Best first, ties by subject and object; by subject first where `per_subject`.
     """
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
     of_target, entities = model.of_target(target), engine.facts.entities
-    reach = target_reach(of_target, engine, target, allowed=objects, loops=loops)
+    reach = target_reach(of_target, engine, target, types)
 
     def score_ids(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
         pairs = Targets.between(entities, target, subject, object_)
@@ -74,16 +66,11 @@ def best_new_links(
 
 
 def target_reach(
-    model: RuleModel,
-    engine: MemoryEngine,
-    target: str,
-    near: int = 0,
-    allowed: Bools | None = None,
-    loops: bool = True,
+    model: RuleModel, engine: MemoryEngine, target: str, types: ArgumentTypes, near: int = 0
 ) -> Reach:
     """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
-    pulling = [rule.clause.body for rule in model.of_target(target).rules if is_positive(rule)]
-    return Reach(engine.with_projections, target, pulling, near, allowed, loops)
+    bodies = positive_bodies(model.of_target(target))
+    return Reach(engine.with_projections, target, bodies, types, near)
 
 
 def scored_pairs(
@@ -93,7 +80,7 @@ def scored_pairs(
     starts: Ids,
     score: Score = Score.MEAN,
 ) -> Iterator[tuple[int, Targets, Floats]]:
-    """Score the pairs for which some rule of the reach has a grounding, a block at a time.
+    """Score the pairs that may be proposed, facts among them, a block of starts at a time.
 
     Comes with the number of starts done. The model's rules are those of the reach's target.
     """
@@ -106,24 +93,11 @@ def scored_pairs(
 def _scored(
     model: RuleModel, counter: Engine, reach: Reach, pairs: Targets, score: Score
 ) -> tuple[Targets, Floats]:
-    """The pairs for which some rule of the reach has a grounding, and their scores."""
+    """The pairs that may be proposed, and their scores."""
     counted = counter.count(pairs, model.bodies, model.language)
-    reached = grounded_for(counted, reach.restricting_bodies)
-    return pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
-
-
-def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:
-    """The targets for which one of the bodies has a grounding, in their order."""
-    columns, exists = Columns(counted), Weighing(Counts.EXISTS)
-    grounded = np.zeros(counted.n_targets, dtype=np.bool_)
-    for body in bodies:
-        grounded[columns.of(body, exists)[0]] = True
-    return np.flatnonzero(grounded)
-
-
-def is_positive(rule: Rule) -> bool:
-    """Whether a rule with a body and some weight is for its target."""
-    return not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
+    grounded = grounded_pairs(counted, reach.bodies)
+    may = proposable(reach.types, reach.target, pairs.subject, pairs.object, grounded)
+    return pairs.select(np.flatnonzero(may)), score_targets(model, counted, pairs, score)[may]
 
 
 def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -> Ids:

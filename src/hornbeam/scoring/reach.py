@@ -2,11 +2,9 @@
 
 From given subjects a path leads to its objects by sparse products of its relations. A condition on
 the object leads to all entities that meet it, one on the subject leaves out subjects that do not.
-In a conjunction all of that holds at once. What comes out is a superset: thresholds, distinct
+In a conjunction all of that holds at once. An argument without any condition is one of the target's
+known links (`hornbeam.scoring.proposable`). What comes out is a superset: thresholds, distinct
 variables and fan-out limits are left to counting.
-
-A condition on the subject alone counts equally for every object, so it leads nowhere; only where no
-other rule leads to objects, every object of the target's facts is taken.
 """
 
 from __future__ import annotations
@@ -19,8 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers, Ints
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts
-from hornbeam.rules.body import AnyBody, Body, Kind, Step
+from hornbeam.rules.body import AnyBody, Body, Kind, Step, free_argument
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -38,34 +37,29 @@ class Reach:
     facts: Facts
     target: str
     bodies: Sequence[AnyBody]
-    #: 0 to follow them from subjects to objects, 1 the other way; what follows calls the argument
-    #: to start from subject in either case.
+    types: ArgumentTypes  #: which arguments fit the target
+    #: 0 to follow bodies from subjects to objects, 1 the other way: the argument to start from.
     near: int = 0
-    allowed: Bools | None = None  #: which entities may be led to; all of them where it is None
-    loops: bool = True  #: whether an entity may be led to itself
     #: Which entities meet a condition; a cache.
     _met: dict[Body, Bools] = field(default_factory=dict, init=False, repr=False)
     #: Matrices of steps; a cache.
     _relations: dict[Step, sparse.csr_array] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def restricting_bodies(self) -> Sequence[AnyBody]:
-        """The bodies that lead to objects; where there is none, all of them."""
-        return restricting_bodies(self.bodies, self.near)
+    def by_conditions(self) -> list[tuple[Bools, Bools]]:
+        """Starts and ends of bodies that leave the start free, and of those that leave the end.
 
-    @cached_property
-    def proposes_all(self) -> bool:
-        """Whether all known objects are candidates, because no body restricts the object."""
-        return not any(restricts_other_argument(body, self.near) for body in self.bodies)
-
-    @cached_property
-    def ends_by_conditions(self) -> Bools:
-        """Entities that bodies without a path may lead to, from any start."""
-        found = np.zeros(len(self.facts.entities), dtype=np.bool_)
-        for body in self.restricting_bodies:
-            if not any(part.body.is_path for part in body.parts):
-                found |= self._ends(body)
-        return found
+        Each of the starts leads to each of the ends.
+        """
+        nothing = np.zeros(len(self.facts.entities), dtype=np.bool_)
+        groups = [(nothing, nothing), (nothing, nothing)]
+        for body in self.bodies:
+            free = free_argument(body)
+            if free is not None:
+                group = int(free != self.near)
+                starts, ends = groups[group]
+                groups[group] = starts | self._places(body, 0), ends | self._places(body, 1)
+        return groups
 
     def ends_of(self, start: int, walked: Mapping[Body, Ids]) -> Ids:
         """Entities that some body leads one start to, known ones among them.
@@ -73,17 +67,16 @@ class Reach:
         `walked` holds the ends of every path, for callers that find them without matrices.
         """
         found = np.zeros(len(self.facts.entities), dtype=np.bool_)
-        for body in self.restricting_bodies:
-            if not all(self._meeting(part)[start] for part in self._conditions(body, 0)):
+        for body in self.bodies:
+            if not self._places(body, 0)[start]:
                 continue
             paths = [walked[part.body] for part in body.parts if part.body.is_path]
-            if not paths:
-                found |= self._ends(body)
-                continue
-            ends = reduce(np.intersect1d, paths)
-            for part in self._conditions(body, 1):
-                ends = ends[self._meeting(part)[ends]]
-            found[ends] = True
+            led_to = self._places(body, 1)
+            if paths:
+                ends = reduce(np.intersect1d, paths)
+                found[ends[led_to[ends]]] = True
+            else:
+                found |= led_to
         return np.flatnonzero(found).astype(np.int32)
 
     def blocks(self, starts: Ids) -> Iterator[tuple[int, Ids, Ids]]:
@@ -91,7 +84,7 @@ class Reach:
 
         Comes with the number of starts done. Pairs that are facts are included.
         """
-        width = max((self._width(body) for body in self.restricting_bodies), default=0)
+        width = max((self._width(body) for body in self.bodies), default=0)
         size = max(1, min(BLOCK, MAX_PAIRS // max(width, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
@@ -107,24 +100,21 @@ class Reach:
             shape=(len(starts), len(self.facts.entities)),
         )
         reached = sparse.csr_array(chooser.shape, dtype=np.bool_)
-        for body in self.restricting_bodies:
+        for body in self.bodies:
             reached = reached + self._followed(body, starts, chooser)
         row, end = reached.nonzero()
-        kept = self.may_lead(starts[row], end)
+        kept = self.fit(starts[row], end)
         return row[kept].astype(np.int64), end[kept].astype(np.int32)
 
-    def may_lead(self, starts: Integers, ends: Integers) -> Bools:
-        """Which of the pairs may be proposed."""
-        may = np.ones(len(ends), dtype=np.bool_) if self.allowed is None else self.allowed[ends]
-        return may if self.loops else may & (starts != ends)
+    def fit(self, starts: Integers, ends: Integers) -> Bools:
+        """Which of the pairs have fitting types, and are loops only where known links are."""
+        subject, object_ = (ends, starts) if self.near else (starts, ends)
+        return self.types.fits(self.target, subject, object_)
 
     def _followed(self, body: AnyBody, starts: Ids, chooser: sparse.csr_array) -> sparse.csr_array:
         """Which entities a body leads each start to."""
         paths = [part for part in self._parts(body) if part.is_path]
-        keep = np.ones(len(starts), dtype=np.bool_)
-        for part in self._conditions(body, 0):
-            keep &= self._meeting(part)[starts]
-        ends = self._ends(body)
+        keep, ends = self._places(body, 0)[starts], self._places(body, 1)
         if not paths:  # without a path every start leads to every allowed end
             row, end = np.flatnonzero(keep), np.flatnonzero(ends)
             return _sparse(np.repeat(row, len(end)), np.tile(end, len(row)), chooser.shape)
@@ -144,21 +134,25 @@ class Reach:
         parts = self._parts(body)
         return [part for part in parts if not part.is_path and part.argument == argument]
 
-    def _ends(self, body: AnyBody) -> Bools:
-        """Which entities meet a body's conditions on its object."""
-        ends = np.ones(len(self.facts.entities), dtype=np.bool_)
-        if self.proposes_all:
-            ends = self._meeting(Body((Step(self.target, inverse=self.near == 0),), self.target,
-                                      Kind.OPEN))  # fmt: skip
-        for part in self._conditions(body, 1):
-            ends = ends & self._meeting(part)
-        return ends
+    def _places(self, body: AnyBody, argument: int) -> Bools:
+        """Which entities meet a body's conditions on the start (0) or the end (1).
+
+        Where the body leaves the argument free, those that known links of the target have there.
+        """
+        met = np.ones(len(self.facts.entities), dtype=np.bool_)
+        place = self.near ^ argument
+        if free_argument(body) == place:
+            standing = self.types.standing(self.target, place)
+            return met if standing is None else standing
+        for part in self._conditions(body, argument):
+            met &= self._meeting(part)
+        return met
 
     def _width(self, body: AnyBody) -> int:
         """How many ends every start may have by conditions alone."""
         if any(part.is_path for part in self._parts(body)):
             return 0
-        return int(np.count_nonzero(self._ends(body)))
+        return int(np.count_nonzero(self._places(body, 1)))
 
     def _meeting(self, body: Body) -> Bools:
         """Which entities meet a condition that is not a path."""
@@ -200,17 +194,6 @@ class Reach:
         for step in body.steps:
             frontier = ((frontier @ self._relation(step)) > 0).astype(np.int8)
         return frontier
-
-
-def restricts_other_argument(body: AnyBody, near: int = 0) -> bool:
-    """Whether a body restricts the object, or, with `near` 1, the subject."""
-    bodies = (part.body for part in body.parts)
-    return any(one.is_path or one.argument != near for one in bodies)
-
-
-def restricting_bodies(bodies: Sequence[AnyBody], near: int = 0) -> Sequence[AnyBody]:
-    """The bodies that lead to objects; where there is none, all of them."""
-    return [body for body in bodies if restricts_other_argument(body, near)] or bodies
 
 
 def _sparse(rows: Integers, columns: Integers, shape: tuple[int, int]) -> sparse.csr_array:

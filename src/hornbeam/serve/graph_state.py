@@ -11,7 +11,6 @@ import numpy as np
 from hornbeam.base.arrays import Bools
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
-from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
@@ -21,7 +20,7 @@ from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.queries import Direction, Queries
-from hornbeam.ranking.ranked_answers import fitting, tied_ranks
+from hornbeam.ranking.ranked_answers import tied_ranks
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import BoundedCache
@@ -121,7 +120,7 @@ class GraphExplorer:
         self.model = model
         self.name = name
         self.entity_names = entity_names
-        self.ranker = MemoryRanker.of(model, facts, threads=threads)
+        self.ranker = MemoryRanker.of(model, facts, threads=threads).named(entity_names)
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing: BoundedCache[list[MissingFacts]] = BoundedCache(CACHED, lambda _: 1)
@@ -138,11 +137,6 @@ class GraphExplorer:
                 return
 
     # -- the model --------------------------------------------------------------------------------
-
-    @cached_property
-    def types(self) -> ArgumentTypes:
-        """Which answers may be proposed."""
-        return ArgumentTypes(self.facts, self.entity_names)
 
     @cached_property
     def relations(self) -> list[RelationSummary]:
@@ -246,9 +240,7 @@ class GraphExplorer:
         known = np.full(len(steps), entity, dtype=np.int32)
         queries = Queries(relation, known, asks_subject)
         found = self.ranker.answers(queries, progress)
-        likely, fit = self.ranker.probabilities(found), fitting(found, queries, self.types)
-        found, likely = found.where(fit), likely[fit]
-        rank = tied_ranks(found)
+        likely, rank = self.ranker.probabilities(found), tied_ranks(found)
         name, asked = self.facts.entities[entity], []
         for i, step in enumerate(steps):
             walked = step_of(self.facts.predicates, step)

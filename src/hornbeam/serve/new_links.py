@@ -22,7 +22,8 @@ from hornbeam.model import Model
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.reach import Reach, restricts_other_argument
+from hornbeam.scoring.proposable import proposable
+from hornbeam.scoring.reach import Reach
 from hornbeam.scoring.rule_columns import weights_of
 from hornbeam.serve.links import largest
 from hornbeam.serve.target_rules import TargetRules
@@ -58,13 +59,7 @@ class NewLinkFinder:
     model: Model
     types: ArgumentTypes
     #: Cached results of `_reach`.
-    _reaches: dict[tuple[str, bool, bool], Reach] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    #: Cached results of `_entities_of_other_types`.
-    _other_types: dict[tuple[str, int], tuple[Ids, bool]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _reaches: dict[tuple[str, bool], Reach] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def facts(self) -> Facts:
@@ -102,27 +97,17 @@ class NewLinkFinder:
             target: TargetRules.of(self.model, target, predicates) for target in self.model.targets
         }
 
-    def _reach(self, target: str, forward: bool, leads: bool) -> Reach:
-        key, near = (target, forward, leads), 0 if forward else 1
+    def _reach(self, target: str, forward: bool) -> Reach:
+        key, near = (target, forward), 0 if forward else 1
         if key not in self._reaches:
-            supporting = self.by_target[target].supporting
-            bodies = [body for body in supporting if restricts_other_argument(body, near) == leads]
-            self._reaches[key] = Reach(self.engine.with_projections, target, bodies, near)
+            bodies = self.by_target[target].supporting
+            self._reaches[key] = Reach(
+                self.engine.with_projections, target, bodies, self.types, near
+            )
         return self._reaches[key]
 
-    def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
-        """Whether some rule leads from the one argument to the other under the current weights."""
-        of_target = self.by_target[target]
-        restricting = of_target.restricting[0 if forward else 1]
-        return any(restricting[k] and rules[i].weight > 0 for k, i in enumerate(of_target.members))
-
-    def connected(
-        self, target: str, entity: int, forward: bool, leads: bool = True
-    ) -> CountedPairs:
-        """Follow every rule of a target from its subject, or backwards from its object.
-
-        If no rule `leads` anywhere, the others are followed to the entities of the target's facts.
-        """
+    def connected(self, target: str, entity: int, forward: bool) -> CountedPairs:
+        """Follow every rule of a target from its subject, or backwards from its object."""
         rules = self.by_target[target]
         graph = self.graph if forward else self.graph.reversed
         weights = self.weights if forward else self.weights.reversed
@@ -139,7 +124,7 @@ class NewLinkFinder:
         nodes = ends.nodes
         if not rules.paths_only:
             walked = {body: ends.reached_by(k) for k, body in enumerate(rules.paths)}
-            reached = self._reach(target, forward, leads).ends_of(entity, walked)
+            reached = self._reach(target, forward).ends_of(entity, walked)
             nodes = np.setdiff1d(reached, known)
         return self._counted(target, entity, forward, nodes, ends)
 
@@ -148,12 +133,18 @@ class NewLinkFinder:
     ) -> tuple[Targets, Floats, int]:
         """The best new pairs under the current weights, their scores, and the number of new pairs.
 
-        Only pairs that a positive rule of positive weight connects count; ties go by name.
+        Only pairs that `proposable` allows count; ties go by name.
         """
-        pairs = found.kept.pairs
-        of_target, near = self.by_target[pairs.predicates[0]], 0 if found.forward else 1
+        pairs, target = found.kept.pairs, found.kept.pairs.predicates[0]
+        of_target = self.by_target[target]
         target_rules = [rules[i] for i in of_target.members]
-        rows = found.kept.grounded(of_target.followed(weights_of(target_rules), near))
+        weighty = weights_of(target_rules) > 0
+        grounded = {
+            free: found.kept.grounded(supporting & weighty)
+            for free, supporting in of_target.supporting_rules.items()
+        }
+        may = proposable(self.types, target, pairs.subject, pairs.object, grounded)
+        rows = np.flatnonzero(may)
         scores = found.kept.scores(target_rules)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
@@ -174,20 +165,12 @@ class NewLinkFinder:
         return CountedPairs(rules.kept(pairs, counted), forward, len(nodes) - len(kept))
 
     def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:
-        """Entities that a fact links already, of the wrong type, or that would make a loop."""
+        """Entities that a fact links already, and those that do not fit."""
         code = step_code(self.engine.predicates.index(target), inverse=not forward)
         known = neighbours(self.engine.graph.forward, entity, code)
-        others, loops = self._entities_of_other_types(target, 1 if forward else 0)
-        own = known[:0] if loops else np.array([entity], dtype=np.int32)
-        return np.concatenate([known, others, own])
-
-    def _entities_of_other_types(self, target: str, place: int) -> tuple[Ids, bool]:
-        """Entities of types that an argument of the target never has, and whether it has loops."""
-        if (target, place) not in self._other_types:
-            allowed = self.types.allowed(target, place)
-            others = np.flatnonzero([] if allowed is None else ~allowed).astype(np.int32)
-            self._other_types[target, place] = others, self.types.has_loops(target)
-        return self._other_types[target, place]
+        others = np.arange(len(self.facts.entities), dtype=np.int32)
+        fit = self._reach(target, forward).fit(np.full_like(others, entity), others)
+        return np.concatenate([known, others[~fit]])
 
 
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:

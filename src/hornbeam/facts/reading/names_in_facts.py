@@ -40,13 +40,17 @@ def names_in(facts: Facts) -> EntityNames:
     >>> names_in(read_facts([("Gene::1", "causes", "Disease::2")])).type_of("Gene::1")
     'Gene'
     """
+    return EntityNames(labels_in(facts), types_in(facts))
+
+
+def labels_in(facts: Facts) -> dict[str, str]:
+    """Names of entities according to the facts."""
     names: dict[str, tuple[int, str]] = {}
     for entity, label in _links(facts, LABELS):
         said = _label(label)
         if said[1] and said < names.get(entity, (3, "")):
             names[entity] = said
-    named = {entity: name for entity, (_, name) in names.items()}
-    return EntityNames(named, types_in(facts))
+    return {entity: name for entity, (_, name) in names.items()}
 
 
 def types_in(facts: Facts) -> dict[str, str]:

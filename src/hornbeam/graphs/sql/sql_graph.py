@@ -127,6 +127,14 @@ class SqlGraph:
         """The same graph: there is no ridge."""
         return self
 
+    def links(self, relation: str) -> tuple[Ids, Ids]:
+        """Subjects and objects of the links of a relation; none of an unknown one."""
+        predicate = self.predicates.index(relation)
+        found = self.database.fetch(
+            f"SELECT subject, object FROM {self.tables.triples} WHERE predicate = {predicate}"  # noqa: S608
+        )
+        return found["subject"].astype(np.int32), found["object"].astype(np.int32)
+
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
         return self.engine.locate(names)
@@ -221,8 +229,9 @@ class SqlGraph:
         limit: int,
         fold: int,
         portion: Portion,
+        further: bool = False,
     ) -> list[Pool]:
-        """At most `limit` candidates of every source, with their features."""
+        """At most `limit` candidates of every source, with their features, or `further` ones."""
         totals = self.links_by_predicate[
             np.maximum(predicate_of(np.arange(self.size.step_limit)), 0)
         ]
@@ -230,7 +239,7 @@ class SqlGraph:
         def one(steps: list[int]) -> list[Pool]:
             some = {step: queries[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
-            return FiredPools(self.database, some, totals, limit, fold).pools()
+            return FiredPools(self.database, some, totals, limit, fold, further).pools()
 
         steps = [step for step in rules if len(queries[step].sources)]
         sizes = {step: len(queries[step].sources) for step in steps}

@@ -14,13 +14,15 @@ import numpy as np
 from hornbeam.base.arrays import Ids, run_starts
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.reading.names_in_facts import TYPES
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import no_queries
+from hornbeam.graphs.model_parts import numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
@@ -63,22 +65,21 @@ class SqlRanker(GraphRanker):
                 "give the facts in memory"
             )
         # a connection answers one query at a time
-        return cls(model, facts_about(graph, test), threads=1, graph=graph)
+        facts, steps = facts_about(graph, test), numbered_model(model, graph.predicates)
+        return cls(model, facts, types_about(graph, facts.entities), steps, threads=1, graph=graph)
 
     def without_linked(self) -> SqlRanker:
         """Always an error: candidates are not looked up by their links."""
         raise InputError("`leave_out_linked` needs facts in memory")
 
-    def types(self, names: Input | None) -> None:
-        """None: the facts are not in memory."""
-
     def prepare(self) -> None:
         """Nothing to do: tables are created at first use."""
 
-    def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """Candidates of every source along the rules' step, at most as many as the model allows."""
+    def pool(self, rules: PathRules, sources: Ids, further: bool = False) -> Pool:
+        """Candidates of every source along the rules' step; see `GraphRanker.pool`."""
         queries, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
-        (pool,) = self.graph.pools({rules.step: rules}, queries, self.model.pool, 0, portion)
+        limit = self.model.pool
+        (pool,) = self.graph.pools({rules.step: rules}, queries, limit, 0, portion, further)
         return pool
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
@@ -117,6 +118,20 @@ def facts_about(graph: SqlGraph, test: Facts | None) -> Facts:
     predicate = found["predicate"].astype(narrow_type(len(graph.predicates)))
     subject, object_ = (found[end].astype(np.int32) for end in ("subject", "object"))
     return Facts(entities, graph.predicates, {2: Atoms(predicate, (subject, object_))})
+
+
+def types_about(graph: SqlGraph, entities: Names) -> ArgumentTypes:
+    """Which arguments fit relations; their links are fetched relation by relation."""
+    predicates = graph.engine.predicates
+    number = narrow_type(len(predicates))
+    typed = {name: graph.links(name) for name in TYPES if predicates.index(name) >= 0}
+    ends = [np.concatenate([links[end] for links in typed.values()]) for end in (0, 1) if typed]
+    of = [np.full(len(links[0]), predicates.index(name)) for name, links in typed.items()]
+    classes = graph.database.fetch("SELECT entity, predicate FROM unary_facts")
+    atoms = {1: Atoms(classes["predicate"].astype(number), (classes["entity"].astype(np.int32),))}
+    if typed:
+        atoms[2] = Atoms(np.concatenate(of).astype(number), tuple(ends))
+    return ArgumentTypes(Facts(entities, predicates, atoms), stored_links=graph.links)
 
 
 def _names(graph: SqlGraph) -> Iterator[list[str]]:
