@@ -97,7 +97,7 @@ class Boost:
         constant = columns.start + columns.constant(trees)
         boosted = clause_problem(grown, columns)
         fit = Fit(
-            np.append(np.abs(weights), [max(constant, 0.0), max(-constant, 0.0)]),
+            np.append(np.abs(weights), [max(0.0, constant), max(0.0, -constant)]),
             FitStatus.CONVERGED,
             log_loss(columns.y, _probability(score)),
             len(trees),
@@ -165,7 +165,8 @@ class Boost:
     def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:
         """Fit the boosted scores by few clauses: an L1 path, then the remaining ones without L1."""
         assert self.max_rules is not None
-        soft = replace(boosted, y=_probability(score))
+        # equal columns would share a weight, and each would count as a rule
+        soft = replace(boosted, y=_probability(score)).distinct_columns()
         joint = Joint(weight_variance=self.weight_variance, strengths=40, smallest=1e-4)
         unit = joint.unit_penalty(soft) * np.sqrt(np.maximum(soft.lengths, 1))
         start = joint.priors(soft).weights
