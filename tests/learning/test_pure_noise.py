@@ -11,6 +11,9 @@ import hornbeam as hb
 from hornbeam.base.choices import Sampling
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.negatives import with_negatives
+from hornbeam.learning.boost import Boost
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.rule_model import Rule
 
 Triple = tuple[str, str, str]
 
@@ -61,3 +64,47 @@ def test_noise_is_no_evidence(sampling: Sampling, per_drug: int) -> None:
     assert np.mean(losses) <= 0.70
     assert max(losses) <= 0.72
     assert max(weights) <= 0.5
+
+
+def small_world(seed: int, signal: bool) -> tuple[hb.Facts, hb.Targets]:
+    """Random facts and 200 random labels; with `signal` the direct links of p are true, mostly."""
+    rng = np.random.default_rng(seed)
+    n = 40
+    drawn = {
+        name: {tuple(pair) for pair in rng.integers(n, size=(300, 2)).tolist()} for name in "pq"
+    }
+    pairs = {tuple(pair) for pair in rng.integers(n, size=(300, 2)).tolist()}
+    if signal:
+        pairs |= {tuple(pair) for pair in rng.permutation(sorted(drawn["p"]))[:100].tolist()}
+    chosen = rng.permutation(sorted(pairs))[:200].tolist()
+    truth = [(tuple(pair) in drawn["p"]) ^ (rng.random() < 0.2) for pair in chosen]
+    if not signal:
+        truth = (rng.random(len(chosen)) < 0.5).tolist()
+    facts = [(f"e{a}", name, f"e{b}") for name in drawn for a, b in sorted(drawn[name])]
+    labels = [(f"e{a}", "t", f"e{b}", float(y)) for (a, b), y in zip(chosen, truth, strict=True)]
+    return hb.read_facts(facts), hb.read_labels(labels)
+
+
+def boosted(seed: int, signal: bool, max_rules: int | None = None) -> list[Rule]:
+    """The rules of boosted trees in addition to the prior, heaviest first."""
+    method = Boost(trees=60, patience=10, max_rules=max_rules, seed=seed)
+    language = hb.Language(max_length=2, min_coverage=5)
+    model = hb.learn(*small_world(seed, signal), method=method, language=language)
+    return [rule for rule in model.rules if not rule.clause.is_prior]
+
+
+@pytest.mark.slow
+def test_boosting_keeps_the_prior_alone_where_labels_are_random() -> None:
+    """The least of many held-out losses is below the prior's by chance: that is no gain."""
+    assert sum(bool(boosted(seed, signal=False)) for seed in range(20)) <= 1
+
+
+@pytest.mark.slow
+def test_boosting_finds_the_rule_that_labels_follow() -> None:
+    planted = Body((Step("p"),), "t")
+    for seed in range(8):
+        heaviest, *others = boosted(seed, signal=True, max_rules=3)
+        assert heaviest.clause.body == planted
+        assert not heaviest.clause.negated
+        assert len(others) <= 2
+        assert planted not in [rule.clause.body for rule in others]

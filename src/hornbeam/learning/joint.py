@@ -247,3 +247,9 @@ def log_losses(y: Floats, score: Floats) -> Floats:
     """Cross-entropy of every target."""
     clipped = np.clip(score, 1e-15, 1.0 - 1e-15)
     return -(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped))
+
+
+def clustered_error(gain: Floats, group: Ints) -> float:
+    """Standard error of the mean gain, where pairs of a group are not independent."""
+    sums = np.bincount(group, gain - gain.mean())
+    return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(gain))
