@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.softmax import (
     CandidateRows,
