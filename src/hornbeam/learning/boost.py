@@ -133,7 +133,7 @@ class Boost:
             if tried - int(np.argmin(losses)) >= self.patience:
                 break
         gain = prior_alone - judged
-        error = clustered_error(gain, np.arange(len(gain)))
+        error = clustered_error(gain, columns.pair)
         return int(np.argmin(losses)) if gain.mean() > STANDARD_ERRORS * error else 0
 
     def _held_out_scores(self, columns: BoostedColumns) -> Iterator[Floats]:

@@ -226,15 +226,22 @@ def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
     """The fold of every target, with each class spread evenly.
 
     They are assigned in an order that depends on labels and counts only (a random projection of the
-    counts), so that neither the order nor the names of the targets change what is learned.
+    counts), so that neither the order nor the names of the targets change what is learned. A pair
+    of a symmetric relation shares the fold of its mirror image: one direction tells the other.
     """
     rng = np.random.default_rng(seed)
     y = problem.y
     signature = problem.signature(rng)
     order = np.lexsort((signature, y))
+    pair = np.arange(len(y)) if problem.pair is None else problem.pair
+    _, first, number = np.unique(pair[order], return_index=True, return_inverse=True)
+    is_true = y[order][first] >= 0.5
+    by_order = np.argsort(first)
+    fold_of_pair = np.empty(len(first), dtype=np.int64)
+    for part in (by_order[is_true[by_order]], by_order[~is_true[by_order]]):
+        fold_of_pair[rng.permutation(part)] = np.arange(len(part)) % folds
     fold = np.empty(len(y), dtype=np.int64)
-    for part in (order[y[order] >= 0.5], order[y[order] < 0.5]):
-        fold[rng.permutation(part)] = np.arange(len(part)) % folds
+    fold[order] = fold_of_pair[number]
     return fold
 
 
