@@ -142,10 +142,10 @@ class Pool:
         found = sources[at] == wanted
         of = part_numbers(self.offsets)
         right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[found], answer[found]))
-        return self.asking(self.truth, right & ~self.truth, self.missed)
+        return self._keeping(self.truth | ~right, self.truth, self.missed)
 
     def asking(self, asked: Bools, known: Bools, missed: Ints) -> Pool:
-        """Queries for some candidates, of the sources that have such queries.
+        """The same sources asked for some candidates; those not asked have no candidates.
 
         Parameters
         ----------
@@ -157,18 +157,19 @@ class Pool:
             Number of true answers of every source that are not among its candidates.
         """
         of = part_numbers(self.offsets)
-        sources = np.bincount(of[asked], minlength=len(self.source)) + missed > 0
-        kept = sources[of] & ~known
-        sizes = np.bincount(of[kept], minlength=len(self.source))
-        return Pool(
-            self.step[sources],
-            self.source[sources],
-            pointers(sizes[sources]),
-            self.entity[kept],
-            self.feature[kept],
-            asked[kept],
-            missed[sources],
-            self.fold[sources],
+        is_asked = np.bincount(of[asked], minlength=len(self.source)) + missed > 0
+        return self._keeping(is_asked[of] & ~known, asked, missed)
+
+    def _keeping(self, kept: Bools, truth: Bools, missed: Ints) -> Pool:
+        """Keep some candidates; `truth` and `missed` are those of all candidates and sources."""
+        sizes = np.bincount(part_numbers(self.offsets)[kept], minlength=len(self.source))
+        return replace(
+            self,
+            offsets=pointers(sizes),
+            entity=self.entity[kept],
+            feature=self.feature[kept],
+            truth=truth[kept],
+            missed=missed,
         )
 
     def in_first_half(self, seed: int, purpose: int) -> Bools:

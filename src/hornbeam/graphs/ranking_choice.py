@@ -229,7 +229,7 @@ class _Options:
         return self._copies[features]
 
 
-class Choice(NamedTuple):
+class ChosenRanking(NamedTuple):
     """The chosen ranking, fitted to every trial, and the MRR of held-out queries.
 
     The MRR is None where the time limit left no time to measure it.
@@ -246,7 +246,7 @@ def choose_ranking(
     per_step: bool = True,
     share: float = 0.2,
     measured_by: Sequence[Trial] | None = None,
-) -> Choice:
+) -> ChosenRanking:
     """Choose features among those available, and a penalty, or the graph's model alone.
 
     Parameters
@@ -273,10 +273,10 @@ def choose_ranking(
     if measured_by is not None:
         trials, measured = measured_by, _fitted_anew(measured_by, measured, work)
         if work.expired():
-            return Choice(chosen.rankings, None)
+            return ChosenRanking(chosen.rankings, None)
     first, second = measured
     n_queries = sum(trial.judged.n_queries for trial in trials)
-    return Choice(chosen.rankings, float(first.sums[0] + second.sums[1]) / max(n_queries, 1))
+    return ChosenRanking(chosen.rankings, float(first.sums[0] + second.sums[1]) / max(n_queries, 1))
 
 
 def _fitted_anew(
