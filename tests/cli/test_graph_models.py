@@ -46,7 +46,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert ended.code == 0, ended.stderr
     assert "2 relations" not in ended.stdout
     assert "3 relations" in ended.stdout
-    assert "held-out queries of valid" in ended.stdout
+    assert "on facts of valid, where true answers that train and valid lack" in ended.stdout
     return made
 
 
@@ -164,6 +164,21 @@ def test_report(files: dict[str, Path], tmp_path: Path) -> None:
     assert "Reliability of probabilities" in text
 
 
+@pytest.mark.parametrize("filters", [[], ["--filter", "{valid}"]])
+def test_a_report_and_an_evaluation_filter_by_the_files_they_name(
+    files: dict[str, Path], tmp_path: Path, filters: list[str]
+) -> None:
+    page = tmp_path / "page.html"
+    words = ["--test", files["test"], *(word.format(**files) for word in filters)]
+    named = [str(files["train"]), str(files["test"])] + [str(files["valid"])] * bool(filters)
+    found = asked("evaluate", files, *words, "--json").json
+    assert found["filtered_by"] == named
+    assert f"filtered by {', '.join(named)}, in" in asked("evaluate", files, *words).stdout
+    assert asked("report", files, *words, "-o", page).code == 0
+    text = re.sub("<[^>]+>", "", page.read_text())
+    assert f"{found['mrr']:.3f}mean of 1 / rank, filtered by {', '.join(named)}" in text
+
+
 def test_a_report_writes_whole_ranks_as_such(files: dict[str, Path], tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert asked("report", files, "--test", files["train"], "-o", page).code == 0
@@ -180,7 +195,8 @@ def test_report_without_a_test_says_what_was_learned(
     text = re.sub("<[^>]+>", "", page.read_text())
     assert "If X lives A and A in Y, then X citizen Y." in text
     held_out = GraphModel.load(files["model"]).chosen["held_out_mrr"]
-    assert f"{held_out:.3f}internal validation" in text
+    assert f"{held_out:.3f}internal validation: facts of valid, where true answers that" in text
+    assert f"\n# MRR {held_out:.3f} on facts of valid, where" in files["model"].read_text()
     assert "Hits@10" not in text
     assert "Where it fails" not in text
 

@@ -107,7 +107,7 @@ def _judged_rules(
             threads=engine.threads,
             progress=progress,
         )
-        return Judged(ranked, partial(_show_ranks, ranked))
+        return _judged_ranks(ranked, truth.filtered_by(given.facts))
 
 
 def _judged_graph(
@@ -133,18 +133,31 @@ def _judged_graph(
         further = reading.read_given(hb.read_facts, truth.filter_, progress)
         ranker = model.ranker(known, engine.threads, test=triples)
         ranked = ranker.evaluate(triples, further, progress)
+        files = truth.filtered_by(given.facts)
         if not leave_out_linked:
-            return Judged(ranked, partial(_show_ranks, ranked))
+            return _judged_ranks(ranked, files)
         apart = ranker.without_linked().evaluate(triples, further, progress)
-        return Judged(
-            ranked, partial(_show_both, ranked, apart), {"leave_out_linked": apart.as_dict()}
-        )
+        return _judged_ranks(ranked, files, apart)
 
 
-def _show_both(comparable: GraphEvaluation, without_linked: GraphEvaluation) -> None:
+def _judged_ranks(
+    ranked: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None = None
+) -> Judged:
+    """Ranks filtered by files, and perhaps those without linked candidates."""
+    further: dict[str, Any] = {"filtered_by": files}
+    if without_linked is not None:
+        further["leave_out_linked"] = without_linked.as_dict()
+    return Judged(ranked, partial(_show_all_ranks, ranked, files, without_linked), further)
+
+
+def _show_all_ranks(
+    comparable: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None
+) -> None:
     """Show the comparable figures, then those without linked candidates."""
-    _show_ranks(comparable)
+    _show_ranks(comparable, files)
     one = without_linked
+    if one is None:
+        return
     screen().print(
         f"Without candidates that are linked to the known entity, which knows how the split "
         f"was made: MRR {one.mrr:.4f}, Hits@1 {one.hits_1:.4f}, Hits@3 {one.hits_3:.4f}, "
@@ -166,7 +179,7 @@ def _show(result: Evaluation) -> None:
     out.print(f"{result.n:,} pairs, {result.positives:,} true")
 
 
-def _show_ranks(result: GraphEvaluation) -> None:
+def _show_ranks(result: GraphEvaluation, files: list[str]) -> None:
     from hornbeam.base.printable import printable
 
     out = screen()
@@ -178,8 +191,9 @@ def _show_ranks(result: GraphEvaluation) -> None:
     ):
         out.print(f"{name:10} {value:.4f}")
     out.print(
-        f"{result.queries:,} queries, {result.candidates:,} candidates each, filtered, in "
-        f"{result.seconds:.2f} s"
+        f"{result.queries:,} queries, {result.candidates:,} candidates each, filtered by "
+        f"{screen_text(', '.join(files))}, in {result.seconds:.2f} s",
+        soft_wrap=True,
     )
     out.print()
     rows = [

@@ -158,12 +158,9 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         out.print(model.linked.caution, soft_wrap=True)
     n_rules = sum(len(part.rules) for part in model.relations)
     chosen = model.chosen
-    how = (
-        "counted, and ranked by best confidence: nothing was fitted"
-        if chosen["held_out"] == "none"
-        else f"chosen by an MRR of {chosen['held_out_mrr']:.3f} on held-out queries of "
-        f"{chosen['held_out']}, where true answers that it lacks count as wrong"
-    )
+    how = model.internal_validation or "the time limit left no time to measure the MRR"
+    if chosen["held_out"] == "none":
+        how = "counted, and ranked by best confidence: nothing was fitted"
     out.print(
         f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
         f"{how}; load {seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote "

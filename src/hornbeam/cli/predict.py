@@ -102,10 +102,11 @@ def predict(
     """Score pairs (their columns, then the score), answer queries, or propose the best new links.
 
     New links are found by following the rules forward from the known subjects of the target, so
-    not every pair has to be scored; no entity is proposed for itself where no fact of the target
-    is such a loop. Scores are conditional means, between 0 and 1. A query gets
-    its best new answers, each with its score and its rank. With [bold]--names[/bold] the names of
-    subject and object come last.
+    not every pair has to be scored. A pair may be proposed if a rule for the target has a grounding
+    for it and its arguments fit those of known links. Scores are conditional means, between 0 and
+    1. A query gets its best new answers, each with its score and its rank. With
+    [bold]--names[/bold] names may be given in place of ids, and those of subject and object come
+    last.
 
     [dim]Examples:[/dim]
 

@@ -44,7 +44,7 @@ def report(
 
       hornbeam report model.psl --facts observed.tsv --labels test.tsv -o report.html
 
-      hornbeam report graph.hornbeam --facts train.tsv --test test.tsv -o report.html
+      hornbeam report graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv -o r.html
     """
     import hornbeam as hb
     from hornbeam.opened_model import with_model, with_trace
@@ -81,12 +81,12 @@ def report(
         with console.progress() as progress:
             evidence = reading.read(hb.read_facts, given.facts, progress)
             warn_of_another_graph(model, evidence.predicates)
-            further = reading.read_given(hb.read_facts, truth.filter_, progress)
             page = graph_report(
                 model,
                 evidence,
                 reading.read_given(hb.read_facts, truth.test, progress),
-                () if further is None else (further,),
+                reading.read_given(hb.read_facts, truth.filter_, progress),
+                filtered_by=", ".join(truth.filtered_by(given.facts)),
                 names=entity_names(names, evidence, progress),
                 threads=threads,
                 progress=progress,

@@ -75,6 +75,8 @@ def write_model(model: RankingModel) -> str:
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
         "# they are counted again from the facts that the model is used with.",
     ]
+    if model.internal_validation is not None:
+        lines.append(f"# {model.internal_validation}.")
     for part in model.relations:
         lines += _section(part, model.features)
     return "\n".join([*lines, "", END]) + "\n"

@@ -20,7 +20,8 @@ from hornbeam.base.arrays import Ids, Ints, Positions
 
 PRIME = 2**31 - 1
 #: Purposes of random choices: each has its own coefficients, so that choices are independent.
-HIDING, DISCOVERING, JUDGING, COUNTING, ASKING, CHOOSING, COMPARING = range(7)
+HIDING, DISCOVERING, JUDGING, COUNTING, ASKING, CHOOSING, FITTING, REPORTING = range(8)
+COMPARING = 8
 
 
 @dataclass(frozen=True)

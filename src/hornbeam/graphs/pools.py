@@ -14,10 +14,12 @@ from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
+from hornbeam.graphs.link_hashes import LinkHash
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MAX_PROPOSED, SMOOTHING, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
+from hornbeam.rules.codes import is_inverse, predicate_of
 
 #: Other links between the known argument and the answer: in the query's direction, against it, and
 #: of the relation itself against it; and all of them with weights that were fitted together. They
@@ -140,7 +142,51 @@ class Pool:
         found = sources[at] == wanted
         of = part_numbers(self.offsets)
         right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[found], answer[found]))
-        return self.where(self.truth | ~right)
+        return self._keeping(self.truth | ~right, self.truth, self.missed)
+
+    def asking(self, asked: Bools, known: Bools, missed: Ints) -> Pool:
+        """The same sources asked for some candidates; those not asked have no candidates.
+
+        Parameters
+        ----------
+        asked
+            Candidates that are the true answers; all others count as wrong.
+        known
+            Candidates that are left out.
+        missed
+            Number of true answers of every source that are not among its candidates.
+        """
+        of = part_numbers(self.offsets)
+        is_asked = np.bincount(of[asked], minlength=len(self.source)) + missed > 0
+        return self._keeping(is_asked[of] & ~known, asked, missed)
+
+    def _keeping(self, kept: Bools, truth: Bools, missed: Ints) -> Pool:
+        """Keep some candidates; `truth` and `missed` are those of all candidates and sources."""
+        sizes = np.bincount(part_numbers(self.offsets)[kept], minlength=len(self.source))
+        return replace(
+            self,
+            offsets=pointers(sizes),
+            entity=self.entity[kept],
+            feature=self.feature[kept],
+            truth=truth[kept],
+            missed=missed,
+        )
+
+    def in_first_half(self, seed: int, purpose: int) -> Bools:
+        """For every true candidate, whether its link is in a random half of all links.
+
+        A link is in the same half in both directions.
+        """
+        of = part_numbers(self.offsets)[self.truth]
+        step, source, answer = self.step[of], self.source[of], self.entity[self.truth]
+        inverse, predicate = is_inverse(step), predicate_of(step)
+        subject, object_ = np.where(inverse, answer, source), np.where(inverse, source, answer)
+        half = np.empty(len(of), dtype=np.bool_)
+        for one in np.unique(predicate).tolist():
+            rows = np.flatnonzero(predicate == one)
+            hashes = LinkHash.of(seed, purpose, one).of_links(subject[rows], object_[rows])
+            half[rows] = hashes % 2 == 0
+        return half
 
 
 def pool_of(

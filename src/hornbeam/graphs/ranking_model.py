@@ -18,6 +18,13 @@ from hornbeam.rules.body import Step
 
 #: Difference between the fractions of linked pairs in train and valid above which to warn.
 LINKED_APART = 0.15
+#: What the MRR of held-out queries was measured on, by the facts that they are of.
+MEASURED_ON = {
+    "train": "hidden facts of train, where true answers that train lacks count as wrong (a "
+    "filtered test usually shows more)",
+    "valid": "facts of valid, where true answers that train and valid lack count as wrong (a "
+    "filtered test usually shows more)",
+}
 
 
 class CountedRule(ABC):
@@ -170,7 +177,7 @@ class RankingModel:
     seed
         The seed of the random choices.
     chosen
-        What else learning chose, and the MRR on held-out queries that it chose by.
+        What else learning chose, and the MRR of held-out queries, None if it was not measured.
     """
 
     relations: tuple[RelationRules, ...]
@@ -185,3 +192,16 @@ class RankingModel:
     linked: LinkedShares
     seed: int = 0
     chosen: Mapping[str, float | int | str | None] = field(default_factory=dict)
+
+    @property
+    def internal_validation(self) -> str | None:
+        """The MRR of held-out queries and what it was measured on, None if it was not measured."""
+        mrr, measured_on = self.chosen.get("held_out_mrr"), self.measured_on
+        if measured_on is None or not isinstance(mrr, float | int):
+            return None
+        return f"MRR {mrr:.3f} on {measured_on}"
+
+    @property
+    def measured_on(self) -> str | None:
+        """The facts that held-out queries are of, and what counts as wrong there."""
+        return MEASURED_ON.get(str(self.chosen.get("held_out")))

@@ -25,7 +25,7 @@ from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered
-from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks, evaluate_ranks
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, fitting_page
@@ -69,16 +69,18 @@ def graph_report(
     model: GraphModel,
     facts: Facts,
     test: Facts | None = None,
-    filters: tuple[Facts, ...] = (),
+    filter: Facts | None = None,  # noqa: A002
     *,
+    filtered_by: str = "the facts, the filter and the test",
     names: EntityNames = NO_NAMES,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> str:
     """Write the report of a model as one HTML page.
 
-    `test` are true triples, ideally not used for learning, `filters` further true ones, which are
-    not counted as wrong answers; without `test` the page only shows what was learned.
+    `test` are true triples, ideally not used for learning, `filter` further true ones, which are
+    not counted as wrong answers; without `test` the page only shows what was learned. Ranks are
+    those of `GraphRanker.evaluate`; `filtered_by` names the files whose triples are not wrong.
     """
     relations = {part.relation for part in model.relations}
     values = {
@@ -93,8 +95,9 @@ def graph_report(
         values |= {"evaluation": None, "relations": _relations(model, None)}
         return fitting_page("graph_report.html.j2", values)
     ranker = MemoryRanker.of(model, facts, threads=threads)
-    found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
+    found = ranker.evaluate(test, filter, progress)
     values |= {
+        "filtered_by": filtered_by,
         "evaluation": found,
         "relations": _relations(model, found),
         "figures": [_rank_figure(found.ranks), _reliability(ranker, found.ranks, progress)],

@@ -28,11 +28,14 @@ def proposable(
 ) -> Bools:
     """Which pairs may be proposed; whether they are facts already is for callers to look at.
 
-    A pair may be proposed if it is not a fact yet, some rule for its relation has a grounding for
-    it, and both arguments fit: each has a type that known links of the relation have in its place,
-    an argument on which that rule has no condition occurs in its place in a known link, and the two
-    are the same entity only where a known link is such a loop. Where no link (or no type) is known,
-    every entity fits. So a rule against the relation never adds a pair.
+    A pair may be proposed if it is not a fact, some rule for its relation has a grounding for it,
+    an argument on which that rule has no condition occurs in its place in a known link, both
+    arguments have types that known links have in their places, and they are the same entity only
+    where a known link is such a loop.
+
+    Without any known link an argument may be any entity, and so it may where types are not known. A
+    rule against the relation never adds a pair. Known links are facts and, in the explorer, true
+    labels.
 
     Subjects, objects and the masks of `grounded` are broadcast against each other.
     """
