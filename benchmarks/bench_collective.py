@@ -31,7 +31,7 @@ import numpy as np
 
 import hornbeam as hb
 from common import markdown
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
 from hornbeam.crossval import task_worlds
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.symmetry import with_known

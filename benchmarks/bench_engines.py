@@ -32,11 +32,11 @@ import numpy as np
 from bench_scale import MILLION, PREDICATES, SKEW, draw_targets
 from common import DATA, Figures, finish, in_fresh_process, markdown
 from hornbeam import read_facts, read_labels
+from hornbeam.base.progress import SILENT
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.folds import task_folds
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.progress import SILENT
 from hornbeam.rules.candidates import Language
 from tests.support.synthetic import planted, write_parquet
 

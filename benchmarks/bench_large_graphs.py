@@ -41,7 +41,7 @@ import hornbeam as hb
 from common import Figures, finish, in_fresh_process, markdown, peak
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms
-from hornbeam.graphs.queries import Direction
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.serve.graph_state import GraphExplorer
 from tests.support.servers import serving

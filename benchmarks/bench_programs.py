@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from common import DATA, Figures, finish, in_fresh_process, markdown, timed
-from hornbeam.choices import Solver
+from hornbeam.base.choices import Solver
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.programs.grounding.ground import ground

@@ -22,7 +22,7 @@ import numpy as np
 
 import hornbeam as hb
 from common import DATA, finish, markdown, timed
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.scoring.proposals import best_new_links, scored_pairs, subjects_of, target_reach

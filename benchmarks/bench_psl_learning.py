@@ -31,7 +31,7 @@ import numpy as np
 
 import hornbeam as hb
 from common import DATA, finish, markdown
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.counting.opening import open_engine
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton

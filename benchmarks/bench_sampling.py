@@ -22,7 +22,7 @@ import numpy as np
 
 import hornbeam as hb
 from common import DATA, finish, markdown
-from hornbeam.choices import Sampling
+from hornbeam.base.choices import Sampling
 
 #: Graphs, and how long paths may be: where facts are dense, longer ones say nothing new.
 GRAPHS = {"umls": 2, "kinship": 2, "nations": 2, "countries_s1": 3, "wn18rr": 3, "fb15k237": 2}

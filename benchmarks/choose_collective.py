@@ -25,7 +25,8 @@ import numpy as np
 import hornbeam as hb
 from common import markdown
 from hornbeam import flow, two_step
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.progress import SILENT
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.crossval import task_worlds
 from hornbeam.errors import HornbeamWarning
@@ -33,7 +34,6 @@ from hornbeam.facts.evidence_folds import pair_groups
 from hornbeam.learning.joint import log_losses
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.rule_learning import problem_of
-from hornbeam.progress import SILENT
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.two_step_scorer import TwoStepScorer

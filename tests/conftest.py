@@ -15,7 +15,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from hornbeam.compiled import Kernel
+from hornbeam.base.compiled import Kernel
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

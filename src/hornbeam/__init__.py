@@ -16,7 +16,7 @@ _HOMES = {
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
     "read_names": "hornbeam.facts.reading.name_files",
-    "read_queries": "hornbeam.graphs.named_queries",
+    "read_queries": "hornbeam.ranking.named_queries",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
     "Language": "hornbeam.rules.candidates",
@@ -35,8 +35,8 @@ _HOMES = {
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
-    "GraphEvaluation": "hornbeam.graphs.rank_evaluation",
-    "ResultTable": "hornbeam.result_table",
+    "GraphEvaluation": "hornbeam.ranking.rank_evaluation",
+    "ResultTable": "hornbeam.base.result_table",
     "cross_validate": "hornbeam.crossval",
     "learn_graph": "hornbeam.graphs.graph_learning",
     "GraphSettings": "hornbeam.graphs.graph_settings",
@@ -48,6 +48,7 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from hornbeam.base.result_table import ResultTable
     from hornbeam.counting.engine import Discovery
     from hornbeam.counting.sql.duckdb_engine import open_duckdb
     from hornbeam.counting.sql.spark_engine import open_spark
@@ -63,8 +64,6 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_learning import learn_graph
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.graph_settings import GraphSettings
-    from hornbeam.graphs.named_queries import read_queries
-    from hornbeam.graphs.rank_evaluation import GraphEvaluation
     from hornbeam.labelled_search import discover
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
@@ -74,8 +73,9 @@ if TYPE_CHECKING:
     from hornbeam.programs.inference import infer
     from hornbeam.programs.program import read_program
     from hornbeam.programs.program_weights import learn_weights
+    from hornbeam.ranking.named_queries import read_queries
+    from hornbeam.ranking.rank_evaluation import GraphEvaluation
     from hornbeam.reporting.evaluation import Evaluation
-    from hornbeam.result_table import ResultTable
     from hornbeam.rules.candidates import Candidates, Language
 
 __all__ = [

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, open_in_memory
 from hornbeam.errors import HornbeamError, InputError, warn
 from hornbeam.facts.reading.readers import Input, as_labels
@@ -18,7 +19,6 @@ from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.reporting.evaluation import Evaluation, paired_significance
-from hornbeam.result_table import ResultTable
 from hornbeam.two_step import ASKED_ONLY
 
 #: Baselines of a collective method: the same without it, and with every pair taken to be true.

@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 import warnings
 
-from hornbeam.printable import message_text
-from hornbeam.suggestions import did_you_mean
+from hornbeam.base.printable import message_text
+from hornbeam.base.suggestions import did_you_mean
 
 
 class HornbeamError(Exception):

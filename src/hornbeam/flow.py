@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.choices import Sampling
-from hornbeam.compiled import announced
+from hornbeam.base.choices import Sampling
+from hornbeam.base.compiled import announced
+from hornbeam.base.files import fingerprint
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.leaks import warn_of_leaks
@@ -18,7 +20,6 @@ from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
-from hornbeam.files import fingerprint
 from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
 from hornbeam.learning.histogram_learning import learn_from_histograms
 from hornbeam.learning.learner import Learner
@@ -28,7 +29,6 @@ from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.trace import SecondStep, Trace
 from hornbeam.learning_plan import LearningPlan, learning_plan
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Relaxation

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.collective_statistics import discover_collective
 from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.cross_evidence import FoldedEvidence
@@ -26,7 +27,6 @@ from hornbeam.learning.collective_problem import collective_problem
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
 from hornbeam.learning_plan import LearningPlan
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.rule_model import Semantics

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hornbeam.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Sampling
 from hornbeam.errors import InputError
 from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.learner import Learner

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
+from hornbeam.base.files import save_text
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.errors import DataError
 from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
-from hornbeam.files import save_text
 from hornbeam.graphs.graph_mark import GRAPH_MARK, is_graph_model
-from hornbeam.graphs.rank_evaluation import GraphEvaluation
-from hornbeam.graphs.rule_ranker import RuleRanker
 from hornbeam.learning.trace import Trace
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.rank_evaluation import GraphEvaluation
+from hornbeam.ranking.rule_ranker import RuleRanker
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.reporting.rule_quality import judged_rules
-from hornbeam.result_table import ResultTable
 from hornbeam.rules.model_file import load_model, model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_table

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Array, Floats
+from hornbeam.base.arrays import Array, Floats
 from hornbeam.counting.opening import facts_of
 from hornbeam.errors import InputError, MissingExtraError
 from hornbeam.facts.reading.readers import Input, read_labels, read_pairs

@@ -22,8 +22,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.counting.collective.believed_pairs import (
     BelievedPairs,
     as_beliefs,
@@ -41,7 +42,6 @@ from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, rules_of
 from hornbeam.learning.trace import SecondStep
-from hornbeam.progress import SILENT, PartOfWork, Progress
 from hornbeam.rules.beliefs import BELIEVED
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Language

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.cli.main import run
 from hornbeam.counting import opening
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -17,7 +18,6 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.crossval import label_worlds, significance
 from hornbeam.errors import HornbeamWarning
 from hornbeam.learning.boost import Boost
-from hornbeam.progress import SILENT, Progress
 from tests.support.commands import COUNTRIES, hornbeam_, write
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hornbeam.base.compiled import TEMPORARY, Kernel
 from hornbeam.cli import doctor
-from hornbeam.compiled import TEMPORARY, Kernel
 from tests.support.commands import hornbeam_, process
 
 COMPILE = """

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hornbeam.choices import TableFormat
+from hornbeam.base.choices import TableFormat
 from tests.support.commands import hornbeam_, write
 
 RULES = "2: knows(A, B) & knows(B, C) -> trusts(A, C)\n1: !trusts(A, B)\n"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod, Score
+from hornbeam.base.choices import CollectiveMethod, Score
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explainer import Explainer, JointExplainer, open_explainer

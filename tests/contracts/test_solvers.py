@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import hornbeam.hlmrf
-from hornbeam.choices import Solver
+from hornbeam.base.choices import Solver
 from hornbeam.hlmrf.admm import Acceleration, Admm
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.hlmrf.map_inference import solve

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import open_engine, open_in_memory
@@ -18,7 +19,6 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 

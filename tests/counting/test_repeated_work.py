@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.progress import SILENT, Progress, Silent
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory import memory_engine
 from hornbeam.counting.memory.conditions import unary_facts
@@ -21,7 +22,6 @@ from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
-from hornbeam.progress import SILENT, Progress, Silent
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import path_codes

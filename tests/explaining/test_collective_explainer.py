@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import Removals
 from hornbeam.explaining.flips import FlipStatus, greedy_flip, smallest_flip

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.explaining import flips
 from hornbeam.explaining import independent_explainer as explainer

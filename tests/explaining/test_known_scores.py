@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
 from hornbeam.explaining import known_scores
 from hornbeam.explaining.known_scores import CAUTION, ScorePlace, compared_links
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.arrays import Ints
-from hornbeam.choices import Sampling
+from hornbeam.base.arrays import Ints
+from hornbeam.base.choices import Sampling
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.evidence_folds import FOLDS, EvidenceFolds, assign_evidence_folds

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam import read_facts
-from hornbeam.choices import Sampling
+from hornbeam.base.choices import Sampling
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts import negatives
 from hornbeam.facts.atom_keys import pair_keys

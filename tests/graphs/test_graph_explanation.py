@@ -19,7 +19,7 @@ from hornbeam.graphs.graph_reasons import (
 )
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.pools import FEATURES
-from hornbeam.graphs.queries import Direction
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import step_code
 
 # one model for all, which takes two seconds

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
-from hornbeam.arrays import Bools, Floats, part_numbers
+from hornbeam.base.arrays import Bools, Floats, part_numbers
+from hornbeam.base.machine import blas_threads
+from hornbeam.base.progress import SILENT
 from hornbeam.graphs.calibration import fit_calibration, probabilities, softmax_log_odds
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_stages import with_held
@@ -36,8 +38,6 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.softmax_kernels import loss_and_gradient
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
-from hornbeam.machine import blas_threads
-from hornbeam.progress import SILENT
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.recorded_progress import RecordedProgress

@@ -22,8 +22,8 @@ from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.multiple_links import linked_shares
 from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
-from hornbeam.graphs.queries import Direction, Queries
-from hornbeam.graphs.rank_evaluation import evaluate_ranks
+from hornbeam.ranking.queries import Direction, Queries
+from hornbeam.ranking.rank_evaluation import evaluate_ranks
 from hornbeam.rules.codes import step_code
 from tests.support.kernels import compiles, kernels_are
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.errors import DataError
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
@@ -20,6 +19,7 @@ from hornbeam.graphs.ranking_model import (
     LinkedShares,
     RelationRules,
 )
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 
 names = st.one_of(

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.graph_text import rule_text
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import ConstantRule, GraphRule
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.rules.rule_words import PhraseRole, said
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.progress import SILENT
 from hornbeam.graphs.constants import (
     MIN_CONFIDENCE,
     ConstantRules,
@@ -33,7 +34,6 @@ from hornbeam.graphs.ridge import Ridge
 from hornbeam.graphs.ridge_choice import PENALTIES, choose_penalty
 from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.workload import Workload
-from hornbeam.progress import SILENT
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, BruteGraph, Triple, graph_of, triples
 from tests.support.kernels import both_ways, kernels_are

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
@@ -21,6 +20,7 @@ from hornbeam.graphs.ranking_model import (
     RelationRules,
 )
 from hornbeam.graphs.rule_files import read_imported_rules, save_rules
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 
 RELATIONS = ("treats", "contains", "a(b),c", "part of")

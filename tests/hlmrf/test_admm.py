@@ -273,7 +273,7 @@ def test_a_small_program_is_solved_without_a_compiler() -> None:
     """What a newcomer runs first does not wait for Numba."""
     code = """
 import sys
-from hornbeam.choices import Solver
+from hornbeam.base.choices import Solver
 from hornbeam.hlmrf.map_inference import solve
 from tests.support.random_programs import synthetic
 for solver in (Solver.ADMM, Solver.AUTO):

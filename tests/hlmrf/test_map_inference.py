@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hornbeam.choices import Solver
+from hornbeam.base.choices import Solver
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import map_inference
 from hornbeam.hlmrf.admm import Admm

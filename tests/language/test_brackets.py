@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError
 from hornbeam.language.brackets import Bracket, ThresholdSpan
 from hornbeam.language.places import Place
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
-from hornbeam.machine import MAX_NUMBER
 from tests.support.rule_strategies import HEADS, NAMES, SIDES, WEIGHTS
 
 

@@ -11,7 +11,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.facts.symmetry import is_symmetric
 from hornbeam.learning.boost import Boost

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 import hornbeam as hb
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import MIN_SPREAD, CountProblem

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import FitStatus

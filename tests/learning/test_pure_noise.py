@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import Sampling
+from hornbeam.base.choices import Sampling
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.negatives import with_negatives
 from hornbeam.learning.boost import Boost

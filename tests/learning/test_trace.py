@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.files import fingerprint
 from hornbeam.errors import DataError, HornbeamWarning
-from hornbeam.files import fingerprint
 from hornbeam.learning.trace import FitReport, Screening, Trace, trace_of
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod, Score
+from hornbeam.base.choices import CollectiveMethod, Score
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.programs.computed_rules import MAX_VALUES, Addends

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import Solver
+from hornbeam.base.choices import Solver
 from hornbeam.errors import DataError, InputError
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.language.rule_texts import parse_rules

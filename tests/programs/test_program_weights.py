@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from hornbeam.choices import WeightMethod
+from hornbeam.base.choices import WeightMethod
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem

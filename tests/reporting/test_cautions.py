@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import Sampling
+from hornbeam.base.choices import Sampling
 from hornbeam.learning.trace import Trace
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.clause import prior

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from hornbeam.arrays import Floats, are_ties
+from hornbeam.base.arrays import Floats, are_ties
 from hornbeam.errors import InputError
 from hornbeam.reporting.evaluation import evaluate, paired_significance, pr_points, roc_points
 

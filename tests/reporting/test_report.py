@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.choices import Sampling
+from hornbeam.base.choices import Sampling
 from hornbeam.explaining.waterfall_bar import COLOURS
 from hornbeam.reporting.rendering import named, percent, signed, template_text
 from hornbeam.reporting.report import LARGEST, confusion

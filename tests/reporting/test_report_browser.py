@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 import hornbeam as hb
-from hornbeam.files import save_text
+from hornbeam.base.files import save_text
 from tests.support.accessibility import grave_findings
 from tests.support.report_worlds import NASTY, nasty_world, world
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from hornbeam.base.files import TEMPORARY, fingerprint
 from hornbeam.cli.commands import COMMANDS, load
-from hornbeam.files import TEMPORARY, fingerprint
 from hornbeam.learning.trace import Trace, trace_path
 from tests.support.commands import hornbeam_
 from tests.support.crash_points import run_in_fork

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.machine import MAX_THREADS, worker_threads
 from hornbeam.cli import doctor
 from hornbeam.errors import DataError, InputError
-from hornbeam.machine import MAX_THREADS, worker_threads
 from tests.support import small_inputs as small
 from tests.support.commands import command, hornbeam_
 from tests.support.small_inputs import PREDICT, PROGRAM

@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.machine import MIN_ADDRESS_SPACE
 from hornbeam.cli.remaining_time import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
-from hornbeam.machine import MIN_ADDRESS_SPACE
 from tests.support.commands import command, hornbeam_, plain_user
 from tests.support.small_inputs import FACTS, LEARN, PREDICT
 
@@ -389,7 +389,7 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 from hornbeam.cli.interrupts import interrupts_handled
-from hornbeam.files import working_folder
+from hornbeam.base.files import working_folder
 
 @njit(nogil=True)
 def spin(counter):

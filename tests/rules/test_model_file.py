@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
 from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.printable import printable
 from hornbeam.errors import DataError
 from hornbeam.language.brackets import ThresholdSpan
 from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Term, Variable
-from hornbeam.printable import printable
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.model_file import parse_model

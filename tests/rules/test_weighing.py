@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.language.rule_texts import parse_logical_rules
-from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.weighing import MIN_MEDIAN, Counts, Threshold, Weighing
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.arrays import Floats, Ids
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.argument_types import ArgumentTypes

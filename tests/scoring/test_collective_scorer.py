@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod, Score
+from hornbeam.base.choices import CollectiveMethod, Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.exact import Exact

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.arrays import Floats
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.rules.body import Body, Step

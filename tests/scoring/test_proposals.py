@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.argument_types import ArgumentTypes

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
 from hornbeam.scoring import best_of_each
 from tests.support.proposed import Scored, new_pairs
 from tests.support.rich_worlds import (

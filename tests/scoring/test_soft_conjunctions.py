@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
 from hornbeam.counting import conjunctions
 from hornbeam.counting.conjunctions import GroundClauses, conjoined
 from hornbeam.counting.engine import Engine

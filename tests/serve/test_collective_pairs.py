@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.explaining.explainer import JointExplainer
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics

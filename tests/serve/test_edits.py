@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.files import fingerprint
 from hornbeam.errors import InputError
-from hornbeam.files import fingerprint
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.edits import MAX_WEIGHT, Edits

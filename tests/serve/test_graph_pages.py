@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.graphs.queries import Direction
+from hornbeam.ranking.queries import Direction
 from hornbeam.serve.graph_filters import lift_bar
 from hornbeam.serve.graph_pages import RELATIONS, GraphPages
 from hornbeam.serve.graph_state import GraphExplorer

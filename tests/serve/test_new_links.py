@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.argument_types import ArgumentTypes

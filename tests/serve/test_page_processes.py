@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.progress import SILENT
 from hornbeam.errors import InputError
-from hornbeam.progress import SILENT
 from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.entity_search import EntitySearch

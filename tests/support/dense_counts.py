@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Ints, part_numbers
+from hornbeam.base.arrays import Ints, part_numbers
 from hornbeam.counting.statistics import Statistics
 
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, get_args
 from unittest.mock import patch
 
+from hornbeam.base.files import TEMPORARY
 from hornbeam.cli.commands import function_of, load
-from hornbeam.files import TEMPORARY
 from tests.support.commands import hornbeam_
 from tests.support.fuzz_readers import UNPRINTABLE
 from tests.support.fuzz_seeds import GRAPH

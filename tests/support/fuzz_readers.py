@@ -25,11 +25,11 @@ from hornbeam.errors import InputError
 from hornbeam.facts.reading.name_files import read_names
 from hornbeam.facts.table import Targets
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.named_queries import read_queries
 from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.trace import trace_of
 from hornbeam.programs.program import read_program
+from hornbeam.ranking.named_queries import read_queries
 from hornbeam.rules.model_file import load_model, model_text, parse_model
 from tests.support import strict_tables as strict
 from tests.support.fuzz_seeds import SEEDS

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import pytest
 
-from hornbeam.compiled import Kernel
+from hornbeam.base.compiled import Kernel
 from hornbeam.graph import adjacency
 from hornbeam.learning import descent
 

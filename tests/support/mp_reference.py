@@ -12,7 +12,7 @@ from typing import Any
 from mpmath import mp, mpf
 from mpmath.calculus.quadrature import GaussLegendre
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 
 mp.dps = 40
 NODES = GaussLegendre(mp).get_nodes(-1, 1, 4, mp.prec)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, pointers
+from hornbeam.base.arrays import Floats, Ids, Integers, pointers
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.queries import Answers, Queries
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.queries import Answers, Queries
 
 Triple = tuple[str, str, str]
 #: Scores of proposed answers, by (relation, known, asks_subject).

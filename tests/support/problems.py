@@ -15,7 +15,7 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets

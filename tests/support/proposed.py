@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hornbeam as hb
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.scoring.independent_scorer import score_targets

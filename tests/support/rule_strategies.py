@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.language.syntax import (
     Atom,
     Comparison,
@@ -12,7 +13,6 @@ from hornbeam.language.syntax import (
     Operator,
     Variable,
 )
-from hornbeam.machine import MAX_NUMBER
 
 NAMES = st.from_regex(r"[A-Za-z$_][A-Za-z0-9$_]{0,6}", fullmatch=True)
 

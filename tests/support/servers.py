@@ -15,7 +15,6 @@ from urllib.parse import urlencode
 import hornbeam as hb
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
@@ -23,6 +22,7 @@ from hornbeam.graphs.ranking_model import (
     LinkedShares,
     RelationRules,
 )
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.serve.access import Access
 from hornbeam.serve.graph_app import GraphApp

@@ -10,14 +10,14 @@ from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
+from hornbeam.base.files import working_folder
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark
 from hornbeam.counting.sql.spark_session import spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.facts.table import Facts
-from hornbeam.files import working_folder
-from hornbeam.progress import SILENT, Progress
 
 #: Beside what `spark/spark-defaults.conf` says: few tasks, against our own default.
 SMALL = {"spark.sql.shuffle.partitions": "2"}

@@ -7,8 +7,8 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from hornbeam.choices import CollectiveMethod, Sampling
-from hornbeam.machine import MAX_NUMBER
+from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_atoms

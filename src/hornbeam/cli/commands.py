@@ -11,14 +11,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from hornbeam.base.machine import MIN_ADDRESS_SPACE, address_space
+from hornbeam.base.printable import message_text
 from hornbeam.cli.flags import flags_of, messages_in_flags
 from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.outputs import check_outputs
 from hornbeam.cli.plain_values import without_pydantic
 from hornbeam.errors import InputError
-from hornbeam.machine import MIN_ADDRESS_SPACE, address_space
-from hornbeam.printable import message_text
 
 #: Click's Context: older Typers import Click, newer ones bundle it.
 Context = Any

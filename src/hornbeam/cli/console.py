@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hornbeam.base.printable import message_text, printable
 from hornbeam.cli.remaining_time import OverallProgress, ProgressLine, StagePlan, StageProgress
-from hornbeam.printable import message_text, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +137,7 @@ def progress_shown(
     quiet: bool, verbose: bool = False, whole: StagePlan | None = None
 ) -> Iterator[TerminalProgress]:
     """Show progress in this block, and clear it at the end, also after an error."""
-    from hornbeam.compiled import announced
+    from hornbeam.base.compiled import announced
 
     progress = TerminalProgress(quiet, verbose, whole)
     try:

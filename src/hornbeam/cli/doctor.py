@@ -61,7 +61,7 @@ def doctor(*, console: options.ConsoleOptions) -> None:
 
 def examine() -> Checkup:
     """Run all checks."""
-    from hornbeam.machine import available_memory, physical_memory, worker_threads
+    from hornbeam.base.machine import available_memory, physical_memory, worker_threads
 
     core, extras = _libraries()
     problems = [
@@ -72,7 +72,7 @@ def examine() -> Checkup:
     problems += _outside_ranges()
     kernels = None
     if not problems:
-        from hornbeam.compiled import TEMPORARY
+        from hornbeam.base.compiled import TEMPORARY
         from hornbeam.counting.memory.search import search_block
 
         kernels = search_block.folder  # the cache folder of one kernel stands for all of them

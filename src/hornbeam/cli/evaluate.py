@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen, screen_text
 from hornbeam.cli.evidence import evidence_for, open_evidence
@@ -18,8 +18,8 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.graphs.rank_evaluation import GraphEvaluation
     from hornbeam.model import Model
+    from hornbeam.ranking.rank_evaluation import GraphEvaluation
     from hornbeam.reporting.evaluation import Evaluation
 
 
@@ -180,7 +180,7 @@ def _show(result: Evaluation) -> None:
 
 
 def _show_ranks(result: GraphEvaluation, files: list[str]) -> None:
-    from hornbeam.printable import printable
+    from hornbeam.base.printable import printable
 
     out = screen()
     for name, value in (

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hornbeam.choices import EngineName
+from hornbeam.base.choices import EngineName
+from hornbeam.base.machine import worker_threads
 from hornbeam.cli.console import TerminalProgress, read_files
 from hornbeam.cli.options import EngineOptions, ModelOptions, ReadingOptions
 from hornbeam.errors import InputError, warn
-from hornbeam.machine import worker_threads
 
 if TYPE_CHECKING:
     from hornbeam.counting.engine import Engine

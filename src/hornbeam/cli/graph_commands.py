@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.choices import EngineName
+from hornbeam.base.choices import EngineName
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence

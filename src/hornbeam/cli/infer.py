@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.choices import Solver
+from hornbeam.base.choices import Solver
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_message, print_table, screen, screen_text
 

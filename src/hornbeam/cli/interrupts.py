@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from select import select
 
-from hornbeam.files import delete_unfinished
+from hornbeam.base.files import delete_unfinished
 
 #: Grace period in seconds for a command to end by itself.
 GRACE_SECONDS = 1.2

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
@@ -21,7 +22,6 @@ from hornbeam.cli.learner_options import FitOptions
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
-from hornbeam.files import refuse_inputs, save_text
 
 if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace

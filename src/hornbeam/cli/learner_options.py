@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, cast, get_args
 
 import typer
 
-from hornbeam.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Sampling
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message
 from hornbeam.cli.option_groups import OneOf, Options

@@ -13,12 +13,12 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from hornbeam.choices import EngineName, Score
+from hornbeam.base.choices import EngineName, Score
+from hornbeam.base.printable import printable
 from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
-from hornbeam.printable import printable
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.base.files import cannot_be_written, refuse_inputs
 from hornbeam.errors import InputError
-from hornbeam.files import cannot_be_written, refuse_inputs
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.choices import EngineName, Score, TableFormat
+from hornbeam.base.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import entity_names, evidence_for, open_evidence
@@ -23,13 +23,13 @@ from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.base.result_table import ResultTable
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.model import Model
-    from hornbeam.result_table import ResultTable
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _predicted(
 ) -> ResultTable:
     """Scores of pairs, answers of queries, or new links."""
     from hornbeam.counting.opening import facts_in_memory
-    from hornbeam.graphs.named_queries import read_queries
+    from hornbeam.ranking.named_queries import read_queries
 
     score, threads = wanted.score, engine.threads
     if pairs is not None:
@@ -220,8 +220,8 @@ def _of_graph(
     """Answers of a model of a whole graph, or the most probable new facts of every relation."""
     from hornbeam.counting.opening import facts_of
     from hornbeam.graphs.memory_ranker import MemoryRanker
-    from hornbeam.graphs.named_queries import read_queries
     from hornbeam.graphs.new_facts import new_facts
+    from hornbeam.ranking.named_queries import read_queries
 
     table.check(console.as_json)
     if wanted.pairs:
@@ -259,8 +259,8 @@ def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> Non
     if parquet and "://" in str(output):
         return
     if parquet and output is not None and engine is EngineName.SPARK:
+        from hornbeam.base.files import check_folder
         from hornbeam.counting.sql.spark_engine import not_parquet
-        from hornbeam.files import check_folder
 
         check_folder(output, not_parquet)
     else:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import entity_names, facts_for
 from hornbeam.cli.graph_commands import warn_of_another_graph
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
-from hornbeam.files import refuse_inputs, save_text
 
 if TYPE_CHECKING:
     from hornbeam.graphs.graph_model import GraphModel

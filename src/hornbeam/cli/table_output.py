@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.choices import TableFormat
+from hornbeam.base.choices import TableFormat
 from hornbeam.cli.console import print_json, screen_lines
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.result_table import ResultTable
+    from hornbeam.base.result_table import ResultTable
 
 
 #: Endings of formats that are not supported; files with any other ending are written as TSV.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hornbeam.choices import WeightMethod
+from hornbeam.base.choices import WeightMethod
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
@@ -42,7 +42,7 @@ def weights(
       hornbeam weights program.json --method joint -o learned.psl
     """
     import hornbeam as hb
-    from hornbeam.files import refuse_inputs
+    from hornbeam.base.files import refuse_inputs
     from hornbeam.programs.program import read_program
 
     with console.progress() as progress:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import (
+from hornbeam.base.arrays import (
     Floats,
     Ids,
     Ints,

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Ints, part_numbers
+from hornbeam.base.arrays import Ints, part_numbers
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import discover_bodies
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
 

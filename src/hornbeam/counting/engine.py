@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, Language
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Integers, Ints, Millionths, pointers
+from hornbeam.base.arrays import Integers, Ints, Millionths, pointers
 from hornbeam.rules.body import Body
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.facts.names import Names
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import KINDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.facts.names import Names
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import BodyCounter, Discovery
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 
 

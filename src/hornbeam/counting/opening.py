@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
-from hornbeam.choices import EngineName
+from hornbeam.base.choices import EngineName
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.candidates import Language
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import (
+from hornbeam.base.arrays import (
     Bools,
     Floats,
     Ids,

@@ -14,8 +14,8 @@ import math
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Bools, Floats, Ints
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("the integrals of hinges")
 

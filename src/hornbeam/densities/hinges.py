@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts
 from hornbeam.densities import hinge_kernels as kernels
 from hornbeam.densities.integrals import segments
 from hornbeam.rules.rule_model import Relaxation

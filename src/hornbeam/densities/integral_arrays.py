@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.densities.integral_kernels import LINEAR_SERIES, LINEAR_TERMS, SERIES_BELOW
 
 OneSide = tuple[Floats, Floats, Floats]

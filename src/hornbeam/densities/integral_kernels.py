@@ -19,8 +19,8 @@ import math
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Floats
+from hornbeam.base.compiled import kernels
 
 SixMoments = tuple[float, float, float, float, float, float]
 

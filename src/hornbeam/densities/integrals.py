@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats
-from hornbeam.compiled import numba_in_use
+from hornbeam.base.arrays import Floats
+from hornbeam.base.compiled import numba_in_use
 from hornbeam.densities import integral_arrays as arrays
 from hornbeam.densities import integral_kernels as kernels
 from hornbeam.rules.rule_model import Relaxation

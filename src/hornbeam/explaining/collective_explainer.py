@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints, Positions
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Bools, Floats, Ints, Positions
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
@@ -30,7 +31,6 @@ from hornbeam.facts.known import joined
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges
 from hornbeam.hlmrf.potentials import Potentials
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, RuleModel

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.base.arrays import Bools, Floats, Ints
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.scored_pair import ScoredPair
 from hornbeam.facts.names import Names

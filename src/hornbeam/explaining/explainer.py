@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, Self
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
@@ -19,7 +20,6 @@ from hornbeam.explaining.two_step_explainer import TwoStepExplainer
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.model_checks import named_atom, warn_of_missing_names

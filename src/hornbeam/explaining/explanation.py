@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation_html import explanation_html
 from hornbeam.explaining.explanation_text import explanation_lines
@@ -21,7 +22,6 @@ from hornbeam.explaining.known_scores import ScorePlace
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall, waterfall
-from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_words import said
 
 #: Default number of groundings that are listed per condition.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from hornbeam.base.printable import printable
+from hornbeam.base.result_table import html_table
 from hornbeam.explaining.explanation_text import signed_pull, step_words, verdict
 from hornbeam.explaining.known_scores import CAUTION
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall
 from hornbeam.explaining.waterfall_bar import waterfall_bar
-from hornbeam.printable import printable
-from hornbeam.result_table import html_table
 from hornbeam.rules.rule_words import said
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hornbeam.base.printable import printable
 from hornbeam.explaining.known_scores import CAUTION
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import Waterfall, WaterfallStep
-from hornbeam.printable import printable
 from hornbeam.rules.rule_words import said
 
 if TYPE_CHECKING:

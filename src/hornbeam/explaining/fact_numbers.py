@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Integers, Ints, ranges
+from hornbeam.base.arrays import Integers, Ints, ranges
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Atoms, Facts

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
 from hornbeam.explaining.counterfactual import Removals
 
 #: Work of the exact search: about a second. A set that is extended costs `BRANCH_WORK`, and

@@ -13,14 +13,14 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.base.arrays import Ids, Ints
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.groundings import PathEnds, cut, first_paths
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.graph.adjacency import Graph
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.codes import inverse_code, path_codes, step_code
 from hornbeam.rules.rule_model import RuleModel

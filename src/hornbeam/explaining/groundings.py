@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
-from hornbeam.compiled import announced, kernels
+from hornbeam.base.arrays import Ids, Ints
+from hornbeam.base.compiled import announced, kernels
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.graph.edge_runs import contains, is_among, place_of, run_of, run_to
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import inverse_code
 
 kernel = kernels("the path walk")

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -27,7 +28,6 @@ from hornbeam.explaining.named_facts import GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason, by_strength
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Part, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Facts, Targets

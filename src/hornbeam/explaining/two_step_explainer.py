@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -20,7 +21,6 @@ from hornbeam.explaining.known_scores import KnownCounts, KnownScores
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.two_step_scorer import first_step_beliefs, warn_of_other_pairs

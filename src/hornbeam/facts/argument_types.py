@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers
+from hornbeam.base.arrays import Bools, Ids, Integers
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.names_in_facts import types_in

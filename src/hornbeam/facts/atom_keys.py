@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Integers, Ints
+from hornbeam.base.arrays import Bools, Integers, Ints
 from hornbeam.errors import InputError
 
 #: Keys are 64-bit integers with a sign.

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names, unknown_entity
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Integers, Ints
+from hornbeam.base.arrays import Array, Bools, Integers, Ints
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.symmetry import with_mirror_images

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints, Positions, part_numbers, run_starts
+from hornbeam.base.arrays import Bools, Ids, Ints, Positions, part_numbers, run_starts
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.table import Facts, Targets
 

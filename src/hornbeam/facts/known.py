@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 
-from hornbeam.arrays import Positions, run_starts
+from hornbeam.base.arrays import Positions, run_starts
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import united_edges

@@ -15,10 +15,10 @@ from typing import overload
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
-from hornbeam.compiled import kernels, numba_in_use
+from hornbeam.base.arrays import Ids, Ints
+from hornbeam.base.compiled import kernels, numba_in_use
+from hornbeam.base.suggestions import did_you_mean
 from hornbeam.errors import InputError
-from hornbeam.suggestions import did_you_mean
 
 kernel = kernels("the comparison of names")
 

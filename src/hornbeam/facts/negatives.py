@@ -20,8 +20,8 @@ from typing import get_args
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
-from hornbeam.choices import Sampling
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.base.choices import Sampling
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names

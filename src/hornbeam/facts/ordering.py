@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Millionths
+from hornbeam.base.arrays import Array, Ids, Millionths
 from hornbeam.facts.table import Atoms
 
 

@@ -13,9 +13,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Floats, Ids, Integers, Millionths
+from hornbeam.base.arrays import Array, Bools, Floats, Ids, Integers, Millionths
+from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.facts.names import NamedIds, Names, unknown_entity
-from hornbeam.result_table import ResultTable, html_table
 
 #: Truth values are integers in units of one millionth.
 ONE = 1_000_000

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers
-from hornbeam.compiled import Kernel
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers
+from hornbeam.base.compiled import Kernel
 from hornbeam.facts.table import Facts
 from hornbeam.graph.adjacency_kernels import narrow, scatter
 from hornbeam.rules.codes import code_limit, inverse_code, step_code

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints
+from hornbeam.base.arrays import Bools, Floats, Ints
 from hornbeam.graphs.ranking_model import Calibration
 
 ROUNDS = 50

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.compiled import kernels
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("the counting of constants")
 

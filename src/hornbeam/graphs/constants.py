@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints, ranges, run_starts
+from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts
 from hornbeam.graphs.constant_kernels import (
     ANSWER,
     common_properties,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.graphs.discovery_kernels import paths_between
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from hornbeam.compiled import kernels
+from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import grown, place_of
 
 kernel = kernels("the evidence of rules")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.graph_settings import Extent

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.constants import (
     AnswerFrequencies,
     ConstantRules,

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.printable import printable
+from hornbeam.base.result_table import ResultTable
+from hornbeam.base.suggestions import did_you_mean
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Atoms, Facts
@@ -19,14 +22,11 @@ from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason, reasons_for
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import fired_scores
-from hornbeam.printable import printable
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import is_inverse, step_code
 from hornbeam.rules.rule_words import said
-from hornbeam.suggestions import did_you_mean
 
 #: Answers above the explained one that are shown, each with its best rules.
 ABOVE, RULES_ABOVE = 3, 1

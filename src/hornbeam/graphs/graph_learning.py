@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Floats
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
@@ -40,7 +41,6 @@ from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.graphs.rule_weights import fit_rule_weights
 from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import step_code
 
 #: Minimum number of held-out queries to choose settings by; and the number from which on they are

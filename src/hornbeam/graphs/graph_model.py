@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, fields
 
+from hornbeam.base.files import save_text
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
-from hornbeam.files import save_text
 from hornbeam.graphs.graph_explanation import (
     GraphExplanation,
     explain_triple,
@@ -18,11 +20,9 @@ from hornbeam.graphs.graph_explanation import (
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
 from hornbeam.graphs.opened_graph import GraphInput, open_ranker
-from hornbeam.graphs.rank_evaluation import GraphEvaluation
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.rule_files import RECORD_FIELDS, rule_records
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.rank_evaluation import GraphEvaluation
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,10 @@ from typing import Self
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.entity_names import EntityNames
@@ -19,18 +21,16 @@ from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import probabilities, softmax_log_odds
 from hornbeam.graphs.model_parts import StepModel
-from hornbeam.graphs.named_queries import as_queries
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FurtherCandidates, Pool
-from hornbeam.graphs.queries import Answers, Queries
-from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
-from hornbeam.graphs.ranked_answers import ranked_answers
 from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings, fired_scores, linear_scores
 from hornbeam.graphs.workload import Workload
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.named_queries import as_queries
+from hornbeam.ranking.queries import Answers, Queries
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
+from hornbeam.ranking.ranked_answers import ranked_answers
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.scoring.scored_links import with_names
 
@@ -110,7 +110,7 @@ class GraphRanker(ABC):
         names: Input | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
-        """The best new answers of queries by names; see `hornbeam.graphs.named_queries`."""
+        """The best new answers of queries by names; see `hornbeam.ranking.named_queries`."""
         called = as_names(names)
         ranker = replace(self.named(called), listed=top)
         # known answers are never candidates, so none has to be left out

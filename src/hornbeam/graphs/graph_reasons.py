@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, part_numbers
+from hornbeam.base.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths

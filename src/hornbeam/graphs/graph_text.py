@@ -23,9 +23,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hornbeam.base.plain_numbers import number_in, whole_number_in
 from hornbeam.errors import DataError
 from hornbeam.graphs.graph_mark import GRAPH_MARK
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,
@@ -35,7 +35,7 @@ from hornbeam.graphs.ranking_model import (
     RankingModel,
     RelationRules,
 )
-from hornbeam.plain_numbers import number_in, whole_number_in
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 
 FIRST = f"{GRAPH_MARK} "

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, pointers, ranges
+from hornbeam.base.arrays import Ids, Ints, pointers, ranges
 from hornbeam.graphs.link_hashes import LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import is_inverse

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.link_hashes import HIDING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 
 #: Armijo condition: required decrease as a fraction of the predicted one.
 SUFFICIENT = 1e-4

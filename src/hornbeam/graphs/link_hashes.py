@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, Positions
+from hornbeam.base.arrays import Ids, Ints, Positions
 
 PRIME = 2**31 - 1
 #: Purposes of random choices: each has its own coefficients, so that choices are independent.

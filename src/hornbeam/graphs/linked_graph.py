@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import (
+from hornbeam.base.arrays import (
     Bools,
     Ids,
     Integers,
@@ -33,7 +33,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graph.adjacency import adjacency_of
 from hornbeam.graph.adjacency_kernels import list_properties
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.triples import Triples
+from hornbeam.ranking.triples import Triples
 from hornbeam.rules.codes import code_limit
 
 #: Number of facts above which the loops over a graph are compiled.

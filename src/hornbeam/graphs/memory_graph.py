@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints
+from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts

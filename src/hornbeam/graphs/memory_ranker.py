@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses

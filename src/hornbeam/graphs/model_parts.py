@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import ConstantRules
 from hornbeam.graphs.discovery import path_table
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_fit import FittedRanking
 from hornbeam.graphs.ranking_model import ConstantRule, GraphRule, RankingModel, RelationRules
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
 

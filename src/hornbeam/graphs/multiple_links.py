@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ranking_model import LinkedShares

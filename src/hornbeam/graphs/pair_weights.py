@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.linked_graph import LinkedGraph

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, ranges
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, ranges
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_paths
 from hornbeam.graphs.grouped_queries import GroupedQueries

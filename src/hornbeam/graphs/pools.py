@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
+from hornbeam.base.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather

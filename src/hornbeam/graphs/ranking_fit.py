@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.softmax import (
     CandidateRows,

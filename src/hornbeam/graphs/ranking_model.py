@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hornbeam.graphs.path_rules import SMOOTHING
-from hornbeam.graphs.queries import Direction
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 
 #: Difference between the fractions of linked pairs in train and valid above which to warn.

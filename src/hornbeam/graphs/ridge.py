@@ -22,10 +22,10 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from hornbeam.arrays import Floats, Integers, Singles, pointers, ranges
+from hornbeam.base.arrays import Floats, Integers, Singles, pointers, ranges
+from hornbeam.base.machine import blas_threads, worker_threads
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
-from hornbeam.machine import blas_threads, worker_threads
 from hornbeam.rules.codes import inverse_code
 
 #: Maximum number of entities whose matrix is held in memory.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import part_numbers
+from hornbeam.base.arrays import part_numbers
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge

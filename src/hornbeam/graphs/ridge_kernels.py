@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from hornbeam.compiled import kernels
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("the ridge class")
 

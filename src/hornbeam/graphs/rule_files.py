@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from hornbeam.base.files import save_text
 from hornbeam.errors import DataError, InputError
-from hornbeam.files import save_text
 from hornbeam.graphs.graph_text import BETWEEN, rule_text
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import CountedRule, RankingModel, RelationRules
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 
 AnyPath = tuple[Step, ...]

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, part_numbers, pointers
+from hornbeam.base.arrays import Floats, part_numbers, pointers
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, pointers
+from hornbeam.base.arrays import Ids, Ints, pointers
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import count_shared
 from hornbeam.graphs.graph_counter import Portion

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.softmax_kernels import (
     add_curvature,

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from hornbeam.compiled import kernels
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("the ranking model")
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TypeVar
 
-from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import SILENT, Progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

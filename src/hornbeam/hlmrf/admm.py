@@ -55,8 +55,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Floats
+from hornbeam.base.compiled import announced
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.hlmrf.admm_arrays import ArraySteps
 from hornbeam.hlmrf.admm_compiled import CompiledSteps
 from hornbeam.hlmrf.admm_point import (
@@ -70,8 +72,6 @@ from hornbeam.hlmrf.admm_point import (
 )
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress
 
 #: Iterations between two checks of constraints, and calls of the progress.
 PERIOD = 50

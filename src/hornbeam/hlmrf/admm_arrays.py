@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Positions
+from hornbeam.base.arrays import Floats, Positions
 from hornbeam.hlmrf.admm_point import SMALLEST_DUAL, AdmmPoint, AdmmRows, Mixture
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.hlmrf import admm_kernels as kernels
 from hornbeam.hlmrf.admm_point import PLAIN, AdmmPoint, AdmmRows, Mixture
 

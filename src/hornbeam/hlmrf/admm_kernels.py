@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Unsigned
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Floats, Unsigned
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("the solver")
 

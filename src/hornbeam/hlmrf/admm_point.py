@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Kinds, Unsigned
+from hornbeam.base.arrays import Floats, Kinds, Unsigned
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Shares of the plain step, of the old iterate and of the anchor in the next iterate.

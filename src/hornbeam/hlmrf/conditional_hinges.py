@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids
+from hornbeam.base.arrays import Bools, Floats, Ids
 from hornbeam.densities.hinges import Hinges, group_hinges
 from hornbeam.hlmrf.potentials import Potentials
 

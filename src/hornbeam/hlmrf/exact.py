@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Positions
+from hornbeam.base.arrays import Bools, Floats, Positions
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials

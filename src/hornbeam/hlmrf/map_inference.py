@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats
-from hornbeam.choices import Solver
+from hornbeam.base.arrays import Bools, Floats
+from hornbeam.base.choices import Solver
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.hlmrf.single_variables import solve_single_variables
-from hornbeam.progress import SILENT, Progress
 
 #: Literals up to which `auto` solves exactly: a few hundredths of a second.
 EXACT_LITERALS = 2_000

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Positions
+from hornbeam.base.arrays import Floats, Positions
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 

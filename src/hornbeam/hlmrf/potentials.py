@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Kinds, part_numbers, pointers
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Kinds, part_numbers, pointers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

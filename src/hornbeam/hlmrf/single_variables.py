@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Positions
+from hornbeam.base.arrays import Bools, Floats, Ids, Positions
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Fraction of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.

@@ -14,6 +14,8 @@ from typing import NamedTuple, cast
 
 from lark import Token, Tree
 
+from hornbeam.base.machine import MAX_NUMBER
+from hornbeam.base.printable import quote
 from hornbeam.language.arithmetic_rules import SumAtom, SumVariable
 from hornbeam.language.brackets import Bracket, BracketOperator, ThresholdSpan
 from hornbeam.language.places import Place
@@ -27,8 +29,6 @@ from hornbeam.language.syntax import (
     Term,
     Variable,
 )
-from hornbeam.machine import MAX_NUMBER
-from hornbeam.printable import quote
 
 #: Every whole number up to this one is a double.
 MAX_EXACT = 2**53

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.rules.beliefs import mentions_beliefs
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause, prior

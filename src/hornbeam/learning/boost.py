@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, mean_log_odds
 from hornbeam.learning.count_problem import CountProblem
@@ -27,7 +28,6 @@ from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trees import Binned, Booster, Tree, tree_values
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.counting.columns import weighed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem

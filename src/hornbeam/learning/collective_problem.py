@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Ints, part_numbers, pointers
+from hornbeam.base.arrays import Ints, part_numbers, pointers
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     clause_numbers,

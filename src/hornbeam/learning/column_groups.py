@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import ColumnArrays
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys

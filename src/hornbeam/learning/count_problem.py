@@ -20,7 +20,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints, pointers
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers
 from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments

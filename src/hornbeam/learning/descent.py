@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Integers
-from hornbeam.compiled import Kernel, numba_in_use
+from hornbeam.base.arrays import Floats, Integers
+from hornbeam.base.compiled import Kernel, numba_in_use
 from hornbeam.learning import descent_arrays as arrays
 from hornbeam.learning import descent_kernels as loops
 from hornbeam.learning.descent_arrays import ClauseLayout

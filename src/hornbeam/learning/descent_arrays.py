@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
 
 
 class ClauseEntries(NamedTuple):

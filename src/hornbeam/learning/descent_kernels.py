@@ -9,7 +9,7 @@ come from `descent`: each that a kernel makes takes a fifth of a second to compi
 
 from __future__ import annotations
 
-from hornbeam.compiled import kernels
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("the learners")
 

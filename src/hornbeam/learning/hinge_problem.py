@@ -16,7 +16,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.conjunctions import GroundClauses
 from hornbeam.counting.statistics import Statistics

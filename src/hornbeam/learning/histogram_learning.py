@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.statistics import Statistics
@@ -25,7 +26,6 @@ from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, sorted_rules
 from hornbeam.learning.trace import FitReport, Screening
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics

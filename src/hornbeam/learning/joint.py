@@ -16,14 +16,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trace import Choice, PathPoint, Validation
-from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.learning.trees import SLACK, Tree
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Part, simplest
 from hornbeam.rules.weighing import Counts, Threshold, Weighing

@@ -17,7 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers
+from hornbeam.base.arrays import Bools, Floats, Integers
 
 
 class Fittable(Protocol):

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints, Positions, run_starts
+from hornbeam.base.arrays import Floats, Ints, Positions, run_starts
 from hornbeam.densities.integrals import one_sided
 from hornbeam.densities.strengths import DOWN, Densities
 from hornbeam.rules.rule_model import Relaxation

@@ -7,7 +7,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ints, Positions
+from hornbeam.base.arrays import Bools, Floats, Ints, Positions
 from hornbeam.learning.newton import Fit, Fittable, Newton
 from hornbeam.learning.pieces import Piece
 from hornbeam.rules.clause import Clause

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import InputError
-from hornbeam.machine import MAX_NUMBER
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from hornbeam.choices import Sampling
+from hornbeam.base.choices import Sampling
+from hornbeam.base.files import cannot_be_written, fingerprint
 from hornbeam.errors import DataError, InputError, warn
-from hornbeam.files import cannot_be_written, fingerprint
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Language
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, pointers
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, pointers
+from hornbeam.base.compiled import kernels
 
 kernel = kernels("boosting")
 

@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
 from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, weight_text
 from hornbeam.learning.hinge_problem import HingeRows
 from hornbeam.rules.body import variables

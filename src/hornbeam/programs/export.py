@@ -17,8 +17,9 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints
-from hornbeam.choices import CollectiveMethod
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints
+from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.files import check_folder, save_folder
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -26,7 +27,6 @@ from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.files import check_folder, save_folder
 from hornbeam.language.syntax import LogicalRule
 from hornbeam.learning.hinge_problem import HingeRows
 from hornbeam.programs.computed_rules import ComputedRule

@@ -15,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.choices import Solver
+from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Solver
+from hornbeam.base.machine import MAX_NUMBER
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import html_table
 from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState
 from hornbeam.language.arithmetic_rules import PslRule
-from hornbeam.machine import MAX_NUMBER
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData
 from hornbeam.programs.program_options import InferenceOptions, inference_options
 from hornbeam.programs.result_files import check_results, save_results
 from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import html_table
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
@@ -163,7 +163,7 @@ def infer(
     split
         The program's split to read; "infer" by default.
     solver
-        "auto", "admm" or "exact"; see `hornbeam.choices.Solver`.
+        "auto", "admm" or "exact"; see `hornbeam.base.choices.Solver`.
     tolerance
         Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
     max_ground_rules

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids
+from hornbeam.base.arrays import Floats, Ids
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import atom_text, first_mistake

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints
+from hornbeam.base.arrays import Floats, Ids, Ints
 from hornbeam.facts.names import Names
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.base.machine import MAX_NUMBER
+from hornbeam.base.plain_numbers import number_in, whole_number_in
 from hornbeam.errors import DataError
-from hornbeam.machine import MAX_NUMBER
-from hornbeam.plain_numbers import number_in, whole_number_in
 
 if TYPE_CHECKING:
     from hornbeam.programs.program import Program

@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.choices import WeightMethod
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import WeightMethod
+from hornbeam.base.compiled import announced
+from hornbeam.base.files import save_text
+from hornbeam.base.machine import MAX_NUMBER
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import DataError, InputError
-from hornbeam.files import save_text
 from hornbeam.hlmrf.conditional_hinges import conditional_hinges
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
@@ -32,12 +34,10 @@ from hornbeam.language.places import error_at
 from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
-from hornbeam.machine import MAX_NUMBER
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
 from hornbeam.programs.program_options import inference_options
-from hornbeam.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)

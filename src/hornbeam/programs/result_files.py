@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hornbeam.files import (
+from hornbeam.base.files import (
     cannot_be_written,
     check_folder,
     refuse_inputs,

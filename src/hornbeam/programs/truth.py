@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.programs.program_data import PredicateTables, atom_places
 from hornbeam.reporting.evaluation import evaluate
 

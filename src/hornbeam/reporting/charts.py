@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 
 #: Size of a chart in its own units; pages scale it.
 WIDTH, HEIGHT = 340, 256

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ints, Positions
+from hornbeam.base.arrays import Ints, Positions
 from hornbeam.facts.folds import without_targets
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 

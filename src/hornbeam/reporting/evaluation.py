@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Floats, Ints, are_ties
+from hornbeam.base.arrays import Floats, Ints, are_ties
+from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.errors import InputError
-from hornbeam.result_table import ResultTable, html_table
 
 #: Scores are kept this far from 0 and 1 in the log-loss, so that it stays finite.
 CLIP = 1e-15

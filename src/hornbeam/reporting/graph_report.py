@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.filtered_ranks import Ranks
 from hornbeam.graphs.graph_explanation import (
     GraphExplanation,
     explain_triple,
@@ -23,9 +23,9 @@ from hornbeam.graphs.graph_explanation import (
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.queries import Direction, Queries, answered
-from hornbeam.graphs.rank_evaluation import GraphEvaluation, RelationRanks
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.filtered_ranks import Ranks
+from hornbeam.ranking.queries import Direction, Queries, answered
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, fitting_page

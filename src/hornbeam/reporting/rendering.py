@@ -15,11 +15,11 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from hornbeam.base.printable import elided, printable
 from hornbeam.explaining.explanation_text import step_words
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.waterfall_bar import waterfall_bar
 from hornbeam.graphs.graph_rule_words import graph_rule_words
-from hornbeam.printable import elided, printable
 from hornbeam.rules.rule_words import PhraseRole, Words
 
 #: Maximum number of characters of a name, and of a rule.

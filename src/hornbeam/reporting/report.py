@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Positions
+from hornbeam.base.arrays import Floats, Positions
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer
@@ -21,7 +22,6 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
-from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile

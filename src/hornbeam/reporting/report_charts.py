@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Choice, PathPoint, Trace
 from hornbeam.reporting.charts import (

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids
+from hornbeam.base.arrays import Bools, Ids
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import open_explainer
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
-from hornbeam.result_table import ResultTable
 from hornbeam.rules.body import Kind
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, Unsigned
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, Unsigned
+from hornbeam.base.machine import MAX_COUNT
+from hornbeam.base.result_table import SHOWN, ResultTable
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
-from hornbeam.machine import MAX_COUNT
-from hornbeam.result_table import SHOWN, ResultTable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import code_limit, step_code

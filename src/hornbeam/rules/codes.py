@@ -12,7 +12,7 @@ from typing import TypeVar, overload
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Keys, Unsigned
+from hornbeam.base.arrays import Array, Bools, Keys, Unsigned
 from hornbeam.facts.names import Names
 from hornbeam.rules.body import MAX_LENGTH, Body
 

@@ -25,11 +25,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.language.rule_parts import refusal
 from hornbeam.language.rule_texts import parse_logical_rules, unix_lines
 from hornbeam.language.syntax import LogicalRule, weight_text
-from hornbeam.machine import MAX_NUMBER
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, parsed_clause

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import get_args
 
-from hornbeam.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.machine import MAX_COUNT
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
-from hornbeam.machine import MAX_COUNT
 from hornbeam.rules.rule_model import PairDensity, Relaxation
 from hornbeam.rules.weighing import Counts
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from hornbeam.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Sampling
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body

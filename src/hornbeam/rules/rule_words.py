@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hornbeam.base.result_table import ResultTable
 from hornbeam.language.syntax import Atom, Term, Variable, weight_text
-from hornbeam.result_table import ResultTable
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, body_ends, variables
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel

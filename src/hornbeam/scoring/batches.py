@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.choices import Score
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.model_checks import report_unseen, warn_of_missing_names

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, run_starts
-from hornbeam.choices import Score
-from hornbeam.progress import SILENT, Progress
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Positions, run_starts
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.scoring.bounded_search import BestPairs, PairScorer, ScoreBounds
 from hornbeam.scoring.margins import Margins
 

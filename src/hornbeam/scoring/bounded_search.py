@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Bools, Floats, Ids
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring.margins import Margins
 

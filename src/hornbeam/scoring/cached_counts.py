@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats
+from hornbeam.base.arrays import Bools, Floats
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_mean

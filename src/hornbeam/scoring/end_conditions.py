@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, run_starts
+from hornbeam.base.arrays import Floats, Ids, run_starts
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts, Targets

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.statistics import Statistics
@@ -20,7 +21,6 @@ from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.learning.hinge_problem import HingeRows, clause_hinges, joined_rows
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts, Weighing

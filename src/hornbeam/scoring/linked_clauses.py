@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
-from hornbeam.choices import CollectiveMethod
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints
+from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
@@ -28,7 +29,6 @@ from hornbeam.facts.known import rows_of_targets, with_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.graph.adjacency import Graph
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints
+from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import is_among, run_of, run_to
 
 kernel = kernels("the grounding of linked pairs")

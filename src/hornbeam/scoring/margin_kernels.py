@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Integers, Ints
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Floats, Ids, Integers, Ints
+from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import place_of
 
 kernel = kernels("the search for the best links")

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, pointers
+from hornbeam.base.arrays import Floats, pointers
 from hornbeam.counting.columns import weighed
 from hornbeam.facts.names import Names
 from hornbeam.rules.body import Part

@@ -25,7 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, pointers
+from hornbeam.base.arrays import Floats, Ids, pointers
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels

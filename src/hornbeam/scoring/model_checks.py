@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
+from hornbeam.base.progress import Progress
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import check_targets
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
 from hornbeam.facts.table import Targets
-from hornbeam.progress import Progress
 from hornbeam.rules.body import Body, Part
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Integers
+from hornbeam.base.arrays import Bools, Integers
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.argument_types import ArgumentTypes

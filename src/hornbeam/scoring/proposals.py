@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_of_each import best_of_each
 from hornbeam.scoring.bounded_search import best_pairs

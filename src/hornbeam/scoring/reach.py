@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import AnyBody, Body, Kind, Step, free_argument

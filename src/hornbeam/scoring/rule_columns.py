@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, Positions, ranges, run_starts
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Positions, ranges, run_starts
 from hornbeam.counting.columns import Columns, weighed_shares
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.arrays import Floats
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -14,8 +16,6 @@ from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import model_checks as checks
 from hornbeam.scoring.proposals import best_new_links, subjects_of

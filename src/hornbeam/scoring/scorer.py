@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from hornbeam.arrays import Floats, Ids
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.target_edges import collective_engine, recursive_engine
 from hornbeam.counting.engine import Engine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer

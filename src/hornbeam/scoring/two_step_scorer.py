@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hornbeam.arrays import Floats, Ids
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, pair_density
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import warn
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import IndependentScorer, score_targets
 

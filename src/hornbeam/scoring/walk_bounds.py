@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.graph.adjacency import Graph
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Floats
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import JointExplainer, open_joint_explainer
@@ -22,7 +23,6 @@ from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.facts.known import joined
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
+from hornbeam.base.printable import elided
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.printable import elided
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_words import said, with_shown_entities
 from hornbeam.serve.drawn_groundings import DrawnGroundings, strongest_groundings

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ints, ranges
+from hornbeam.base.arrays import Floats, Ints, ranges
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import SMOOTHING
 from hornbeam.serve.cache import BoundedCache

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import Progress
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.known_scores import KnownScores
-from hornbeam.progress import Progress
 from hornbeam.rules.rule_model import Rule
 from hornbeam.serve.links import ShownLink
 

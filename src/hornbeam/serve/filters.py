@@ -13,10 +13,10 @@ from urllib.parse import quote
 from jinja2.utils import url_quote
 from markupsafe import Markup, escape
 
+from hornbeam.base.printable import elided, printable
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.waterfall_bar import waterfall_bar
-from hornbeam.printable import elided, printable
 from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.links import ShownLink
 from hornbeam.serve.pins import Pin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hornbeam.progress import Progress
+from hornbeam.base.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.graph_pages import GraphPages
 from hornbeam.serve.graph_state import GraphExplorer

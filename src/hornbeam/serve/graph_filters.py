@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from hornbeam.graphs.graph_explanation import GraphExplanation
 from hornbeam.graphs.graph_rule_words import graph_rule_words
-from hornbeam.graphs.queries import Direction
+from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.rendering import words_html
 from hornbeam.serve.filters import FILTERS, quoted
 from hornbeam.serve.pins import Pin

@@ -15,9 +15,9 @@ from typing import Any
 from hornbeam.errors import InputError
 from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
 from hornbeam.graphs.graph_text import rule_text
-from hornbeam.graphs.named_queries import ASKED
-from hornbeam.graphs.queries import Direction
 from hornbeam.graphs.ranking_model import RelationRules
+from hornbeam.ranking.named_queries import ASKED
+from hornbeam.ranking.queries import Direction
 from hornbeam.serve.around import around_values
 from hornbeam.serve.entity_facts import edge_groups, other_groups
 from hornbeam.serve.graph_filters import GRAPH_FILTERS, reasons_url

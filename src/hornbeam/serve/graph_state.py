@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools
+from hornbeam.base.arrays import Bools
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
@@ -17,10 +18,9 @@ from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
-from hornbeam.graphs.queries import Direction, Queries
-from hornbeam.graphs.ranked_answers import tied_ranks
 from hornbeam.graphs.ranking_model import RelationRules
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.queries import Direction, Queries
+from hornbeam.ranking.ranked_answers import tied_ranks
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import BoundedCache

@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Floats
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.grounding_finder import GroundingFinder
@@ -18,7 +19,6 @@ from hornbeam.explaining.known_scores import KnownCounts, KnownScores
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Integers, Positions
+from hornbeam.base.arrays import Floats, Integers, Positions
 from hornbeam.facts.table import ONE, Targets
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Positions
+from hornbeam.base.arrays import Positions
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import Targets
 

@@ -16,7 +16,7 @@ from operator import le
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints
+from hornbeam.base.arrays import Ids, Ints
 from hornbeam.facts.names import Names
 
 #: Names folded at once, and bytes scanned before other threads may run.

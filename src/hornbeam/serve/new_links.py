@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids
+from hornbeam.base.arrays import Floats, Ids
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.argument_types import ArgumentTypes

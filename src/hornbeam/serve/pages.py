@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
+from hornbeam.base.plain_numbers import number_in
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.plain_numbers import number_in
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.serve.around import around_values

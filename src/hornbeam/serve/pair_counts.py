@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import pointers
+from hornbeam.base.arrays import pointers
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language
 from hornbeam.serve.entity_facts import is_edge

@@ -8,7 +8,7 @@ from dataclasses import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hornbeam.progress import Progress
+from hornbeam.base.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.page_queues import PageQueue

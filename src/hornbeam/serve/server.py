@@ -24,8 +24,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
-from hornbeam.progress import Progress
 from hornbeam.serve.guard import MAX_HEADERS
 from hornbeam.serve.web_app import WebApp
 

@@ -11,7 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
+from hornbeam.base.files import fingerprint
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
@@ -19,9 +21,7 @@ from hornbeam.explaining.known_scores import CAUTION, KnownScores
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.files import fingerprint
 from hornbeam.model import Model
-from hornbeam.progress import SILENT, Progress
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
 from hornbeam.scoring.model_checks import check_arities

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools
+from hornbeam.base.arrays import Bools
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets

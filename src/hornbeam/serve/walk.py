@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.compiled import kernels
+from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import grown, run_of
 
 kernel = kernels("the walks of the explorer")

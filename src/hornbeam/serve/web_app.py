@@ -22,9 +22,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
-from hornbeam.machine import worker_threads
-from hornbeam.progress import Progress
 from hornbeam.serve.access import Access
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.guard import Guard, read_body

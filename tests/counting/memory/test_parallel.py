@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.progress import SILENT
 from hornbeam.counting.memory.parallel import (
     Rows,
     SpareArrays,
@@ -14,7 +15,6 @@ from hornbeam.counting.memory.parallel import (
     balanced_blocks,
     run_blocks,
 )
-from hornbeam.progress import SILENT
 
 
 @given(

@@ -21,7 +21,7 @@ pytest.importorskip("pyspark", reason="pip install 'hornbeam[spark]'")
 
 from pyspark.sql import SparkSession
 
-from hornbeam.arrays import Array
+from hornbeam.base.arrays import Array
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows

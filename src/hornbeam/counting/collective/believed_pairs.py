@@ -19,7 +19,8 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints, part_numbers
+from hornbeam.base.arrays import Bools, Floats, Integers, Ints, part_numbers
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
@@ -28,7 +29,6 @@ from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import rows_of_targets, with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Language

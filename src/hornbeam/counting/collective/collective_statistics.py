@@ -24,7 +24,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ints, run_starts
+from hornbeam.base.arrays import Bools, Ints, run_starts
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.repeats import count_patterns, repeating_patterns
 from hornbeam.counting.collective.target_edges import FALSE, closing_walk, recursive_engine
 from hornbeam.counting.engine import Discovery, Engine
@@ -35,7 +36,6 @@ from hornbeam.errors import warn
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 

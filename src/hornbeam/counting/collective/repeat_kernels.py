@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ints
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Bools, Ints
+from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import grown, run_of, run_to
 
 kernel = kernels("the count of repeated targets")

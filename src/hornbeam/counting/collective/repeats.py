@@ -8,14 +8,14 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from hornbeam.arrays import Integers, Ints
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Integers, Ints
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
 from hornbeam.counting.collective.target_edges import FALSE
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.facts.table import Targets
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH, Body, Step
 from hornbeam.rules.codes import step_code
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
 from hornbeam.counting.known_conditions import condition_columns
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names

@@ -8,8 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Ints, ranges
-from hornbeam.compiled import announced
+from hornbeam.base.arrays import Bools, Ids, Ints, ranges
+from hornbeam.base.compiled import announced
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.last_lookup import LastLookup
 from hornbeam.counting.memory.conditions import (
@@ -29,8 +31,6 @@ from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.adjacency import Adjacency, Graph
-from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.codes import path_codes, step_code

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Ints, Keys, Millionths, pointers, run_starts
+from hornbeam.base.arrays import Array, Ids, Ints, Keys, Millionths, pointers, run_starts
+from hornbeam.base.progress import Progress
 from hornbeam.counting.memory import search
 from hornbeam.counting.memory.search import Counters
 from hornbeam.counting.memory.search_arrays import SearchArrays, counters_of
-from hornbeam.progress import Progress
 
 #: Bytes of arrays, those of one number per entity aside, that are kept for another search.
 MAX_SPARE_BYTES = 1 << 24

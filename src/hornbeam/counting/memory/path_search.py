@@ -8,7 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints, Keys, pointers, ranges
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, Keys, pointers, ranges
+from hornbeam.base.machine import physical_memory
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.parallel import (
     MergedCounts,
@@ -23,8 +25,6 @@ from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.graph.adjacency import Adjacency, Graph
-from hornbeam.machine import physical_memory
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.candidates import Candidates, Language
 from hornbeam.rules.codes import (

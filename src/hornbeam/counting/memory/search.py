@@ -30,8 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Ints, Keys, Millionths
-from hornbeam.compiled import kernels
+from hornbeam.base.arrays import Ids, Ints, Keys, Millionths
+from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import contains
 
 #: Truth value 1 in millionths (a literal here: kernels do not import).

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from hornbeam.arrays import Array, Keys
+from hornbeam.base.arrays import Array, Keys
 from hornbeam.counting.memory import search
 from hornbeam.counting.memory.search import (
     Counters,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Array, Floats, Ids, Ints, part_numbers, run_starts
+from hornbeam.base.arrays import Array, Floats, Ids, Ints, part_numbers, run_starts
 from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.share_kernels import propagate, walk
 from hornbeam.counting.statistics import Statistics

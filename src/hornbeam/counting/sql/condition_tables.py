@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids
+from hornbeam.base.arrays import Array, Ids
+from hornbeam.base.progress import Progress
 from hornbeam.counting.known_conditions import condition_columns
 from hornbeam.counting.sql.condition_queries import CONDITION_KEY, ConditionSearch
 from hornbeam.counting.sql.database import Database
@@ -14,7 +15,6 @@ from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
 from hornbeam.counting.sql.step_queries import allowed_steps
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.progress import Progress
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Conditions, Language
 

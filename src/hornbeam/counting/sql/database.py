@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from hornbeam.arrays import Array
+from hornbeam.base.arrays import Array
 
 TableColumns = Mapping[str, Array]
 

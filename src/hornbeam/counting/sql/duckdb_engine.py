@@ -13,7 +13,10 @@ from functools import partial
 import duckdb
 import numpy as np
 
-from hornbeam.arrays import Array
+from hornbeam.base.arrays import Array
+from hornbeam.base.files import replaced_file
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.projections import projections, walked_predicates, with_projections
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
@@ -28,9 +31,6 @@ from hornbeam.facts.reading.storing import StoredFacts, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.reading.workspace import explained_errors, large_workspace
 from hornbeam.facts.table import Facts
-from hornbeam.files import replaced_file
-from hornbeam.machine import worker_threads
-from hornbeam.progress import SILENT, Progress
 
 
 @dataclass(frozen=True, eq=False)

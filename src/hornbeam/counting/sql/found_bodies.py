@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ints, Unsigned
+from hornbeam.base.arrays import Ints, Unsigned
 from hornbeam.counting.sql.condition_queries import ConditionSearch
 from hornbeam.counting.sql.database import Database, TableColumns
 from hornbeam.counting.sql.search_queries import Search

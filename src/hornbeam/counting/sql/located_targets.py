@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Array, Floats, Ids
+from hornbeam.base.arrays import Array, Floats, Ids
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets

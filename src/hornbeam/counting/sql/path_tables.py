@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids
+from hornbeam.base.arrays import Array, Ids
+from hornbeam.base.progress import Progress
 from hornbeam.counting.sql import search_queries as queries
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
 from hornbeam.counting.sql.search_queries import Search
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.progress import Progress
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import from_subject, reversed_sequence
 

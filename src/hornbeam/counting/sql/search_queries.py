@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.counting.sql.step_queries import allowed_steps, coverage_figures, join_hint
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH

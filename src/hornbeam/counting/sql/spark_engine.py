@@ -16,7 +16,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hornbeam.arrays import Array
+from hornbeam.base.arrays import Array
+from hornbeam.base.files import save_folder, working_folder
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.spark_inputs import SparkInputs
 from hornbeam.counting.sql.spark_reading import spark_engine_over
@@ -24,8 +26,6 @@ from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.headers import TableLayout
-from hornbeam.files import save_folder, working_folder
-from hornbeam.progress import SILENT, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

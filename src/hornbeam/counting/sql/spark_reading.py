@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hornbeam.base.printable import quote
 from hornbeam.counting.projections import projections, walked_predicates
 from hornbeam.counting.sql.spark_inputs import PARQUET, predicate_and_place
 from hornbeam.counting.sql.sql_engine import SqlEngine
@@ -24,7 +25,6 @@ from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.sources import Role, arity_of
 from hornbeam.facts.reading.tables import columns_by_name
 from hornbeam.facts.table import ONE
-from hornbeam.printable import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -17,9 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hornbeam.base.machine import worker_threads
+from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError, MissingExtraError
-from hornbeam.machine import worker_threads
-from hornbeam.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

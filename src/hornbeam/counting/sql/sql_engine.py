@@ -11,7 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids
+from hornbeam.base.arrays import Array, Ids
+from hornbeam.base.machine import physical_memory
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.last_lookup import LastLookup
@@ -32,8 +34,6 @@ from hornbeam.counting.statistics import ROW_BYTES, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
-from hornbeam.machine import physical_memory
-from hornbeam.progress import SILENT, Progress
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Language
 from hornbeam.rules.codes import code_limit, path_codes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from hornbeam.base.printable import quote
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.input_files import find_file, suffix_of
@@ -15,7 +16,6 @@ from hornbeam.facts.reading.sources import Source
 from hornbeam.facts.reading.tables import described_source, parquet_scan
 from hornbeam.facts.reading.text import delimited, first_fields
 from hornbeam.facts.reading.workspace import Workspace
-from hornbeam.printable import quote
 
 #: Maximum number of arguments of a predicate: an atom is walked between any two of them.
 MAX_ARITY = 8

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from hornbeam.base.plain_numbers import number_in
+from hornbeam.base.printable import quote
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.sources import Source, arity_of
 from hornbeam.facts.table import ONE
-from hornbeam.plain_numbers import number_in
-from hornbeam.printable import quote
 
 FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
 #: Shown instead of text from files outside the program's folder.

@@ -7,6 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from hornbeam.base.printable import quote
+from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.diagnosis import first_mistake
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
@@ -21,8 +23,6 @@ from hornbeam.facts.reading.sources import (
 from hornbeam.facts.reading.tables import columns_by_name, described_source
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.printable import quote
-from hornbeam.result_table import ResultTable
 
 #: Columns of tables without a column of predicates, where the predicate is known.
 WITHOUT_PREDICATE = {Role.PAIRS: ("a1", "a2"), Role.LABELS: ("a1", "a2", "value")}

@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hornbeam.base.printable import quote
+from hornbeam.base.suggestions import did_you_mean
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.reading.sources import Role, for_role
-from hornbeam.printable import quote
-from hornbeam.suggestions import did_you_mean
 
 #: Column names that are understood, with the column that each stands for.
 HEADER_WORDS = {

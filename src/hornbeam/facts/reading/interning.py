@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Ids, Millionths
+from hornbeam.base.arrays import Array, Bools, Ids, Millionths
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.ordering import sort_atoms

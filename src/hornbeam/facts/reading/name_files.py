@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from hornbeam.base.files import working_folder
+from hornbeam.base.printable import quote
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.diagnosis import name_problem
@@ -15,8 +17,6 @@ from hornbeam.facts.reading.readers import Input, read_facts
 from hornbeam.facts.reading.sources import Row
 from hornbeam.facts.reading.text import field_lines
 from hornbeam.facts.table import Facts
-from hornbeam.files import working_folder
-from hornbeam.printable import quote
 
 #: What the fields are called in messages, and in a header.
 FIELDS = ("id", "name", "type")

@@ -14,7 +14,7 @@ from typing import Any, cast
 import duckdb
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import first_mistake

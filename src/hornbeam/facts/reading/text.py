@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import eq
 
+from hornbeam.base.plain_numbers import NUMBER
+from hornbeam.base.printable import quote
 from hornbeam.errors import DataError, HornbeamNote, warn
 from hornbeam.facts.reading.headers import (
     BY_ITSELF,
@@ -29,8 +31,6 @@ from hornbeam.facts.reading.sources import (
     number_text,
     select_text,
 )
-from hornbeam.plain_numbers import NUMBER
-from hornbeam.printable import quote
 
 #: Lines that a first line is compared with before it is called a header, in 0.3 s.
 MAX_COMPARED = 100_000

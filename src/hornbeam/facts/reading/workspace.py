@@ -11,8 +11,8 @@ from pathlib import Path
 
 import duckdb
 
+from hornbeam.base.files import working_folder
 from hornbeam.errors import DataError, InputError
-from hornbeam.files import working_folder
 
 #: Memory for reading, in addition to the table of facts; more spills to the folder.
 MEMORY_LIMIT = "2GB"

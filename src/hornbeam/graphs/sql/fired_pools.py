@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Ints, Singles
+from hornbeam.base.arrays import Array, Ids, Ints, Singles
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graphs.evidence_kernels import gather_fired

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from hornbeam.arrays import Array
+from hornbeam.base.arrays import Array
 from hornbeam.graphs.link_hashes import PRIME, LinkHash
 
 #: Links below a hash are sorted, on average TIMES as many as wanted plus MORE: fewer than wanted

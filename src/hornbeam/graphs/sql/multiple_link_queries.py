@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.sql.link_tables import LinkTables
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Integers, run_starts
+from hornbeam.base.arrays import Ids, Integers, run_starts
 from hornbeam.graphs.discovery import MAX_VISITED_LINKS
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Array, Ids, Ints, pointers
+from hornbeam.base.arrays import Array, Ids, Ints, pointers
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import build_trie

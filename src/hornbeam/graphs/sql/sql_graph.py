@@ -14,7 +14,7 @@ from threading import RLock
 
 import numpy as np
 
-from hornbeam.arrays import Array, Bools, Ids, Ints, part_numbers, pointers
+from hornbeam.base.arrays import Array, Bools, Ids, Ints, part_numbers, pointers
 from hornbeam.counting.projections import projections
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine

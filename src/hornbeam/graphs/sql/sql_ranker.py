@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Integers, run_starts
+from hornbeam.base.arrays import Ids, Integers, run_starts
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -28,8 +28,8 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql.sql_graph import SqlGraph
-from hornbeam.graphs.triples import Triples
 from hornbeam.graphs.workload import Workload
+from hornbeam.ranking.triples import Triples
 
 #: Names fetched at once.
 CHUNK = 1_000_000

@@ -15,9 +15,9 @@ import duckdb
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Ids
+from hornbeam.base.arrays import Ids
+from hornbeam.base.machine import worker_threads
 from hornbeam.facts.reading.workspace import workspace
-from hornbeam.machine import worker_threads
 from hornbeam.programs.program_data import PredicateTables, ProgramData
 
 #: Values of `v` for an observed atom, and for an atom that does not exist.

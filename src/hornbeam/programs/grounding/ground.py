@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from hornbeam.arrays import Ints
+from hornbeam.base.arrays import Ints
+from hornbeam.base.machine import physical_memory
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
 from hornbeam.language.syntax import LogicalRule
-from hornbeam.machine import physical_memory
 from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
 from hornbeam.programs.grounding.ground_bounds import most_rows
 from hornbeam.programs.grounding.ground_queries import (
@@ -31,7 +32,6 @@ from hornbeam.programs.grounding.ground_queries import (
 from hornbeam.programs.grounding.ground_rows import GroundRows, as_potentials
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
 from hornbeam.programs.program_data import ProgramData
-from hornbeam.progress import SILENT, Progress
 
 #: Rules whose join cannot have more rows than this are grounded without a forecast.
 SMALL = 1_000_000

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.arrays import Floats
+from hornbeam.base.arrays import Floats
 from hornbeam.language.arithmetic_rules import SumAtom
 from hornbeam.language.syntax import Atom, Constant
 from hornbeam.programs.grounding.atom_tables import AtomTables

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.arrays import Bools, Floats, Ids, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, part_numbers, pointers, run_starts
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: A form that stays below this for all states counts as never violated.

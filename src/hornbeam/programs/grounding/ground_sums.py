@@ -20,7 +20,7 @@ from functools import reduce
 
 import numpy as np
 
-from hornbeam.arrays import Floats, Ids, Ints
+from hornbeam.base.arrays import Floats, Ids, Ints
 from hornbeam.errors import InputError
 from hornbeam.language.arithmetic_rules import (
     ArithmeticRule,

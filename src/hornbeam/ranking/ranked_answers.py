@@ -7,16 +7,16 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Array, Floats, Positions, run_starts
+from hornbeam.base.arrays import Array, Floats, Positions, run_starts
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.named_queries import NamedQueries, check_answerable
-from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
-from hornbeam.graphs.triples import Triples
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.named_queries import NamedQueries, check_answerable
+from hornbeam.ranking.queries import Answers, Queries, Ranker, answered
+from hornbeam.ranking.triples import Triples
 
 
 class FactRanker(Ranker, Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hornbeam import suggestions
-from hornbeam.suggestions import did_you_mean
+from hornbeam.base import suggestions
+from hornbeam.base.suggestions import did_you_mean
 
 
 @pytest.mark.parametrize("many", [1, 100])

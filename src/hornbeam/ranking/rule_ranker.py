@@ -8,8 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.arrays import Ids, Positions, pointers
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Ids, Positions, pointers
+from hornbeam.base.choices import Score
+from hornbeam.base.progress import SILENT, PartOfWork, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -18,13 +20,11 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.named_queries import as_queries
-from hornbeam.graphs.queries import Answers, Queries
-from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
-from hornbeam.graphs.ranked_answers import ranked_answers
-from hornbeam.graphs.separable_scores import ProposedBlock, SeparableScores, is_separable
-from hornbeam.progress import SILENT, PartOfWork, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.named_queries import as_queries
+from hornbeam.ranking.queries import Answers, Queries
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
+from hornbeam.ranking.ranked_answers import ranked_answers
+from hornbeam.ranking.separable_scores import ProposedBlock, SeparableScores, is_separable
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.model_checks import warn_of_missing_names
 from hornbeam.scoring.proposals import scored_pairs, target_reach
@@ -36,7 +36,7 @@ from hornbeam.scoring.scored_links import with_names
 class RuleRanker:
     """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
 
-    See `hornbeam.scoring.proposable` and `hornbeam.graphs.queries.Ranker`.
+    See `hornbeam.scoring.proposable` and `hornbeam.ranking.queries.Ranker`.
     """
 
     model: RuleModel
@@ -81,7 +81,7 @@ class RuleRanker:
         names: Input | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
-        """The best answers of queries by names; see `hornbeam.graphs.named_queries`."""
+        """The best answers of queries by names; see `hornbeam.ranking.named_queries`."""
         called = as_names(names)
         ranker = replace(self, types=replace(self.types, names=called)) if called.types else self
         found = ranked_answers(ranker, as_queries(queries), called, top, known, progress=progress)

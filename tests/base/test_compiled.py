@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import hornbeam
-from hornbeam import compiled
-from hornbeam.compiled import TEMPORARY, Kernel, announced, kernels
+from hornbeam.base import compiled
+from hornbeam.base.compiled import TEMPORARY, Kernel, announced, kernels
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.names import translated
 from tests.support.commands import process, write
@@ -76,7 +76,7 @@ def test_numbers_wrap_around_silently() -> None:
 
 
 TOY = """
-from hornbeam.compiled import announced, kernels
+from hornbeam.base.compiled import announced, kernels
 
 @kernels("a toy")
 def after(x):
@@ -120,7 +120,7 @@ def test_only_what_is_compiled_is_announced_and_what_cannot_be_read_is_compiled(
 
 SHARED = """
 from helpers import after
-from hornbeam.compiled import announced, kernels
+from hornbeam.base.compiled import announced, kernels
 
 @kernels("a toy")
 def twice_after(x):

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions
-from hornbeam.choices import Score
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions
+from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.argument_types import ArgumentTypes

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Integers, Ints, Positions, are_ties, pointers
+from hornbeam.base.arrays import Bools, Floats, Integers, Ints, Positions, are_ties, pointers
+from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
-from hornbeam.graphs.queries import Answers, Queries, Ranker, answered
-from hornbeam.graphs.triples import Triples, UnitedTriples
-from hornbeam.progress import SILENT, PartOfWork, Progress
+from hornbeam.ranking.queries import Answers, Queries, Ranker, answered
+from hornbeam.ranking.triples import Triples, UnitedTriples
 
 #: Maximum and minimum number of distinct queries at a time; between them, as many as have at most
 #: MAX_ANSWERS answers if every entity is proposed.

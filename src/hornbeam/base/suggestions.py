@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hornbeam.printable import printable
+from hornbeam.base.printable import printable
 
 #: Among more names only those with the same first two letters are compared.
 MAX_COMPARED_NAMES = 100_000

@@ -7,7 +7,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.graphs.queries import Queries
+from hornbeam.ranking.queries import Queries
 from tests.support.naive_ranks import naive_ranks
 
 FACTS = [

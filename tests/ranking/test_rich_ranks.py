@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.choices import Score
-from hornbeam.graphs import rule_ranker, separable_scores
-from hornbeam.graphs.queries import Queries
+from hornbeam.base.choices import Score
+from hornbeam.ranking import rule_ranker, separable_scores
+from hornbeam.ranking.queries import Queries
 from tests.support.proposed import proposable_pairs
 from tests.support.rich_worlds import (
     ENTITIES,

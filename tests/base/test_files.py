@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hornbeam import files
+from hornbeam.base import files
+from hornbeam.base.files import save_folder, save_text, working_folder
 from hornbeam.errors import DataError, InputError
-from hornbeam.files import save_folder, save_text, working_folder
 
 LINES = "né\r\n\u2028 last"
 
@@ -54,7 +54,7 @@ def test_a_long_name(tmp_path: Path) -> None:
 
 
 def test_standard_output_is_not_replaced(tmp_path: Path) -> None:
-    code = "from hornbeam.files import save_text; save_text('/dev/stdout', 'second')"
+    code = "from hornbeam.base.files import save_text; save_text('/dev/stdout', 'second')"
     with (tmp_path / "out").open("w") as out:
         out.write("first ")
         out.flush()
@@ -226,7 +226,7 @@ for folder in ("facts", "cli", "graphs", "programs"):
     package = __import__(f"hornbeam.{folder}", fromlist=["x"])
     for module in pkgutil.walk_packages(package.__path__, f"hornbeam.{folder}."):
         __import__(module.name)
-from hornbeam.files import save_folder, save_text, working_folder
+from hornbeam.base.files import save_folder, save_text, working_folder
 save_text("a.txt", "text")
 with working_folder() as folder:
     save_folder("f", lambda new: save_text(new / "b.txt", str(folder)), lambda place: None)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from hornbeam import read_pairs
+from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import DataError, InputError
-from hornbeam.result_table import ResultTable
 from tests.support.commands import HOSTILE
 
 TABLE = ResultTable(

@@ -15,11 +15,11 @@ from typing import Any, overload
 
 import numpy as np
 
-from hornbeam.arrays import Array
-from hornbeam.choices import TableFormat
+from hornbeam.base.arrays import Array
+from hornbeam.base.choices import TableFormat
+from hornbeam.base.files import replaced_file, save_text
+from hornbeam.base.printable import elided
 from hornbeam.errors import DataError, InputError
-from hornbeam.files import replaced_file, save_text
-from hornbeam.printable import elided
 
 #: Rows that a notebook or a terminal shows.
 SHOWN = 20

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.readers import read_facts
-from hornbeam.graphs.named_queries import as_queries, check_answerable, read_queries
-from hornbeam.graphs.queries import Answers, Queries, answered
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.named_queries import as_queries, check_answerable, read_queries
+from hornbeam.ranking.queries import Answers, Queries, answered
 from tests.support.commands import HOSTILE, write
 
 ROWS = [("paris", "capital_of", "?"), ("?", "near", "rome"), ("paris", "capital_of", "?")]
@@ -131,7 +131,7 @@ def test_names_may_be_anything(tmp_path: Path) -> None:
 def test_plain_tuples_are_read_without_a_database(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [*ROWS, *((name, "near", "?") for name in HOSTILE)]
     read = read_queries(rows)
-    monkeypatch.setattr("hornbeam.graphs.named_queries.read_queries", None)
+    monkeypatch.setattr("hornbeam.ranking.named_queries.read_queries", None)
     for given in (rows, tuple(map(list, rows))):
         plain = as_queries(given)
         assert plain.rows.entities == read.rows.entities

@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from hornbeam.base.progress import Progress, Silent
 from hornbeam.errors import warn
-from hornbeam.progress import Progress, Silent
 
 #: Allocations between garbage collections while compiling, which frees little.
 GC_THRESHOLD = 200_000

@@ -1,8 +1,8 @@
 """Writing files and folders, all or nothing; and the fingerprints of texts.
 
 Output is written under a temporary name in the same folder and renamed in one step. A run that is
-killed leaves such a name behind at worst. Its owner holds a lock on it (`hornbeam.locks`), so that
-a later run can delete what is no longer in use.
+killed leaves such a name behind at worst. Its owner holds a lock on it (`hornbeam.base.locks`), so
+that a later run can delete what is no longer in use.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from hornbeam.base.locks import hold, release, unlocked_now
 from hornbeam.errors import DataError, InputError
-from hornbeam.locks import hold, release, unlocked_now
 
 #: Names of temporary files and folders: what is being written, and replaced folders being deleted.
 TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.facts.reading.readers import read_facts
-from hornbeam.graphs.filtered_ranks import Ranks
-from hornbeam.graphs.queries import Answers, Queries
-from hornbeam.graphs.rank_evaluation import GraphEvaluation, evaluate_ranks
-from hornbeam.progress import SILENT, Progress
+from hornbeam.ranking.filtered_ranks import Ranks
+from hornbeam.ranking.queries import Answers, Queries
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from tests.support.brute_force import ONE
 from tests.support.naive_ranks import Scores, TableRanker, Triple, collected_answers, naive_ranks
 from tests.support.recorded_progress import RecordedProgress

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.arrays import Bools
+from hornbeam.base.arrays import Bools
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.filtered_ranks import Ranks, filtered_ranks
-from hornbeam.graphs.queries import Direction, Ranker
-from hornbeam.graphs.triples import Triples, UnitedTriples, unite
-from hornbeam.progress import SILENT, Progress
-from hornbeam.result_table import ResultTable
+from hornbeam.ranking.filtered_ranks import Ranks, filtered_ranks
+from hornbeam.ranking.queries import Direction, Ranker
+from hornbeam.ranking.triples import Triples, UnitedTriples, unite
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,17 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Floats, Ids, Integers, Positions, part_numbers, pointers, ranges
-from hornbeam.progress import SILENT, Progress
+from hornbeam.base.arrays import (
+    Bools,
+    Floats,
+    Ids,
+    Integers,
+    Positions,
+    part_numbers,
+    pointers,
+    ranges,
+)
+from hornbeam.base.progress import SILENT, Progress
 
 
 class Direction(StrEnum):

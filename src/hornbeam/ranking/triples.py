@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.arrays import Bools, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, Facts

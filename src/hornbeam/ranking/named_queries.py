@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.arrays import Bools
+from hornbeam.base.arrays import Bools
+from hornbeam.base.suggestions import did_you_mean
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
@@ -18,8 +19,7 @@ from hornbeam.facts.reading.readers import Input, sources_of
 from hornbeam.facts.reading.sources import Role, Source
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.queries import Queries
-from hornbeam.suggestions import did_you_mean
+from hornbeam.ranking.queries import Queries
 
 #: The mark of the missing argument.
 ASKED = "?"
