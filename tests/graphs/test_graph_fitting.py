@@ -18,7 +18,9 @@ from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import FEATURES, Pool
 from hornbeam.graphs.ranking_choice import (
+    STRONGER,
     USUAL_PENALTY,
+    WEAKER,
     Trial,
     choose_ranking,
     measuring_trials,
@@ -203,6 +205,28 @@ def test_calibration_recovers_slope_and_intercept() -> None:
     assert found.slope == pytest.approx(0.7, abs=0.05)
     assert found.intercept == pytest.approx(-0.4, abs=0.05)
     assert fit_calibration(z, np.zeros(len(z), dtype=np.bool_)) == Calibration()
+
+
+@given(seeds)
+def test_few_answers_leave_the_calibration_near_its_prior(seed: int) -> None:
+    """The minimum of log-loss + (slope - 1)^2 / 2 + intercept^2 / 2, by SciPy."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(0, 2, size=6)
+    truth = np.append([True, False], rng.random(4) < 0.5)
+
+    def loss(x: Floats) -> float:
+        away = np.where(truth, -1.0, 1.0) * (x[0] * z + x[1])
+        return float(np.logaddexp(0.0, away).sum() + (x[0] - 1) ** 2 / 2 + x[1] ** 2 / 2)
+
+    found, best = fit_calibration(z, truth), minimize(loss, [1.0, 0.0], tol=1e-10).x
+    assert found.slope == pytest.approx(max(best[0], 1e-6), abs=1e-4)
+    if best[0] > 1e-6:
+        assert found.intercept == pytest.approx(best[1], abs=1e-4)
+
+
+def test_penalties_are_tried_away_from_the_usual_one() -> None:
+    """Of the weights per step: the first that does worse ends the search in its direction."""
+    assert [*WEAKER[::-1], USUAL_PENALTY, *STRONGER] == sorted({*WEAKER, USUAL_PENALTY, *STRONGER})
 
 
 def test_log_odds_of_shares() -> None:

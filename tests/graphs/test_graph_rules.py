@@ -307,6 +307,22 @@ def test_rules_are_kept_half_by_confidence_half_by_gain() -> None:
     assert best_rules(rules, 0.001, 9).tolist() == [0, 1, 2]
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=12),
+    st.integers(1, 8),
+)
+def test_no_rule_is_kept_twice(figures: list[tuple[int, int]], most: int) -> None:
+    hits, others = (np.array(column) for column in zip(*figures, strict=True))
+    rules = PathRules(2, np.ones((len(figures), 1), dtype=np.int32), hits, hits + others)
+    base = 0.1
+    useful = [k for k in range(len(figures)) if hits[k] and rules.confidence[k] > base]
+    first = sorted(useful, key=lambda k: -rules.confidence[k])[: most // 2]
+    left = [k for k in useful if k not in first]
+    left.sort(key=lambda k: -hits[k] * math.log(rules.confidence[k] / base))
+    expected = useful if len(useful) <= most else sorted(first + left[: most - len(first)])
+    assert best_rules(rules, base, most).tolist() == expected
+
+
 @both_ways
 @given(triples, steps)
 def test_ridge_is_the_autoencoder_with_zero_diagonal(

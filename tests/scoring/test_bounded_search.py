@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring import best_of_each as best_of_each_module
 from hornbeam.scoring import bounded_search
 from hornbeam.scoring.best_of_each import best_of_each
-from hornbeam.scoring.bounded_search import ScoreBounds, best_pairs
+from hornbeam.scoring.bounded_search import BestPairs, ScoreBounds, best_pairs
 from hornbeam.scoring.margins import Margins, bounding_model
 from hornbeam.scoring.proposals import scored_pairs, subjects_of, target_reach
 from tests.support.kernels import both_ways, kernels_are
@@ -136,6 +137,37 @@ def test_a_bound_covers_all_strengths_of_its_margin(
     assert bounds.of(margin + 1e-9)[0] >= closed([up], [down], relaxation)[0]
     floor = bounds.least_margins(np.array([wanted]), 100.0)[0]
     assert bounds.of(margin)[0] < wanted or margin[0] >= floor
+
+
+pairs = st.tuples(st.integers(0, 3), st.integers(0, 3))
+
+
+@given(
+    st.dictionaries(pairs, st.sampled_from([0.25, 0.5, 0.75]), max_size=8),
+    st.integers(1, 5),
+    st.sampled_from([0.25, 0.5, 0.75]),
+)
+def test_exactly_what_would_enter_the_best_may(
+    some: dict[tuple[int, int], float], top: int, bound: float
+) -> None:
+    """Also of pairs whose bound is the least score: there subject and object decide."""
+    ends = np.array(list(some), dtype=np.int32).reshape(-1, 2).T
+    best = BestPairs.none(top).with_pairs(ends[0], ends[1], np.array(list(some.values())))
+    others = [pair for pair in product(range(4), range(4)) if pair not in some]
+    subject, object_ = np.array(others, dtype=np.int32).T
+    bounds = np.full(len(others), bound)
+    enters = []
+    for s, o in others:
+        row = np.array([s], dtype=np.int32), np.array([o], dtype=np.int32), np.array([bound])
+        after = best.with_pairs(*row)
+        enters.append(
+            (s, o) in set(zip(after.subject.tolist(), after.object.tolist(), strict=True))
+        )
+    assert best.may_include(bounds, subject, object_).tolist() == enters
+    # a subject alone may do what any of its pairs may
+    assert (best.may_include(bounds, subject) >= np.array(enters)).all()
+    after_last = best.may_include(bounds, np.full(len(others), 4, dtype=np.int32))
+    assert after_last.all() == (len(best.score) < top or bound > best.least)
 
 
 def test_what_cannot_be_among_the_best_is_not_scored() -> None:

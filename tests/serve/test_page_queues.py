@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -15,17 +15,18 @@ from hornbeam.serve.access import Access
 from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.rule_app import RuleApp
 from hornbeam.serve.state import Explorer
-from hornbeam.serve.visits import PageAnswer, Visit
+from hornbeam.serve.visits import Page, PageAnswer, Visit
 from hornbeam.serve.web_app import Address
 from tests.support.servers import Client, serving
 
+Result = TypeVar("Result")
 LOCAL = Access("127.0.0.1", 8765, None)
 
 
-def run_apart(work: Coroutine[Any, Any, object]) -> None:
+def run_apart(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end in a thread of its own: a browser's tests leave an event loop in this one."""
     with ThreadPoolExecutor(1) as apart:
-        apart.submit(asyncio.run, work).result()
+        return apart.submit(asyncio.run, work).result()
 
 
 @pytest.fixture
@@ -62,6 +63,30 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
     assert slow._must_wait
     clock[0] += 0.02
     assert not slow._must_wait, "whoever waits gets a turn"
+
+
+def test_a_queue_is_full_when_all_its_places_are_taken() -> None:
+    """Two pages are made, three wait; when one leaves, there is a place again."""
+
+    async def fill() -> list[bool]:
+        queue, pages = PageQueue(2, 3), asyncio.Event()
+
+        async def maker(_: Page, __: Visit) -> PageAnswer:
+            await pages.wait()
+            return PageAnswer("made")
+
+        async with queue.paused_makers() as makers:
+            makers[:] = [maker, maker]
+        full, visits = [queue.is_full], []
+        for _ in range(5):
+            visits.append(asyncio.create_task(queue.run(lambda _: PageAnswer(""), Visit())))
+            await asyncio.sleep(0)
+            full.append(queue.is_full)
+        pages.set()
+        await asyncio.gather(*visits)
+        return [*full, queue.is_full]
+
+    assert run_apart(fill()) == [False] * 5 + [True, False]
 
 
 def test_entities_with_very_many_facts_take_the_slow_lane(

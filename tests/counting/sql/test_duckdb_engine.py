@@ -22,6 +22,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.reading.workspace import resource_error
 from hornbeam.facts.table import ONE
+from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import Language
 from tests.support.engine_contract import figures_of, rows_of
 from tests.support.synthetic import planted, random_facts
@@ -79,6 +80,24 @@ def test_stored_facts_are_those_in_memory(
         if expected.statistics.share is not None:
             assert table.share is not None
             assert table.share.sum() == pytest.approx(expected.statistics.share.sum(), rel=1e-9)
+
+
+def test_facts_of_value_zero_count_in_no_degree() -> None:
+    """Each step of a -> x -> b is the only one at both of its ends."""
+    rows = [("a", "p", "x", 1.0), ("x", "q", "b", 0.5)]
+    absent = [
+        ("a", "p", "y", 0.0),
+        ("y", "p", "x", 0.0),
+        ("x", "q", "y", 0.0),
+        ("y", "q", "b", 0.0),
+    ]
+    labels, language = read_labels([("a", "t", "b", 1.0)]), Language(2, 1, shares=True)
+    body = Body((Step("p"), Step("q")), "t")
+    with open_duckdb([*rows, *absent]) as stored:
+        for engine in (MemoryEngine(read_facts([*rows, *absent])), stored):
+            counted = engine.count(labels, [body], language)
+            assert counted.share is not None
+            assert counted.share.tolist() == pytest.approx([1.0])
 
 
 @pytest.mark.slow

@@ -81,12 +81,17 @@ def _links(facts: Facts, predicates: Iterable[str]) -> Iterator[tuple[str, str]]
         yield facts.entities[subject], facts.entities[object_]
 
 
+def is_class(predicate: str) -> bool:
+    """Whether a unary predicate is an RDF class."""
+    return "://" in predicate
+
+
 def _classes(facts: Facts) -> Iterator[tuple[str, str]]:
     """Entities and their RDF classes, which are unary facts."""
     table = facts.atoms.get(1)
     if table is None:
         return
-    classes = {p: name for p, name in enumerate(facts.predicates) if "://" in name}
+    classes = {p: name for p, name in enumerate(facts.predicates) if is_class(name)}
     rows = np.isin(table.predicate, list(classes))
     for entity, predicate in zip(
         table.arguments[0][rows].tolist(), table.predicate[rows].tolist(), strict=True

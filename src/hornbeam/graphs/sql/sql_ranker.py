@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, run_starts
+from hornbeam.base.arrays import Ids, Integers, run_starts
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.names_in_facts import TYPES
+from hornbeam.facts.reading.names_in_facts import TYPES, is_class
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_ranker import GraphRanker
@@ -115,23 +115,33 @@ def facts_about(graph: SqlGraph, test: Facts | None) -> Facts:
     )
     select = " UNION ".join(SIDES.values()).format(triples=graph.tables.triples)
     found = graph.database.fetch(f"{select} ORDER BY 1, 2, 3")
-    predicate = found["predicate"].astype(narrow_type(len(graph.predicates)))
-    subject, object_ = (found[end].astype(np.int32) for end in ("subject", "object"))
-    return Facts(entities, graph.predicates, {2: Atoms(predicate, (subject, object_))})
+    triples_found = (found[name] for name in ("predicate", "subject", "object"))
+    return Facts(entities, graph.predicates, {2: _atoms(graph.predicates, *triples_found)})
 
 
 def types_about(graph: SqlGraph, entities: Names) -> ArgumentTypes:
     """Which arguments fit relations; their links are fetched relation by relation."""
     predicates = graph.engine.predicates
-    number = narrow_type(len(predicates))
-    typed = {name: graph.links(name) for name in TYPES if predicates.index(name) >= 0}
-    ends = [np.concatenate([links[end] for links in typed.values()]) for end in (0, 1) if typed]
-    of = [np.full(len(links[0]), predicates.index(name)) for name, links in typed.items()]
-    classes = graph.database.fetch("SELECT entity, predicate FROM unary_facts")
-    atoms = {1: Atoms(classes["predicate"].astype(number), (classes["entity"].astype(np.int32),))}
+    typed = [name for name in TYPES if predicates.index(name) >= 0]
+    classes = [p for p, name in enumerate(predicates) if is_class(name)]
+    atoms = dict[int, Atoms]()
     if typed:
-        atoms[2] = Atoms(np.concatenate(of).astype(number), tuple(ends))
+        links = [graph.links(name) for name in typed]
+        of = np.repeat(predicates.find(typed), [len(subject) for subject, _ in links])
+        atoms[2] = _atoms(predicates, of, *map(np.concatenate, zip(*links, strict=True)))
+    if classes:
+        found = graph.database.fetch(
+            "SELECT predicate, entity FROM unary_facts "  # noqa: S608
+            f"WHERE predicate IN ({', '.join(map(str, classes))})"
+        )
+        atoms[1] = _atoms(predicates, found["predicate"], found["entity"])
     return ArgumentTypes(Facts(entities, predicates, atoms), stored_links=graph.links)
+
+
+def _atoms(predicates: Names, predicate: Integers, *arguments: Integers) -> Atoms:
+    """A table of atoms in the types of facts."""
+    ends = tuple(ids.astype(np.int32) for ids in arguments)
+    return Atoms(predicate.astype(narrow_type(len(predicates))), ends)
 
 
 def _names(graph: SqlGraph) -> Iterator[list[str]]:
