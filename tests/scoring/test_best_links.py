@@ -10,19 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.rules.rule_model import Relaxation
-from hornbeam.scoring import best_of_each as best_of_each_module
-from hornbeam.scoring import bounded_search
-from hornbeam.scoring.best_of_each import best_of_each
-from hornbeam.scoring.bounded_search import ScoreBounds, best_pairs
-from hornbeam.scoring.margins import Margins, bounding_model
-from hornbeam.scoring.proposals import scored_pairs, subjects_of, target_reach
+from hornbeam.scoring import best_links
+from hornbeam.scoring.best_links import ScoreBounds, ScoredPairs, best_of_all, best_of_each
+from hornbeam.scoring.proposals import Proposer, subjects_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.rich_worlds import ARITY, ENTITIES, RichWorld, rich_models
 
@@ -35,32 +32,29 @@ class Everything:
     def __init__(self, model: hb.Model, facts: Facts, score: Score) -> None:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
-        types = ArgumentTypes(facts)
-        self.subjects, reach = subjects_of(facts, "t"), target_reach(model, engine, "t", types)
-        self.margins = Margins(*bounding_model(model, engine), reach)
+        self.subjects, n = subjects_of(facts, "t"), len(facts.entities)
+        proposer = Proposer(model, engine, "t", ArgumentTypes(facts), score=score)
+        self.margins = proposer.margins
         known = set(zip(*(ends.tolist() for ends in facts.links("t")), strict=True))
-        blocks = scored_pairs(model, engine, reach, self.subjects, score)
+        ends = np.arange(n, dtype=np.int32)
+        scored = proposer.scored(np.repeat(self.subjects, n), np.tile(ends, len(self.subjects)))
         self.scores = {
             (subject, object_): value
-            for _, pairs, found in blocks
-            for subject, object_, value in zip(
-                pairs.subject.tolist(), pairs.object.tolist(), found.tolist(), strict=True
-            )
+            for subject, object_, value in zip(*map(np.ndarray.tolist, scored), strict=True)
             if (subject, object_) not in known
         }
 
-    def score_ids(self, subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
+    def score_ids(self, subject: Ids, object_: Ids) -> ScoredPairs:
         self.asked += len(subject)
         pairs = list(zip(subject.tolist(), object_.tolist(), strict=True))
         reached = np.array([pair in self.scores for pair in pairs], dtype=np.bool_)
         scores = np.array([self.scores[pair] for pair in pairs if pair in self.scores])
-        return subject[reached], object_[reached], scores
+        return ScoredPairs(subject[reached], object_[reached], scores)
 
     def found(self, top: int, per_subject: bool = False) -> Links:
-        search = best_of_each if per_subject else best_pairs
+        search = best_of_each if per_subject else best_of_all
         best = search(self.margins, self.score_ids, self.subjects, top, self.score)
-        columns = best.subject.tolist(), best.object.tolist(), best.score.tolist()
-        return list(zip(*columns, strict=True))
+        return list(zip(best.start.tolist(), best.end.tolist(), best.score.tolist(), strict=True))
 
     def best(self, top: int, per_subject: bool = False) -> Links:
         rows = sorted((-value, *pair) for pair, value in self.scores.items())
@@ -103,9 +97,10 @@ def test_they_are_the_best_of_everything(
     compiled: bool, everything: Everything, top: int, per_subject: bool
 ) -> None:
     with kernels_are(compiled), pytest.MonkeyPatch.context() as patch:
-        for module in (bounded_search, best_of_each_module):
-            patch.setattr(module, "FIRST_PAIRS", 0)
-            patch.setattr(module, "MAX_SUBJECTS", 2)
+        for first in ("FIRST_PAIRS", "FIRST_OF_EACH"):
+            patch.setattr(best_links, first, 0)
+        for size in ("MAX_SUBJECTS", "SUBJECTS_OF_EACH"):
+            patch.setattr(best_links, size, 2)
         found = everything.found(top, per_subject)
     assert found == everything.best(top, per_subject)
 
@@ -115,7 +110,7 @@ def test_they_are_the_best_of_everything(
 @settings(max_examples=20)
 def test_no_score_is_above_its_bound(everything: Everything) -> None:
     margins, bounds, subjects = everything.margins, everything.bounds, everything.subjects
-    subject, object_, margin = margins.above(subjects, -np.inf)
+    subject, object_, margin, _ = margins.above(subjects, -np.inf)
     pairs = zip(subject.tolist(), object_.tolist(), strict=True)
     of_pair = dict(zip(pairs, bounds.of(margin).tolist(), strict=True))
     most = bounds.of(margins.most(subjects))
@@ -160,6 +155,6 @@ def test_of_every_subject_only_what_may_be_its_best_is_scored(
     facts = hb.read_facts([*paths, *known, *strong])
     rules = "1.0: p(A, B) -> t(A, B)\n1.0: q(A, B) -> t(A, B)\n2.0: !t(A, B)\n"
     everything = Everything(hb.Model.parse(rules), facts, Score.MEAN)
-    monkeypatch.setattr(best_of_each_module, "FIRST_PAIRS", 0)
+    monkeypatch.setattr(best_links, "FIRST_OF_EACH", 0)
     assert everything.found(3, per_subject=True) == everything.best(3, per_subject=True)
     assert everything.asked == 10 * 3 < len(everything.scores)
