@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.choices import Score
-from hornbeam.scoring import best_of_each
+from hornbeam.scoring import best_links
 from tests.support.proposed import Scored, new_pairs
 from tests.support.rich_worlds import (
     CRISP,
@@ -47,7 +47,7 @@ def test_they_are_the_best_of_all_pairs(
     known = sorted({atom[1] for atom in world.values if atom[0] == "t"}) or list(ENTITIES)
     everything = expected_links(model, world, "t", known, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_of_each, "MAX_PAIRS", most_pairs)
+        patch.setattr(best_links, "MAX_PAIRS", most_pairs)
         found = model.propose(
             world.facts, target="t", top=top, per_subject=per_subject, score=score, threads=1
         )

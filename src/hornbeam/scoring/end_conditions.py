@@ -31,18 +31,23 @@ class EndConditions:
     target: str
     argument: int
 
+    @cached_property
     def strengths(self) -> tuple[Floats, Floats]:
         """A and B of rules on this end alone, for every entity; priors are with subjects."""
         rules = (rule for rule in self.model.rules if only_argument(rule) == self.argument)
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
+    def conditions(self, parts: Sequence[Part]) -> list[Part]:
+        """Those parts of a body that are conditions on this end."""
+        return [p for p in parts if not p.body.is_path and p.body.argument == self.argument]
+
     def factor(self, parts: Sequence[Part]) -> Floats:
-        """For every entity the factor of conditions on the groundings of their conjunction.
+        """For every entity the factor of a body's conditions on this end in its groundings.
 
         Facts are true or absent here, so that a condition has one row per entity.
         """
         product = np.ones(len(self.engine.facts.entities))
-        for part in parts:
+        for part in self.conditions(parts):
             grounded = self._columns.grounded_part(part)
             factor = np.zeros(len(product))
             factor[grounded.target] = grounded.number

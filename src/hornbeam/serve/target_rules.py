@@ -12,7 +12,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
-from hornbeam.rules.body import AnyBody, Body, free_argument
+from hornbeam.rules.body import Body, free_argument
 from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.rule_columns import RuleLayout
@@ -27,8 +27,8 @@ class TargetRules:
     ----------
     members, model
         The numbers of the rules in the whole model, and a model of them alone.
-    bodies, supporting
-        The conditions of all rules, and the bodies of those that are for the target.
+    bodies
+        The conditions of all rules.
     paths, wanted
         The conditions that are paths, and which of them are in bodies for the target.
     forward, backward
@@ -42,7 +42,6 @@ class TargetRules:
     members: Sequence[int]
     model: Model
     bodies: Sequence[Body]
-    supporting: Sequence[AnyBody]
     paths: Sequence[Body]
     wanted: Bools
     forward: StepSequences
@@ -73,7 +72,6 @@ class TargetRules:
             members,
             of_target,
             bodies,
-            supporting,
             paths,
             np.array([body in wanted for body in paths], dtype=np.bool_),
             StepSequences.of(codes),
