@@ -18,7 +18,7 @@ STABLE = {
     "read_facts", "read_labels", "read_pairs", "read_queries", "read_names", "with_known", "Facts",
     "Targets", "datasets", "Language", "discover", "Discovery", "Candidates", "Statistics",
     "open_duckdb", "open_spark", "learn", "Model", "Evaluation", "learn_graph", "GraphSettings",
-    "GraphModel", "GraphExplanation", "GraphEvaluation", "ResultTable", "Explanation",
+    "GraphModel", "GraphEvaluation", "ResultTable", "Explanation",
     "cross_validate", "infer", "learn_weights", "read_program", "Joint", "Boost", "Ppll", "Greedy",
     "errors", "__version__",
 }  # fmt: skip
@@ -46,6 +46,12 @@ def test_the_stable_names_are_there_and_no_others() -> None:
         assert getattr(hornbeam, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hornbeam.nothing  # noqa: B018
+
+
+def test_former_names_warn_and_lead_to_what_replaces_them() -> None:
+    with pytest.warns(DeprecationWarning, match="`hornbeam.GraphExplanation` is now"):
+        former = hornbeam.GraphExplanation
+    assert former is hornbeam.Explanation
 
 
 def test_the_reference_has_every_stable_name_and_no_others() -> None:

@@ -41,11 +41,12 @@ _HOMES = {
     "learn_graph": "hornbeam.graphs.graph_learning",
     "GraphSettings": "hornbeam.graphs.graph_settings",
     "GraphModel": "hornbeam.graphs.graph_model",
-    "GraphExplanation": "hornbeam.graphs.graph_explanation",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
 }
+#: Former names, which warn for one version, and the names that replace them.
+_FORMER = {"GraphExplanation": "Explanation"}
 
 if TYPE_CHECKING:
     from hornbeam.base.result_table import ResultTable
@@ -60,7 +61,6 @@ if TYPE_CHECKING:
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
-    from hornbeam.graphs.graph_explanation import GraphExplanation
     from hornbeam.graphs.graph_learning import learn_graph
     from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.graphs.graph_settings import GraphSettings
@@ -86,7 +86,6 @@ __all__ = [
     "Explanation",
     "Facts",
     "GraphEvaluation",
-    "GraphExplanation",
     "GraphModel",
     "GraphSettings",
     "Greedy",
@@ -119,10 +118,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _FORMER:
+        import warnings
+
+        text = f"`hornbeam.{name}` is now `hornbeam.{_FORMER[name]}`"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        name = _FORMER[name]
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

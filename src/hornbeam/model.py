@@ -13,7 +13,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.errors import DataError
-from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
+from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
@@ -175,7 +175,9 @@ class Model(RuleModel):
         explainer = self.explainer(facts, pairs, threads)
         return explain_pair(explainer, pair, target, names, paths, flip, progress)
 
-    def explainer(self, facts: Input, pairs: Input | None = None, threads: int = 1) -> Explainer:
+    def explainer(
+        self, facts: Input, pairs: Input | None = None, threads: int = 1
+    ) -> RuleExplainer:
         """Prepare to explain many pairs; a collective model needs all that it scores together."""
         wanted = None if pairs is None else pairs_for(self, pairs)
         return open_explainer(self, open_in_memory(facts, threads), wanted)

@@ -23,7 +23,7 @@ from hornbeam.graphs.constants import (
 from hornbeam.graphs.discovery import discover_paths, reversed_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence
-from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
+from hornbeam.graphs.graph_reasons import Walks, properties_of
 from hornbeam.graphs.grouped_queries import no_queries, queries_along
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
@@ -258,12 +258,10 @@ def test_firings_and_groundings_agree(
     for i, a in enumerate(pool.source.tolist()):
         for row in range(pool.offsets[i], pool.offsets[i + 1]):
             fired = sorted(firings.rule[firings.start[row] : firings.start[row + 1]].tolist())
-            grounded = [
-                k
-                for k, path in enumerate(listed)
-                if any(connecting_walks(graph, a, int(pool.entity[row]), list(path)))
-            ]
-            assert fired == grounded
+            walks = [Walks(graph, a, int(pool.entity[row]), list(path)) for path in listed]
+            numbers = [len(list(one)) for one in walks]
+            assert numbers == [one.number for one in walks]
+            assert fired == [k for k, number in enumerate(numbers) if number]
 
 
 @both_ways

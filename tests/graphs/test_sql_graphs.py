@@ -23,12 +23,12 @@ from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts
+from hornbeam.graph.link_hashes import ASKING, COUNTING
 from hornbeam.graphs import discovery
 from hornbeam.graphs.discovery import reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
-from hornbeam.graphs.link_hashes import ASKING, COUNTING
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.sql import fired_pools, neighbourhoods, sql_graph

@@ -122,7 +122,7 @@ def test_the_worst_mistakes_are_explained() -> None:
     at = page.words.index("Called true but false")
     assert "p3 trusts p5 score" in page.words[at:]
     explained = model.explain(facts, ("p3", "p5"))
-    assert signed(explained.reasons[0].pull) in page.words[at:]
+    assert signed(explained.reasons[0].pull or 0.0) in page.words[at:]
     assert explained.flip is not None
     fact = explained.flip.facts[0]
     assert f"{fact.subject} {fact.predicate} {fact.object}" in page.words[at:]

@@ -234,9 +234,9 @@ def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
     assert found.score == pytest.approx(expected.score, abs=1e-9)
     mine, theirs = ({r.index: r for r in each.reasons} for each in (found, expected))
     assert mine.keys() == theirs.keys()
-    for rule, reason in mine.items():
-        assert (reason.count, reason.weight) == (theirs[rule].count, theirs[rule].weight)
-        assert reason.pull == pytest.approx(theirs[rule].pull, abs=1e-9)
+    for index, reason in mine.items():
+        assert (reason.count, reason.weight) == (theirs[index].count, theirs[index].weight)
+        assert reason.pull == pytest.approx(theirs[index].pull, abs=1e-9)
 
 
 def test_two_steps_are_edited_and_explained() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.explanation import ExplainedScore, Explanation
 from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.explaining.reason import Reason
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.rules.rule_words import with_shown_entities
+from hornbeam.rules.rule_words import PhraseRole, with_shown_entities
 
 
 def explanation_in_names(explained: Explanation, names: EntityNames) -> Explanation:
@@ -21,7 +21,7 @@ def explanation_in_names(explained: Explanation, names: EntityNames) -> Explanat
         explained,
         subject=names.shown(explained.subject),
         object=names.shown(explained.object),
-        reasons=tuple(_reason(reason, names) for reason in explained.reasons),
+        directions=tuple(_explained_score(one, names) for one in explained.directions),
         flip=None if flip is None else replace(flip, facts=_facts(flip.facts, names)),
         unseen=tuple(map(names.shown, explained.unseen)),
     )
@@ -42,7 +42,14 @@ def mentioned(explained: Explanation) -> Iterator[str]:
     """The ids of all entities in an explanation, some of them repeatedly."""
     yield from (explained.subject, explained.object)
     facts = list(explained.flip.facts) if explained.flip is not None else []
-    for reason in explained.reasons:
+    reasons = list[Reason]()
+    for one in explained.directions:
+        reasons += one.reasons
+        for higher in one.above:
+            yield higher.answer
+            reasons += higher.reasons
+    for reason in reasons:
+        yield from (p.text[1:-1] for p in reason.words if p.role is PhraseRole.ENTITY)
         facts += reason.linked_pairs
         for grounding in reason.groundings:
             yield from grounding.entities
@@ -53,6 +60,19 @@ def mentioned(explained: Explanation) -> Iterator[str]:
 
 def _facts(facts: Iterable[Fact], names: EntityNames) -> tuple[Fact, ...]:
     return tuple(fact_in_names(fact, names) for fact in facts)
+
+
+def _explained_score(one: ExplainedScore, names: EntityNames) -> ExplainedScore:
+    parts = (replace(part, reasons=_reasons(part.reasons, names)) for part in one.parts)
+    above = (
+        replace(higher, answer=names.shown(higher.answer), reasons=_reasons(higher.reasons, names))
+        for higher in one.above
+    )
+    return replace(one, parts=tuple(parts), above=tuple(above))
+
+
+def _reasons(reasons: Iterable[Reason], names: EntityNames) -> tuple[Reason, ...]:
+    return tuple(_reason(reason, names) for reason in reasons)
 
 
 def _reason(reason: Reason, names: EntityNames) -> Reason:

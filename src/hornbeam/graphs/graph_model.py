@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, InputError
+from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
-from hornbeam.graphs.graph_explanation import (
-    GraphExplanation,
-    explain_triple,
-    graph_explanation_in_names,
-)
+from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
+from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.opened_graph import GraphInput, open_ranker
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.rule_files import RECORD_FIELDS, rule_records
@@ -147,34 +147,47 @@ class GraphModel(RankingModel):
     def explain(
         self,
         facts: Input,
-        triple: tuple[str, str, str],
+        pair: Sequence[str],
         *,
-        reasons: int = 5,
-        groundings: int = 3,
+        target: str | None = None,
+        paths: int = PATHS,
+        reasons: int = REASONS,
         names: Input | None = None,
-    ) -> GraphExplanation:
+        threads: int | None = None,
+    ) -> Explanation:
         """The rank of a triple, the rules that fire for it, and the answers above it.
 
         Parameters
         ----------
         facts
             Files, frames, tuples, or what `read_facts` returns.
-        triple
-            Subject, relation and object, by ids or by `names`.
+        pair, target
+            Subject, relation and object, by ids or by `names`; `target` names a left out relation.
+        paths
+            Maximum number of groundings per rule; the first in the order of their entities' names.
         reasons
-            Maximum number of rules per direction.
-        groundings
-            Maximum number of groundings per rule.
+            Maximum number of rules per part of the score.
         names
             What people call entities; see `hornbeam.read_names`.
+        threads
+            Threads to use; one per core by default.
         """
-        known, called = facts_of(facts), as_names(names)
-        ends = (triple[0], triple[2])
-        subject, object_ = (called.known_entity(end, known.entities) for end in ends)
-        found = explain_triple(
-            self, known, (subject, triple[1], object_), reasons=reasons, groundings=groundings
-        )
-        return graph_explanation_in_names(found, called)
+        if isinstance(pair, str) or len(pair) + (target is not None) != 3:
+            raise InputError(
+                f"{pair!r} is no triple; expected (subject, relation, object), or (subject, "
+                "object) and `target`"
+            )
+        explainer, called = self.explainer(facts, threads, reasons=reasons), as_names(names)
+        known, relation = explainer.facts.entities, pair[1] if target is None else target
+        subject, object_ = (called.known_entity(end, known) for end in (pair[0], pair[-1]))
+        explained = explainer.explain(subject, relation, object_, paths=paths)
+        return explanation_in_names(explained, called)
+
+    def explainer(
+        self, facts: Input, threads: int | None = None, *, reasons: int = REASONS
+    ) -> GraphExplainer:
+        """Prepare to explain many triples; `reasons` rules are named per part of a score."""
+        return GraphExplainer(MemoryRanker.of(self, facts_of(facts), threads=threads), reasons)
 
     def to_table(self) -> ResultTable:
         """All rules: relation, direction, kind, rule, confidence, hits and predicted."""

@@ -1,15 +1,18 @@
-"""Rules of whole graphs as English sentences, made from their text."""
+"""Rules of whole graphs as English sentences, and with other names, made from their text."""
 
 from __future__ import annotations
 
 import json
 import re
 
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.rules.rule_words import Phrase, PhraseRole, Words
 
 #: A name as JSON quotes it, or a word: a plain relation, a variable, or "_" for any entity.
 TERM = r'"(?:[^"\\]|\\.)*"|[^\s"(),]+'
 ATOM = re.compile(rf"({TERM})\(({TERM}), ({TERM})\)")
+#: A constant in the text of a rule: a quoted name, unless a bracket follows, as after a relation.
+CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*"(?!\()')
 
 
 def graph_rule_words(rule: str) -> Words:
@@ -29,6 +32,15 @@ def graph_rule_words(rule: str) -> Words:
         pieces += [Phrase(" and ")] * (k > 0)
         pieces += words
     return (*pieces, Phrase(", then "), *head, Phrase("."))
+
+
+def rule_in_names(rule: str, names: EntityNames) -> str:
+    """A rule with names of its constants, which are quoted as in JSON; relations stay."""
+
+    def named(match: re.Match[str]) -> str:
+        return json.dumps(names.shown(json.loads(match[0])), ensure_ascii=False)
+
+    return CONSTANT.sub(named, rule)
 
 
 def _atom_words(relation: str, first: str, second: str) -> Words:

@@ -10,11 +10,11 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.graph.link_hashes import LinkHash
 from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
-from hornbeam.graphs.link_hashes import LinkHash
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MAX_PROPOSED, SMOOTHING, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats
-from hornbeam.graphs.link_hashes import FITTING, REPORTING
+from hornbeam.graph.link_hashes import FITTING, REPORTING
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
     FittedRanking,

@@ -12,14 +12,12 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.explaining.explanation import ExplainedScore, Explanation
+from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_explanation import (
-    GraphExplanation,
-    explain_triple,
-    graph_explanation_in_names,
-)
+from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
@@ -57,10 +55,10 @@ class HardQuery:
 
     rank: float
     direction: Direction
-    explanation: GraphExplanation
+    explanation: Explanation
 
     @property
-    def reasons(self) -> object:
+    def reasons(self) -> ExplainedScore:
         """The reasons for the answer in that direction, and the answers above it."""
         return next(one for one in self.explanation.directions if one.asks is self.direction)
 
@@ -211,9 +209,9 @@ def _hardest(
         seen.add(kind)
         ends = (answer, known) if kind[1] else (known, answer)
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
-        explained = explain_triple(ranker.model, ranker.facts, triple, ranker=ranker, groundings=1)
+        explained = GraphExplainer(ranker, reasons=1).explain(*triple, paths=1)
         direction = Direction.SUBJECT if kind[1] else Direction.OBJECT
-        shown = graph_explanation_in_names(explained, names)
+        shown = explanation_in_names(explained, names)
         found.append(HardQuery(float(ranks.rank[row]), direction, shown))
         progress.advance("Explaining the hardest queries", len(found), HARDEST)
         if len(found) == HARDEST:

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hornbeam.graphs.graph_explanation import GraphExplanation
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.graphs.graph_rule_words import graph_rule_words
 from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.rendering import words_html
@@ -27,7 +27,7 @@ def reasons_url(subject: str, relation: str, object_: str) -> Markup:
     )
 
 
-def two_reasons_url(found: GraphExplanation, other: Pin) -> Markup:
+def two_reasons_url(found: Explanation, other: Pin) -> Markup:
     """Address of two triples side by side, escaped for HTML."""
     return Markup(
         f"/links?subject={quoted(found.subject)}&amp;relation={quoted(found.relation)}"

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from hornbeam.errors import InputError
-from hornbeam.graphs.graph_explanation import GraphExplanation, rule_in_names
+from hornbeam.explaining.shown_names import mentioned
+from hornbeam.graphs.graph_rule_words import rule_in_names
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.named_queries import ASKED
@@ -196,7 +197,7 @@ class GraphPages:
         if not subject or not object_:
             raise InputError("Reasons need a subject, a relation and an object.")
         found = self.explorer.explain(subject, relation, object_)
-        plain = {**found.as_dict(), "names": self._names(_named_by(found))}
+        plain = {**found.as_dict(), "names": self._names(mentioned(found))}
         return View("graph_reasons.html", {"explained": found}, plain)
 
     def relation(self, visit: Visit) -> View:
@@ -289,11 +290,6 @@ def _plain_query(one: QueryAnswers) -> dict[str, Any]:
 def _named_in(asked: Iterable[QueryAnswers]) -> list[str]:
     answers = [answer for one in asked for answer in one.answers]
     return [name for answer in answers for name in (answer.subject, answer.object)]
-
-
-def _named_by(found: GraphExplanation) -> list[str]:
-    above = [other.answer for one in found.directions for other in one.above]
-    return [found.subject, found.object, *above]
 
 
 def _json(values: Mapping[str, Any], status: int = 200) -> PageAnswer:

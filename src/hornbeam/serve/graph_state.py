@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,11 +11,11 @@ import numpy as np
 from hornbeam.base.arrays import Bools
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
+from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.ranking_model import RelationRules
@@ -32,8 +32,8 @@ from hornbeam.serve.expected_steps import ExpectedSteps
 CACHED = 200
 #: Minimum share of similar entities that have an answer for a query to be shown.
 MIN_EXPECTED = 0.25
-#: Rules shown per class, the most fired rules to choose them from, and groundings per rule.
-REASONS, MAX_FIRED_RULES, GROUNDINGS = 8, 10_000, 3
+#: Rules shown per part of a score, and groundings per rule.
+REASONS, GROUNDINGS = 8, 3
 
 
 class UnknownNameError(InputError):
@@ -124,7 +124,7 @@ class GraphExplorer:
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing: BoundedCache[list[MissingFacts]] = BoundedCache(CACHED, lambda _: 1)
-        self._explained: BoundedCache[GraphExplanation] = BoundedCache(CACHED, lambda _: 1)
+        self._explained: BoundedCache[Explanation] = BoundedCache(CACHED, lambda _: 1)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
         """Compile and compute what visitors would otherwise wait for; pages come without it too."""
@@ -261,28 +261,17 @@ class GraphExplorer:
             )
         return asked
 
-    def explain(self, subject: str, relation: str, object_: str) -> GraphExplanation:
+    def explain(self, subject: str, relation: str, object_: str) -> Explanation:
         """Reasons for a triple, from both ends; a known fact is explained as if it were unknown."""
         for name in (subject, object_):
             self.entity(name)
         self.relation(relation)
         triple = (subject, relation, object_)
 
-        def made() -> GraphExplanation:
-            found = explain_triple(
-                self.model, self.facts, triple, reasons=MAX_FIRED_RULES, groundings=GROUNDINGS,
-                ranker=self.ranker,
-            )  # fmt: skip
-            shown = (replace(one, reasons=_best_by_class(one)) for one in found.directions)
-            return replace(found, directions=tuple(shown))
+        def made() -> Explanation:
+            return GraphExplainer(self.ranker, REASONS).explain(*triple, paths=GROUNDINGS)
 
         return self._explained.get(triple, made)
-
-
-def _best_by_class(one: RankedReasons) -> tuple[GraphReason, ...]:
-    """The best rules of every class, so that none crowds out the others."""
-    classes = ([r for r in one.reasons if r.kind is kind][:REASONS] for kind in EvidenceKind)
-    return tuple(reason for some in classes for reason in some)
 
 
 def _triples(known: str, step: Step, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -21,12 +21,12 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
+from hornbeam.graph.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
-from hornbeam.graphs.link_hashes import DISCOVERING, HIDING
 from hornbeam.graphs.model_parts import SHOWN, step_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
