@@ -31,8 +31,8 @@ from anyburl import anyburl_jar, run_anyburl
 from common import DATA, Figures, finish, in_fresh_process, markdown, peak
 from hornbeam.facts.reading.readers import read_facts
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_learning import learn_graph
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_learning import learn_graph
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.linked_graph import LinkedGraph
 

@@ -12,7 +12,7 @@ from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import open_engine, open_in_memory
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, warn_of_old_name
 from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
@@ -30,7 +30,7 @@ from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs
 
-_OF_A_GRAPH = "is a model of a whole graph; open it with `hornbeam.GraphModel"
+_OF_A_GRAPH = "is a model of a whole graph; open it with"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class Model(RuleModel):
     def parse(cls, text: str, name: str = "model") -> Model:
         """Read a model from its text; errors call it `name`."""
         if text.startswith(GRAPH_MARK):
-            raise DataError(name, f"{_OF_A_GRAPH}.from_text`", line=1)
+            raise DataError(name, f"{_OF_A_GRAPH} `hornbeam.GraphModel.parse`", line=1)
         parsed = parse_model(text, name)
         return cls(parsed.rules, parsed.semantics, parsed.beliefs)
 
@@ -74,7 +74,7 @@ class Model(RuleModel):
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file."""
         if is_graph_model(path):
-            raise DataError(os.fspath(path), f"{_OF_A_GRAPH}.load`", line=1)
+            raise DataError(os.fspath(path), f"{_OF_A_GRAPH} `hornbeam.load`", line=1)
         loaded = load_model(path)
         return cls(loaded.rules, loaded.semantics, loaded.beliefs)
 
@@ -95,9 +95,16 @@ class Model(RuleModel):
         """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine."""
         return score_pairs(self, open_engine(facts, engine, threads), pairs, names, score, progress)
 
-    def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
+    def map_state(
+        self, facts: Input, pairs: Input, *, threads: int | None = None
+    ) -> CollectiveState:
         """Find the MAP state of all pairs together, as a collective model scores them."""
         return infer_pairs(self, open_in_memory(facts, threads), pairs_for(self, pairs))
+
+    def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
+        """Old name of `map_state`."""
+        warn_of_old_name("`Model.infer`", "`Model.map_state`")
+        return self.map_state(facts, pairs, threads=threads)
 
     def propose(
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,

@@ -14,20 +14,38 @@ from hornbeam.learning.trace import trace_of
 from hornbeam.model import Model
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
 
 T = TypeVar("T")
+
+
+def load(path: str | os.PathLike[str]) -> Model | GraphModel:
+    """Open a model file of either kind: rules of targets, or a model of a whole graph.
+
+    Raises
+    ------
+    hornbeam.errors.DataError
+        Where the file cannot be read, or is no model, with the line.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> hb.load("countries.psl")  # doctest: +SKIP
+    Model(28 rules for in_region)
+    """
+    if not is_graph_model(path):
+        return Model.load(path)
+    from hornbeam.graph_model import GraphModel
+
+    return GraphModel.load(path)
 
 
 def with_model(
     path: str | os.PathLike[str], rules: Callable[[Model], T], graph: Callable[[GraphModel], T]
 ) -> T:
     """Open a model and hand it to the function for its kind: rules of targets, or a whole graph."""
-    if not is_graph_model(path):
-        return rules(Model.load(path))
-    from hornbeam.graphs.graph_model import GraphModel
-
-    return graph(GraphModel.load(path))
+    model = load(path)
+    return rules(model) if isinstance(model, Model) else graph(model)
 
 
 def open_rule_model(path: str | os.PathLike[str]) -> Model:

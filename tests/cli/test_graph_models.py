@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from tests.support.commands import HOSTILE, Ended, hornbeam_, write
 from tests.support.kernels import compiles
 

@@ -23,10 +23,10 @@ from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts
+from hornbeam.graph_learning import learn_graph
 from hornbeam.graphs import discovery
 from hornbeam.graphs.discovery import reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.link_hashes import ASKING, COUNTING
 from hornbeam.graphs.memory_graph import MemoryGraph
@@ -204,7 +204,7 @@ def test_models_have_the_same_text(
     facts = hb.read_facts(*inputs)
     assert list(answers) == list(expected.rank(facts, queries, top=4))
     assert list(every) == list(expected.rank(facts, queries, top=10**6))
-    assert model.to_text() == expected.to_text()
+    assert model.text == expected.text
     assert any(part.rules for part in model.relations)
 
 

@@ -17,7 +17,7 @@ from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.ranking.rank_evaluation import GraphEvaluation
     from hornbeam.reporting.evaluation import Evaluation

@@ -17,8 +17,8 @@ from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.explaining.explanation import Explanation
+    from hornbeam.graph_model import GraphModel
     from hornbeam.graphs.graph_explanation import GraphExplanation
-    from hornbeam.graphs.graph_model import GraphModel
     from hornbeam.model import Model
 
 #: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for and

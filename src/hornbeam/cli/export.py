@@ -13,7 +13,7 @@ from hornbeam.cli.evidence import with_known_pairs
 from hornbeam.errors import DataError, InputError
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
 

@@ -19,7 +19,7 @@ from hornbeam.errors import InputError, warn
 
 if TYPE_CHECKING:
     from hornbeam.facts.names import Names
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
 
 #: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
@@ -93,7 +93,7 @@ def learn_graph_model(
 ) -> None:
     """Learn a model of a whole graph, write it, and show a summary."""
     import hornbeam as hb
-    from hornbeam.graphs.graph_learning import check_only_counted
+    from hornbeam.graph_learning import check_only_counted
 
     if engine.engine is EngineName.SPARK:
         check_only_counted(graph.rules, graph.valid)  # before it is started

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
 

@@ -16,7 +16,7 @@ from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
 

@@ -20,9 +20,9 @@ from hornbeam.graphs.graph_explanation import (
     explain_triple,
     graph_explanation_in_names,
 )
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks, evaluate_ranks
@@ -66,7 +66,7 @@ class HardQuery:
 
 
 def graph_report(
-    model: GraphModel,
+    model: RankingModel,
     facts: Facts,
     test: Facts | None = None,
     filters: tuple[Facts, ...] = (),
@@ -103,7 +103,7 @@ def graph_report(
     return fitting_page("graph_report.html.j2", values)
 
 
-def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[RelationRow]:
+def _relations(model: RankingModel, found: GraphEvaluation | None) -> list[RelationRow]:
     """The relations of the test, most queries first; without a test all, most rules first."""
     ranks = {(one.relation, one.direction): one for one in found.relations} if found else {}
     rows = []

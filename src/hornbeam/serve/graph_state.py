@@ -13,8 +13,8 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of

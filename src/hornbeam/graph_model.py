@@ -9,7 +9,7 @@ from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, warn_of_old_name
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.graphs.graph_explanation import (
@@ -181,25 +181,37 @@ class GraphModel(RankingModel):
         records = list(rule_records(self))
         return ResultTable({name: [one[name] for one in records] for name in RECORD_FIELDS})
 
-    def to_text(self) -> str:
-        """Everything as a text that people can read and `from_text` reads without loss."""
+    @property
+    def text(self) -> str:
+        """The text of the model file, which people can read; `parse` reads it back."""
         return write_model(self)
 
+    def to_text(self) -> str:
+        """Old name of `text`."""
+        warn_of_old_name("`GraphModel.to_text()`", "`GraphModel.text`")
+        return self.text
+
     @classmethod
-    def from_text(cls, text: str, source: str = "<text>") -> GraphModel:
-        """Read what `to_text` wrote.
+    def parse(cls, text: str, name: str = "model") -> GraphModel:
+        """Read a model from its text; errors call it `name`.
 
         Raises
         ------
         hornbeam.errors.DataError
             Where the text is not a model, with the line.
         """
-        read = read_model(text, source)
-        return cls(**{one.name: getattr(read, one.name) for one in fields(read)})
+        read = read_model(text, name)
+        return cls(**{field.name: getattr(read, field.name) for field in fields(read)})
+
+    @classmethod
+    def from_text(cls, text: str, source: str = "<text>") -> GraphModel:
+        """Old name of `parse`."""
+        warn_of_old_name("`GraphModel.from_text`", "`GraphModel.parse`")
+        return cls.parse(text, source)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the text to a file, all of it or nothing."""
-        save_text(path, self.to_text())
+        save_text(path, self.text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GraphModel:
@@ -216,4 +228,4 @@ class GraphModel(RankingModel):
                 text = stream.read()
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(name, f"cannot be read: {error}") from None
-        return cls.from_text(text, name)
+        return cls.parse(text, name)
