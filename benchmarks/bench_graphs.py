@@ -80,7 +80,7 @@ def compile_all() -> None:
     facts, held = read_facts(rows[50:]), read_facts(rows[:50])
     for ridge in (True, False):
         model = learn_graph(facts, held, settings=replace(WHOLE, ridge=ridge), max_length=3)
-        model.evaluate(facts, held)
+        model.evaluate_ranks(facts, held)
 
 
 def settings_of(name: str, train: Facts) -> GraphSettings:

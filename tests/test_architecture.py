@@ -217,6 +217,7 @@ OPENING = {
     "flow.py",
     "labelled_search.py",
     "model.py",
+    "graph_model.py",
     "crossval.py",
     "serve/state.py",
     "cli/evidence.py",

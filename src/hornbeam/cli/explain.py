@@ -184,7 +184,7 @@ def _explained_answer(
         known = reading.read(hb.read_facts, given.facts, progress)
         called = entity_names(names, known, progress)
         ends = [called.known_entity(one, known.entities) for one in (subject, object_)]
-        found = model.explain(known, (ends[0], relation, ends[1]), groundings=paths)
+        found = model.explain(known, (ends[0], relation, ends[1]), paths=paths)
     shown = graph_explanation_in_names(found, called)
     return Explained(found, shown, called.described([found.subject, found.object]))
 
