@@ -103,7 +103,7 @@ def learned_rules(model: hb.GraphModel) -> Figures:
         if part.direction is Direction.OBJECT and int(part.relation[1:]) in planted_rules()
         for p, q in [planted_rules()[int(part.relation[1:])]]
     )
-    return {"found": found, "digest": sha256(model.to_text().encode()).hexdigest()[:12]}
+    return {"found": found, "digest": sha256(model.text.encode()).hexdigest()[:12]}
 
 
 def measure_duckdb(path: str, memory_limit: str) -> Figures:

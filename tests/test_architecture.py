@@ -35,12 +35,12 @@ LAYERS: list[set[str]] = [
     {"graphs"},
     {"reporting"},
     {"programs"},
-    {"model"},
+    {"model", "graph_model"},
     {"opened_model"},
     {"two_step"},
     {"learning_plan"},
     {"labelled_search"},
-    {"flow"},
+    {"flow", "graph_learning"},
     {"crossval", "datasets", "sklearn"},
     {"serve"},
     {"cli"},
@@ -125,8 +125,8 @@ def test_a_part_imports_only_from_above() -> None:
     wrong = []
     for path in MODULES:
         part = part_of(path)
-        if part in OUTSIDE:
-            continue
+        if part in OUTSIDE or path == ROOT / "counting" / "__init__.py":
+            continue  # public names load on demand from anywhere
         for imported in imported_parts(path):
             if imported == "" or (imported in public and imported not in RANK):
                 # `import hornbeam as hb` is for the command line, the outermost user
@@ -217,6 +217,7 @@ OPENING = {
     "flow.py",
     "labelled_search.py",
     "model.py",
+    "graph_model.py",
     "crossval.py",
     "serve/state.py",
     "cli/evidence.py",

@@ -44,7 +44,7 @@ from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_o
 from hornbeam.learning.trace import SecondStep
 from hornbeam.rules.beliefs import BELIEVED
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
@@ -86,7 +86,7 @@ class FirstStep:
     engine: MemoryEngine  #: over all facts
     group: Ints
     ways: Sequence[Counts]
-    language: Language
+    language: RuleLimits
     symmetric: bool
 
     def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:

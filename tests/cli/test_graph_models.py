@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from tests.support.commands import HOSTILE, Ended, hornbeam_, write
 from tests.support.kernels import compiles
 
@@ -142,6 +142,34 @@ def test_predict_answers_queries_and_lists_new_facts(
     }
 
 
+def test_predict_scores_triples_as_their_queries_do(files: dict[str, Path], tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in files["test"].read_text().splitlines()]
+    asked_for = [*rows, ["p5", "owns", "land1"], ["nobody", "lives", "x"]]
+    pairs = write(tmp_path / "pairs.tsv", asked_for)
+    ended = asked("predict", files, "--pairs", pairs, "--json")
+    found = ended.json["predictions"]
+    assert [[row["subject"], row["predicate"], row["object"]] for row in found] == asked_for
+    queries = write(tmp_path / "queries.tsv", [(s, r, "?") for s, r, _ in rows])
+    ranked = asked("predict", files, "--queries", queries, "--top", "1000", "--json").json
+    answers = {(row["subject"], row["object"]): row for row in ranked["predictions"]}
+    for row in found[: len(rows)]:
+        answer = answers[row["subject"], row["object"]]
+        assert (row["score"], row["probability"]) == (answer["score"], answer["probability"])
+    assert [(row["score"], row["probability"]) for row in found[len(rows) :]] == [(None, 0.0)] * 2
+    assert f"No rule proposes 2 of {len(found)} triples" in ended.stderr
+    assert "the model has no rules for 'owns'" in ended.stderr
+    labels = write(tmp_path / "labels.tsv", [[*row, str(int(row in rows))] for row in asked_for])
+    judged = asked("evaluate", files, "--labels", labels, "--json").json
+    assert (judged["n"], judged["positives"], judged["auc_roc"]) == (len(found), len(rows), 1.0)
+
+
+def test_each_subject_gets_its_new_links(files: dict[str, Path]) -> None:
+    each = asked("predict", files, "--target", "citizen", "--top", "1", "--per-subject", "--json")
+    rows = each.json["predictions"]
+    assert len(rows) == len({row["subject"] for row in rows}) > 3
+    assert all(row["rank"] == 1 for row in rows)
+
+
 def test_explain(files: dict[str, Path]) -> None:
     subject, relation, object_ = files["test"].read_text().splitlines()[0].split("\t")
     ended = asked("explain", files, subject, relation, object_)
@@ -238,14 +266,15 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["learn", "--target", "owns"], "the facts have no relation 'owns'"),
         (["learn", "--valid", "{none}"], "no such file"),
         (["learn", "--rules", "{test}"], "has no rule"),
-        (["evaluate", "--labels", "{test}"], "give --test"),
+        (["evaluate", "--labels", "{test}"], "no labels found"),
         (["evaluate", "--test", "{empty}"], "empty"),
-        (["predict", "--pairs", "{test}"], "answers --queries, not --pairs"),
+        (["predict", "--pairs", "{test}", "--score", "map"], "one kind of score"),
+        (["predict", "--pairs", "{empty}"], "empty"),
         (["predict", "--queries", "{test}"], "line 1"),
         (["predict", "--target", "owns"], "no rules for the relation 'owns'"),
         (["predict", "--subject", "nobody"], "no fact has the subject 'nobody'"),
         (["explain", "nobody", "citizen", "land1"], "no fact has the entity 'nobody'"),
-        (["explain", "p5", "owns", "land1"], "no rules for the relation 'owns'"),
+        (["explain", "p5", "owns", "land1"], "unknown target predicate 'owns'"),
         (["predict", "--queries", "{test}", "--subject", "p5"], "--subject is for new links"),
         (["predict", "--queries", "{test}", "--target", "in"], "--target is for new links"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
@@ -298,7 +327,7 @@ def test_a_model_of_another_graph_is_called_that(files: dict[str, Path], tmp_pat
     told = asked("predict", elsewhere, "--queries", queries)
     assert told.code == 0
     assert "the model has no rules for 'eats', of which 1 query asks." in told.stderr
-    assert "No new fact is proposed." in asked("predict", elsewhere).stderr
+    assert "No rule reaches a new link." in asked("predict", elsewhere).stderr
 
 
 def test_what_is_for_graphs_needs_them(files: dict[str, Path], tmp_path: Path) -> None:

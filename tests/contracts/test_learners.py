@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hornbeam.learning
-from hornbeam import Facts, Language, Model, Targets, learn, read_facts, read_labels
+from hornbeam import Facts, Model, RuleLimits, Targets, learn, read_facts, read_labels
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.greedy import Greedy
@@ -63,7 +63,7 @@ every_learner = pytest.mark.parametrize(
 #: In one worker: most tests hold something against the same few models.
 pytestmark = pytest.mark.xdist_group("learners")
 
-LANGUAGE = Language(max_length=2, min_coverage=8)
+LANGUAGE = RuleLimits(max_length=2, min_coverage=8)
 Triple = tuple[str, str, str]
 
 
@@ -280,7 +280,7 @@ def test_the_order_of_labels_and_facts_does_not_matter(make: Callable[[], Learne
 @pytest.mark.slow
 def test_planted_rules_are_recovered(make: Callable[[], Learner]) -> None:
     data = planted(n_entities=400, n_facts=3000, n_predicates=6, n_targets=600, noise=0.02, seed=3)
-    language = Language(max_length=3, min_coverage=10, bodies=(Kind.PATH,))
+    language = RuleLimits(max_length=3, min_coverage=10, bodies=(Kind.PATH,))
     model = learn(data.facts, data.labels, method=make(), language=language, counts="raw")
     learned = {rule.clause: rule.weight for rule in model.rules}
     for rule in data.rules:
@@ -435,7 +435,7 @@ def test_few_labels_give_a_model_or_a_sentence(
     data: World, make: Callable[[], Learner], options: dict[str, Any]
 ) -> None:
     facts, labels = data.read()
-    language = Language(max_length=2, min_coverage=1)
+    language = RuleLimits(max_length=2, min_coverage=1)
     one_class = len({y >= 0.5 for *_, y in data.labels}) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)

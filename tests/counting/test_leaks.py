@@ -23,7 +23,7 @@ def warned(facts: Edges, true: int, false: int) -> list[str]:
 
 
 def warned_of(facts: Edges, labels: hb.Targets) -> list[str]:
-    found = hb.discover(facts, labels, hb.Language(max_length=2, min_coverage=1))
+    found = hb.counting.discover(facts, labels, hb.RuleLimits(max_length=2, min_coverage=1))
     with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always", HornbeamWarning)
         warn_of_leaks(found.candidates, labels)

@@ -24,10 +24,10 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING
+from hornbeam.graph_learning import learn_graph
 from hornbeam.graphs import discovery
 from hornbeam.graphs.discovery import reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_learning import learn_graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import PathRules
@@ -195,16 +195,16 @@ def test_models_have_the_same_text(
         monkeypatch.setattr(module, name, size)
     with hb.open_duckdb(*inputs, memory_limit="100MB") as engine:
         model = learn_graph(engine, valid, seed=2, settings=chosen)
-        found = model.evaluate(engine, asked, filter=str(held))
+        found = model.evaluate_ranks(engine, asked, filter=str(held))
         answers = model.rank(engine, queries, top=4)
         every = model.rank(engine, queries, top=10**6)
-    in_memory = expected.evaluate(hb.read_facts(*inputs), asked, filter=str(held))
+    in_memory = expected.evaluate_ranks(hb.read_facts(*inputs), asked, filter=str(held))
     assert {**found.as_dict(), "seconds": 0} == {**in_memory.as_dict(), "seconds": 0}
     assert found.ranks.rank.tolist() == in_memory.ranks.rank.tolist()
     facts = hb.read_facts(*inputs)
     assert list(answers) == list(expected.rank(facts, queries, top=4))
     assert list(every) == list(expected.rank(facts, queries, top=10**6))
-    assert model.to_text() == expected.to_text()
+    assert model.text == expected.text
     assert any(part.rules for part in model.relations)
 
 

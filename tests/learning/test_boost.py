@@ -22,7 +22,7 @@ from hornbeam.rules.weighing import Counts, Threshold
 from tests.support.recorded_progress import RecordedProgress
 
 SEEDS = st.integers(0, 2**32 - 1)
-LANGUAGE = hb.Language(max_length=2, min_coverage=3)
+LANGUAGE = hb.RuleLimits(max_length=2, min_coverage=3)
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def test_truths_that_add_up_to_whole_numbers_are_no_counts() -> None:
     facts = hb.read_facts([(name, "p", other, 0.5) for name in names for other in ("x", "y")])
     labels = hb.read_labels([(name, "t", "x", k % 2) for k, name in enumerate(names)])
     with pytest.raises(InputError, match="true or absent"):
-        hb.learn(facts, labels, method="boost", language=hb.Language(bodies=(Kind.OPEN,)))
+        hb.learn(facts, labels, method="boost", language=hb.RuleLimits(bodies=(Kind.OPEN,)))
 
 
 @pytest.mark.parametrize("wrong", [{"trees": 0}, {"folds": 1}, {"max_rules": -1}])

@@ -90,7 +90,7 @@ def small_world(seed: int, signal: bool) -> tuple[hb.Facts, hb.Targets]:
 def boosted(seed: int, signal: bool, max_rules: int | None = None) -> list[Rule]:
     """The rules of boosted trees in addition to the prior."""
     method = Boost(trees=60, patience=10, max_rules=max_rules, seed=seed)
-    language = hb.Language(max_length=2, min_coverage=5)
+    language = hb.RuleLimits(max_length=2, min_coverage=5)
     model = hb.learn(*small_world(seed, signal), method=method, language=language)
     return [rule for rule in model.rules if not rule.clause.is_prior]
 
@@ -135,7 +135,7 @@ def mirrored_world(seed: int) -> tuple[hb.Facts, hb.Targets]:
 @pytest.mark.parametrize("method", [hb.Joint(), Boost(trees=60, patience=10)], ids=type)
 def test_a_mirrored_label_is_no_evidence_in_another_fold(method: hb.Joint | Boost) -> None:
     """A pair and its mirror image have the same counts and label: in two folds they would leak."""
-    language = hb.Language(max_length=2, min_coverage=5)
+    language = hb.RuleLimits(max_length=2, min_coverage=5)
     kept = 0
     for seed in range(10):
         model = hb.learn(*mirrored_world(seed), method=method, language=language)

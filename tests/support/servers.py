@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import hornbeam as hb
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
     ConstantRule,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.entity_names import EntityNames
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
 #: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for and

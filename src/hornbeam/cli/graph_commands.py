@@ -15,16 +15,13 @@ from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
-from hornbeam.errors import InputError, warn
+from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.facts.names import Names
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
 
 #: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
-#: Maximum number of a model's relations in a message.
-NAMED_RELATIONS = 5
 
 LeaveOutLinked = Annotated[
     bool,
@@ -93,7 +90,7 @@ def learn_graph_model(
 ) -> None:
     """Learn a model of a whole graph, write it, and show a summary."""
     import hornbeam as hb
-    from hornbeam.graphs.graph_learning import check_only_counted
+    from hornbeam.graph_learning import check_only_counted
 
     if engine.engine is EngineName.SPARK:
         check_only_counted(graph.rules, graph.valid)  # before it is started
@@ -180,20 +177,3 @@ def refuse_engine(engine: options.EngineOptions, leave_out_linked: bool) -> None
         raise InputError("--engine spark answers no queries: leave it out")
     if leave_out_linked and engine.engine is not EngineName.MEMORY:
         raise InputError("`leave_out_linked` needs facts in memory: leave out --engine")
-
-
-def relation_names(model: GraphModel) -> list[str]:
-    """The relations that a model has rules for, in the order of their names."""
-    return sorted({part.relation for part in model.relations})
-
-
-def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
-    """Warn if the facts have no relation of the model: it cannot answer anything."""
-    known = relation_names(model)
-    if any(predicates.index(name) >= 0 for name in known):
-        return
-    first = ", ".join(known[:NAMED_RELATIONS]) + (", ..." if len(known) > NAMED_RELATIONS else "")
-    warn(
-        f"the facts have none of the model's {len(known):,} relations ({first}): was it learned "
-        "from another graph?"
-    )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hornbeam.cli.console import TerminalProgress
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.serve.access import Access
     from hornbeam.serve.web_app import WebApp

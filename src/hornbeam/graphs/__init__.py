@@ -9,7 +9,7 @@ In reading order, each group after those that it is made of:
   `pair_weights`, `graph_evidence`, `evidence_kernels`, `pools`;
 * counting them: `graph_counter`, `memory_graph`, `sql/`;
 * the ranking: `softmax`, `lbfgs`, `ranking_fit`, `rule_weights`, `calibration`;
-* learning: `graph_settings`, `stage_shares`, `workload`, `graph_stages`, `graph_learning`;
-* the model: `ranking_model`, `model_parts`, `graph_text`, `rule_files`, `graph_model`;
+* learning: `graph_settings`, `stage_shares`, `workload`, `graph_stages`;
+* the model: `ranking_model`, `model_parts`, `graph_text`, `rule_files`;
 * its use: `graph_ranker`, `memory_ranker`, `new_facts`, `graph_reasons`, `graph_explainer`.
 """

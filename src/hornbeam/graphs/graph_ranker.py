@@ -31,6 +31,7 @@ from hornbeam.ranking.named_queries import as_queries
 from hornbeam.ranking.queries import Answers, Queries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.ranking.ranked_answers import ranked_answers
+from hornbeam.ranking.triples import Triples
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.scoring.scored_links import with_names
 
@@ -76,6 +77,13 @@ class GraphRanker(ABC):
 
         That uses knowledge of how some data sets were split (`LinkedShares`), so figures with it
         are not comparable.
+        """
+
+    @abstractmethod
+    def without_facts(self, triples: Triples) -> GraphRanker:
+        """A ranker that does not know some of the facts; a database always knows all of its facts.
+
+        Types of arguments are then those of the other facts.
         """
 
     @abstractmethod

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from hornbeam.base.arrays import Ids
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.table import Facts
+from hornbeam.facts.atom_keys import atom_keys
+from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.grouped_queries import no_queries
@@ -17,6 +20,7 @@ from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.softmax import Firings
+from hornbeam.ranking.triples import Triples
 
 #: Number of relations and directions whose constants are cached for further queries.
 REMEMBERED = 64
@@ -60,6 +64,25 @@ class MemoryRanker(GraphRanker):
     def without_linked(self) -> MemoryRanker:
         """The same ranker with `leave_out_linked`; nothing is counted again."""
         return replace(self, leave_out_linked=True)
+
+    def without_facts(self, triples: Triples) -> MemoryRanker:
+        """A ranker over the other facts, whose rules are counted anew."""
+        facts, table = self.facts, self.facts.binary
+        sizes = len(facts.entities), len(facts.predicates)
+        hidden = atom_keys(triples.subject, triples.relation, triples.object, *sizes)
+        subject, object_ = table.arguments
+        kept = ~np.isin(atom_keys(subject, table.predicate, object_, *sizes), hidden)
+        rest = Atoms(
+            table.predicate[kept],
+            (subject[kept], object_[kept]),
+            None if table.millionths is None else table.millionths[kept],
+        )
+        ranker = MemoryRanker.of(
+            self.model, replace(facts, atoms={**facts.atoms, 2: rest}), threads=self.threads,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
+        types = replace(ranker.types, names=self.types.names)
+        return replace(ranker, types=types, listed=self.listed)
 
     def prepare(self) -> None:
         """Compute what all queries share, once, before several threads need it."""

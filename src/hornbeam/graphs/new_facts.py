@@ -27,8 +27,9 @@ class NewFact(NamedTuple):
     """A fact that the model believes, with the rank of its object among its subject's answers."""
 
     subject: str
-    relation: str
+    predicate: str
     object: str
+    score: float
     probability: float
     rank: int
 
@@ -39,13 +40,15 @@ def new_facts(
     relations: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
     top: int = 10,
+    per_subject: bool = False,
     names: Input | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """The `top` most probable new facts per relation, for its known subjects or the given ones.
 
-    The columns are subject, relation, object, probability and rank: that of the object among the
-    answers of its subject.
+    With `per_subject`, the `top` facts of every subject, by subject. The columns are subject,
+    predicate, object, score, probability and rank: that of the object among the answers of its
+    subject. Scores are comparable among the answers of one subject only, probabilities among all.
     """
     facts, called = ranker.facts, as_names(names)
     ranker = replace(ranker.named(called), listed=top)
@@ -64,25 +67,35 @@ def new_facts(
         predicate = facts.predicates.index(name)
         if predicate >= 0:
             known = ranker.graph.holders(step_code(predicate)) if given is None else given
-            rows += _best_of(ranker, predicate, known, top, progress)
+            rows += _best_of(ranker, predicate, known, top, per_subject, progress)
     columns = {name: [getattr(row, name) for row in rows] for name in NewFact._fields}
     return with_names(ResultTable(columns), None if names is None else called)
 
 
 def _best_of(
-    ranker: MemoryRanker, predicate: int, known: Ids, top: int, progress: Progress
+    ranker: MemoryRanker,
+    predicate: int,
+    known: Ids,
+    top: int,
+    per_subject: bool,
+    progress: Progress,
 ) -> list[NewFact]:
-    """The most probable new facts of one relation."""
+    """The most probable new facts of one relation, or of every subject."""
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)
     likely, query = ranker.probabilities(found), found.query
-    chosen: Integers = np.lexsort((found.entities, known[query], -likely))[:top]
-    rank = chosen - found.offsets[query[chosen]] + 1
+    place = np.arange(len(query)) - found.offsets[query]
+    if per_subject:
+        chosen: Integers = np.flatnonzero(place < top)
+        chosen = chosen[np.argsort(known[query[chosen]], kind="stable")]
+    else:
+        chosen = np.lexsort((found.entities, known[query], -likely))[:top]
     return [
-        NewFact(facts.entities[s], facts.predicates[predicate], facts.entities[o], p, r)
-        for s, o, p, r in zip(
+        NewFact(facts.entities[s], facts.predicates[predicate], facts.entities[o], score, p, r)
+        for s, o, score, p, r in zip(
             known[query[chosen]].tolist(), found.entities[chosen].tolist(),
-            likely[chosen].tolist(), rank.tolist(), strict=True,
+            found.scores[chosen].tolist(), likely[chosen].tolist(), (place[chosen] + 1).tolist(),
+            strict=True,
         )
     ]  # fmt: skip

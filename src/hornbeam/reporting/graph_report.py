@@ -18,9 +18,9 @@ from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explainer import GraphExplainer
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_text import rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
@@ -64,12 +64,12 @@ class HardQuery:
 
 
 def graph_report(
-    model: GraphModel,
+    model: RankingModel,
     facts: Facts,
     test: Facts | None = None,
     filter: Facts | None = None,  # noqa: A002
     *,
-    filtered_by: str = "the facts, the filter and the test",
+    filtered_by: str,
     names: EntityNames = NO_NAMES,
     threads: int | None = None,
     progress: Progress = SILENT,
@@ -104,7 +104,7 @@ def graph_report(
     return fitting_page("graph_report.html.j2", values)
 
 
-def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[RelationRow]:
+def _relations(model: RankingModel, found: GraphEvaluation | None) -> list[RelationRow]:
     """The relations of the test, most queries first; without a test all, most rules first."""
     ranks = {(one.relation, one.direction): one for one in found.relations} if found else {}
     rows = []

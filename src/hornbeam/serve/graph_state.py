@@ -14,8 +14,8 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_explainer import GraphExplainer
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.ranking_model import RelationRules

@@ -72,6 +72,10 @@ class SqlRanker(GraphRanker):
         """Always an error: candidates are not looked up by their links."""
         raise InputError("`leave_out_linked` needs facts in memory")
 
+    def without_facts(self, triples: Triples) -> SqlRanker:
+        """The ranker itself: the facts of a database are always known."""
+        return self
+
     def prepare(self) -> None:
         """Nothing to do: tables are created at first use."""
 

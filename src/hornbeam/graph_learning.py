@@ -15,10 +15,10 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.calibration import fit_calibration, softmax_log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
