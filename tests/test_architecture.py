@@ -218,6 +218,7 @@ OPENING = {
     "labelled_search.py",
     "model.py",
     "graph_model.py",
+    "opened_model.py",
     "crossval.py",
     "serve/state.py",
     "cli/evidence.py",
