@@ -218,7 +218,7 @@ OPENING = {
     "labelled_search.py",
     "model.py",
     "crossval.py",
-    "serve/state.py",
+    "serve/rule_explorer.py",
     "cli/evidence.py",
 }
 #: Who makes them: the engines themselves, and the one place that knows their names.
