@@ -71,8 +71,8 @@ ANSWERS = 50
 QUERIES = 12
 
 NO_WEIGHTS = (
-    "This is a model of a whole graph. Its ranks come from weights that were fitted together, so "
-    "it has no edits, no listed pairs, no facts that flip a decision and no second model."
+    "A model of a whole graph has no edits, no listed pairs, no flips and no second model: its "
+    "ranks come from weights that were fitted together."
 )
 
 
@@ -339,7 +339,9 @@ class Pages:
         values = {"view": view, "root": root, "drawings": drawings}
         template = "_around.html" if visit.is_htmx else "around.html"
         return View(
-            template, values, lambda: {"entity": view.root, "neighbours": plain_branch(root)}
+            template,
+            values,
+            lambda: {"entity": view.root, "neighbours": plain_branch(root)["groups"]},
         )
 
     def flip(self, visit: Visit) -> View:

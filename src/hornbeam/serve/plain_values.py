@@ -15,7 +15,7 @@ from hornbeam.serve.comparison import ModelComparison, RulePair
 from hornbeam.serve.explorer import QueryAnswers
 from hornbeam.serve.link_comparison import LinkComparison
 from hornbeam.serve.links import ShownLink
-from hornbeam.serve.unfolding import Branch, Unfolding
+from hornbeam.serve.unfolding import Branch, Group
 
 if TYPE_CHECKING:
     from hornbeam.graphs.graph_explanation import GraphExplanation
@@ -126,28 +126,27 @@ def entities_of(explained: Explanation | GraphExplanation) -> list[str]:
     return [*ends, *above, *(name for walk in walks for s, _, o in walk for name in (s, o))]
 
 
-def plain_branch(branch: Branch) -> list[dict[str, Any]]:
-    """The neighbours of an open node by relation; other pages of them by their addresses."""
-
-    def address(view: Unfolding | None) -> str | None:
-        return None if view is None else view.address
-
-    return [
+def plain_branch(branch: Branch) -> dict[str, Any]:
+    """An open node and its neighbours by relation; other pages of them by their addresses."""
+    groups = [
         {
             "predicate": group.predicate,
             "inverse": group.inverse,
-            "first": group.first,
-            "total": group.total,
-            "before": address(group.before),
-            "after": address(group.after),
             "leaves": [
                 {
                     "name": leaf.name,
-                    "neighbours": None if leaf.branch is None else plain_branch(leaf.branch),
+                    "branch": None if leaf.branch is None else plain_branch(leaf.branch),
                     "is_open_elsewhere": leaf.is_open_elsewhere,
                 }
                 for leaf in group.leaves
             ],
+            **_plain_page(group),
         }
         for group in branch.groups
     ]
+    return {"name": branch.name, "groups": groups, **_plain_page(branch)}
+
+
+def _plain_page(shown: Branch | Group) -> dict[str, Any]:
+    before, after = (None if view is None else view.address for view in (shown.before, shown.after))
+    return {"first": shown.first, "total": shown.total, "before": before, "after": after}
