@@ -43,7 +43,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
-from hornbeam.serve.graph_state import GraphExplorer
+from hornbeam.serve.graph_explorer import GraphExplorer
 from tests.support.servers import serving
 
 RELATIONS, PLANTED = 100, 20

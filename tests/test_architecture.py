@@ -220,7 +220,7 @@ OPENING = {
     "graph_model.py",
     "opened_model.py",
     "crossval.py",
-    "serve/state.py",
+    "serve/rule_explorer.py",
     "cli/evidence.py",
 }
 #: Who makes them: the engines themselves, and the one place that knows their names.

@@ -27,7 +27,7 @@ from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.serve.edits import NO_EDITS
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.dense_counts import dense
 from tests.support.worlds import wide_facts
 
@@ -94,7 +94,7 @@ def test_explanations_walk_the_graph_that_is_counted(made: list[str]) -> None:
 
 
 def test_all_of_the_explorer_has_one_graph(made: list[str]) -> None:
-    explorer = Explorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
+    explorer = RuleExplorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
     explorer.explain("a1", "t", "c1", NO_EDITS)
     explorer.new_links(FACTS.entities.index("a1"), "t", True, NO_EDITS, 3)
     assert made == ["whole", "limit 5"]

@@ -24,7 +24,7 @@ from hornbeam.serve import new_links
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.new_links import NewLinkFinder
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.proposed import expected_links, new_pairs
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
@@ -154,7 +154,9 @@ DRUGS = [
 
 
 def treated(labels: list[tuple[str, str, str, int]]) -> list[str]:
-    explorer = Explorer(read_facts(DRUGS), TREATS, labels=read_labels(labels) if labels else None)
+    explorer = RuleExplorer(
+        read_facts(DRUGS), TREATS, labels=read_labels(labels) if labels else None
+    )
     entity = explorer.facts.entities.index("Drug::a")
     return [link.object for link in explorer.new_links(entity, "treats", True, NO_EDITS, 9).links]
 
@@ -168,7 +170,7 @@ def test_no_loop_and_no_other_type_is_proposed() -> None:
 
 def test_examples_are_entities_that_targets_link() -> None:
     busy = [(f"Gene::{i}", "interacts", "Gene::x") for i in range(9)]
-    explorer = Explorer(read_facts([*DRUGS, *busy]), TREATS)
+    explorer = RuleExplorer(read_facts([*DRUGS, *busy]), TREATS)
     assert explorer.scorer.examples(3) == ["Drug::b", "Disease::z", "Gene::x"]
 
 
