@@ -8,14 +8,14 @@ has the result; `hornbeam.explaining.explanation_text` formats it as text, and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats
+from hornbeam.base.arrays import Array
 from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation_html import explanation_html
@@ -30,6 +30,8 @@ from hornbeam.rules.rule_words import said
 
 #: Version of the JSON of `Explanation.as_dict`.
 SCHEMA = 1
+#: Figures of reasons, as columns of a table.
+FIGURES = ("weight", "count", "log_odds", "pull", "confidence", "hits", "predicted")
 #: Default number of groundings that are listed per condition.
 PATHS = 5
 
@@ -291,34 +293,30 @@ class Explanation:
     def to_table(self) -> ResultTable:
         """The reasons: rule, words, figures, the first grounding, and the part that each is of.
 
-        For a triple, the column `asks` has the argument that the query asks for. Figures that a
-        rule does not have are NaN, or empty where they are counts.
+        For a triple, the column `asks` has the argument that the query asks for. A figure that no
+        rule has gets no column; one that some rules do not have is None there.
         """
         rows = [
-            ("" if one.asks is None else one.asks.value, part, reason)
+            (one.asks, part, reason)
             for one in self.directions
             for part, reason in one.reasons_in_parts
         ]
         reasons = [reason for _, _, reason in rows]
-
-        def numbers(name: str) -> Floats:
-            values = (getattr(reason, name) for reason in reasons)
-            return np.array([math.nan if value is None else value for value in values])
-
+        figures: dict[str, Sequence[Any] | Array] = {}
+        for name in FIGURES:
+            values = [getattr(reason, name) for reason in reasons]
+            if None not in values:
+                figures[name] = np.array(values)
+            elif set(values) != {None}:
+                figures[name] = values
         return ResultTable(
             {
                 "rule": [reason.rule for reason in reasons],
                 "words": [said(reason.words) for reason in reasons],
-                "weight": numbers("weight"),
-                "count": np.array([reason.count for reason in reasons], dtype=np.int64),
-                "log_odds": numbers("log_odds"),
-                "pull": numbers("pull"),
+                **figures,
                 "grounding": [str(next(iter(reason.groundings), "")) for reason in reasons],
-                "asks": [asks for asks, _, _ in rows],
+                **({"asks": [str(asks) for asks, _, _ in rows]} if self.is_ranked else {}),
                 "part": [part for _, part, _ in rows],
-                "confidence": numbers("confidence"),
-                "hits": [reason.hits for reason in reasons],
-                "predicted": [reason.predicted for reason in reasons],
             }
         )
 
