@@ -31,11 +31,11 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from tests.support.dense_counts import dense
 from tests.support.kernels import kernels_are
 
-LANGUAGE = Language(max_length=3, min_coverage=1)
+LANGUAGE = RuleLimits(max_length=3, min_coverage=1)
 SEED = 20180703
 
 

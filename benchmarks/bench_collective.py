@@ -85,7 +85,7 @@ def tests(task: Path, fold: str, labels: hb.Targets) -> Iterator[tuple[str, hb.T
     yield HALF, labels.select(np.setdiff1d(np.arange(len(labels)), gone))
 
 
-def measure(task: Path, folds: int, language: hb.Language, cross_evidence: bool) -> Measured:
+def measure(task: Path, folds: int, language: hb.RuleLimits, cross_evidence: bool) -> Measured:
     """All methods on all folds of a task."""
     found = Measured()
     for fold, facts, train, test_facts, test in task_worlds(str(task), folds):
@@ -113,7 +113,7 @@ def comparison(
     folds: int,
     kept: Kept,
     table: str,
-    language: hb.Language,
+    language: hb.RuleLimits,
     cross_evidence: bool = False,
 ) -> str:
     """Table of plain, asked-only and collective models."""
@@ -165,9 +165,9 @@ def tables(
     """What can be measured, by name."""
     compare = partial(comparison, data, tasks, folds, kept)
     return {
-        "paths": partial(compare, "paths", hb.Language(bodies=(Kind.PATH,))),
-        "default": partial(compare, "default", hb.Language()),
-        "known": partial(compare, "known", hb.Language(), cross_evidence=True),
+        "paths": partial(compare, "paths", hb.RuleLimits(bodies=(Kind.PATH,))),
+        "default": partial(compare, "default", hb.RuleLimits()),
+        "known": partial(compare, "known", hb.RuleLimits(), cross_evidence=True),
         "pushes": partial(pushes, data, min(folds, PUSHED_FOLDS)),
     }
 

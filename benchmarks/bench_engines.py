@@ -37,10 +37,10 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.folds import task_folds
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.synthetic import planted, write_parquet
 
-LANGUAGE = Language(max_length=3, min_coverage=1)
+LANGUAGE = RuleLimits(max_length=3, min_coverage=1)
 DUCKDB_LIMIT = "2GB"
 CLUSTER = "local-cluster[2,1,1024]"
 SECONDS = ("load", "load_cpu", "generate", "generate_cpu")
@@ -244,7 +244,7 @@ def equality(options: argparse.Namespace) -> None:
     print(markdown(header, rows))
 
 
-def with_cpu(engine: Engine, labels: Targets, language: Language) -> tuple[Discovery, float]:
+def with_cpu(engine: Engine, labels: Targets, language: RuleLimits) -> tuple[Discovery, float]:
     """Discover, and say how many CPU seconds that took."""
     before = cpu_seconds()
     return engine.discover(labels, language), cpu_seconds() - before
@@ -260,7 +260,7 @@ def equal(one: Discovery, other: Discovery) -> bool:
     )
 
 
-def worlds() -> Iterator[tuple[str, Facts, Targets, Language]]:
+def worlds() -> Iterator[tuple[str, Facts, Targets, RuleLimits]]:
     """Shared data sets with their training labels, and planted random graphs."""
     for folder in sorted(DATA.iterdir()):
         if (folder / "fold0").is_dir():
@@ -269,7 +269,7 @@ def worlds() -> Iterator[tuple[str, Facts, Targets, Language]]:
                 folder.name,
                 read_facts(*fold.train_facts),
                 read_labels(fold.train_labels),
-                Language(),
+                RuleLimits(),
             )
         for file in (folder / "train.tsv", folder / "train.tsv.gz"):
             if file.is_file():
@@ -277,11 +277,11 @@ def worlds() -> Iterator[tuple[str, Facts, Targets, Language]]:
                 # where all are linked with all, three steps have a million kinds of paths
                 length = 2 if len(facts) > 50 * len(facts.entities) else 3
                 name = f"{folder.name}, sampled targets, length {length}"
-                yield name, facts, sampled(facts), Language(max_length=length)
+                yield name, facts, sampled(facts), RuleLimits(max_length=length)
     for seed, length in ((1, 3), (2, 4)):
         data = planted(n_entities=2000, n_facts=12_000, n_targets=1000, seed=seed)
         name = f"random graph {seed}, length {length}"
-        yield name, data.facts, data.labels, Language(length, 2, max_fanout=20)
+        yield name, data.facts, data.labels, RuleLimits(length, 2, max_fanout=20)
 
 
 def sampled(facts: Facts, size: int = 1000) -> Targets:

@@ -31,8 +31,8 @@ from anyburl import anyburl_jar, run_anyburl
 from common import DATA, Figures, finish, in_fresh_process, markdown, peak
 from hornbeam.facts.reading.readers import read_facts
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_learning import learn_graph
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_learning import learn_graph
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.linked_graph import LinkedGraph
 
@@ -80,7 +80,7 @@ def compile_all() -> None:
     facts, held = read_facts(rows[50:]), read_facts(rows[:50])
     for ridge in (True, False):
         model = learn_graph(facts, held, settings=replace(WHOLE, ridge=ridge), max_length=3)
-        model.evaluate(facts, held)
+        model.evaluate_ranks(facts, held)
 
 
 def settings_of(name: str, train: Facts) -> GraphSettings:

@@ -44,7 +44,7 @@ from hornbeam.facts.table import Atoms
 from hornbeam.graphs.ranking_model import path_of
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
-from hornbeam.serve.graph_state import GraphExplorer
+from hornbeam.serve.graph_explorer import GraphExplorer
 from tests.support.servers import serving
 
 RELATIONS, PLANTED = 100, 20
@@ -105,7 +105,7 @@ def learned_rules(model: hb.GraphModel) -> Figures:
         if part.direction is Direction.OBJECT and int(part.relation[1:]) in planted_rules()
         for p, q in [planted_rules()[int(part.relation[1:])]]
     )
-    return {"found": found, "digest": sha256(model.to_text().encode()).hexdigest()[:12]}
+    return {"found": found, "digest": sha256(model.text.encode()).hexdigest()[:12]}
 
 
 def measure_duckdb(path: str, memory_limit: str) -> Figures:

@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from common import DATA, finish, markdown
-from hornbeam import Statistics, Targets, read_labels
+from hornbeam import Targets, read_labels
+from hornbeam.counting import Statistics
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint

@@ -24,7 +24,8 @@ import hornbeam as hb
 from common import DATA, finish, markdown, timed
 from hornbeam.base.arrays import Ids
 from hornbeam.counting.opening import open_in_memory
-from hornbeam.scoring.proposals import best_new_links, scored_pairs, subjects_of, target_reach
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.scoring.proposals import Proposer, best_new_links, subjects_of
 
 RUN = "from hornbeam.cli.main import run; run()"
 
@@ -45,21 +46,22 @@ def cpu_of(*arguments: str, cache: Path) -> float:
 def cpu_of_everything(model: hb.Model, facts: hb.Facts, target: str, sample: int) -> float:
     """CPU seconds that scoring all reached pairs would take, by a sample of the subjects."""
     engine = open_in_memory(facts, threads=1)
-    reach = target_reach(model, engine, target)
+    proposer = Proposer(model.of_target(target), engine, target, ArgumentTypes(facts))
     subjects = subjects_of(facts, target)
     some = subjects[np.linspace(0, len(subjects) - 1, sample).astype(np.int64)]
-    list(scored_pairs(model, engine, reach, some[:1]))  # compile
-    _, seconds = timed(lambda: list(scored_pairs(model, engine, reach, some)))
+    list(proposer.links_from(some[:1]))  # compile
+    _, seconds = timed(lambda: list(proposer.links_from(some)))
     return seconds.cpu * len(subjects) / sample
 
 
 def cpu_of_each(model: hb.Model, facts: hb.Facts, target: str, sample: int) -> float:
     """CPU seconds that the best five of every subject would take, by a sample of the subjects."""
     engine, subjects = open_in_memory(facts, threads=1), subjects_of(facts, target)
+    types = ArgumentTypes(facts)
     some = subjects[np.linspace(0, len(subjects) - 1, sample).astype(np.int64)]
 
     def found(starts: Ids) -> None:
-        best_new_links(model, engine, engine, target, starts, top=5, per_subject=True)
+        best_new_links(model, engine, engine, target, starts, top=5, per_subject=True, types=types)
 
     found(some[:64])  # compile
     _, seconds = timed(lambda: found(some))

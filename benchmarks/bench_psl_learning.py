@@ -106,7 +106,7 @@ def counted(folder: Path, program: Program) -> tuple[CountProblem, float]:
     facts = hb.read_facts(rows)
     labels = hb.read_labels([(a, "Target", b, float(y)) for a, b, y in truth])
     clock = time.process_time()
-    statistics = open_engine(facts).count(labels, program.paths, hb.Language())
+    statistics = open_engine(facts).count(labels, program.paths, hb.RuleLimits())
     problem = CountProblem.of(statistics, labels, (Counts.RAW,), Relaxation.SQUARED)
     cpu = time.process_time() - clock
     positive = [

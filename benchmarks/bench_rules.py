@@ -49,7 +49,7 @@ class Line:
             facts,
             labels,
             method=self.learner(),
-            language=hb.Language(max_length=max_length, bodies=self.bodies),
+            language=hb.RuleLimits(max_length=max_length, bodies=self.bodies),
             counts=self.counts,
             cross_evidence=self.cross,
         )

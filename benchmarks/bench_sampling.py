@@ -49,7 +49,7 @@ def row(data: Path, graph: str, relations: int, facts_per_relation: int, seed: i
     facts, also_true = hb.read_facts(train), hb.read_facts(valid)
     many = Counter(p for _, p, _ in valid).most_common(relations)
     rng = np.random.default_rng(seed)
-    language = hb.Language(max_length=GRAPHS[graph], top=BODIES)
+    language = hb.RuleLimits(max_length=GRAPHS[graph], top=BODIES)
     found: dict[Sampling, list[float]] = {sampling: [] for sampling in get_args(Sampling)}
     for relation, _ in many:
         mine = [fact for fact in valid if fact[1] == relation]

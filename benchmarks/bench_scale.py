@@ -23,10 +23,10 @@ from hornbeam import read_facts
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.synthetic import random_facts, write_parquet
 
-LANGUAGE = Language(max_length=3, min_coverage=1)
+LANGUAGE = RuleLimits(max_length=3, min_coverage=1)
 MILLION = 1_000_000
 PREDICATES = 20
 SKEW = 0.7

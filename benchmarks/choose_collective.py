@@ -61,7 +61,7 @@ class Steps:
     means: Floats
 
     @classmethod
-    def of(cls, facts: hb.Facts, labels: hb.Targets, language: hb.Language) -> Steps:
+    def of(cls, facts: hb.Facts, labels: hb.Targets, language: hb.RuleLimits) -> Steps:
         """Learn the first step as `learn` does, and stop there."""
         found = list[two_step.FirstStep]()
 
@@ -111,7 +111,7 @@ def asked_ways(pairs: hb.Targets) -> list[hb.Targets]:
 
 
 def validate(
-    data: Path, task: str, language: hb.Language, folds: int, parts: int, designs: list[str]
+    data: Path, task: str, language: hb.RuleLimits, folds: int, parts: int, designs: list[str]
 ) -> Iterator[tuple[str, str, list[float]]]:
     """Gains of every design and choice over plain, by the ways of asking."""
     for _, facts, train, _, _ in task_worlds(str(data / task), folds):
@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=3, choices=[1, 2, 3])
     given = parser.parse_args()
     warnings.simplefilter("ignore", HornbeamWarning)
-    language = hb.Language(bodies=(Kind.PATH,)) if given.bodies == "paths" else hb.Language()
+    language = hb.RuleLimits(bodies=(Kind.PATH,)) if given.bodies == "paths" else hb.RuleLimits()
     for task in given.tasks.split(","):
         found: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
         runs = validate(

@@ -141,7 +141,7 @@ def learn_as_paper(
 ) -> hb.Model:
     """The paper's language and raw counts."""
     return hb.learn(
-        facts, train, method=learner, language=hb.Language(3, 10, TOP), counts="raw",
+        facts, train, method=learner, language=hb.RuleLimits(3, 10, TOP), counts="raw",
         relaxation=relaxation, collective="map" if collective else False,
     )  # fmt: skip
 
@@ -162,7 +162,7 @@ def our_models(
     facts: hb.Facts, train: hb.Targets, methods: tuple[str, ...] = ("greedy", "ppll", "joint")
 ) -> dict[str, Callable[[], hb.Model]]:
     """All paths, every learner as it comes otherwise; then the same by joint MAP."""
-    paths = hb.Language(bodies=(Kind.PATH,))
+    paths = hb.RuleLimits(bodies=(Kind.PATH,))
     alone: dict[str, Callable[[], hb.Model]] = {
         m: partial(hb.learn, facts, train, method=m, language=paths) for m in methods
     }
@@ -180,9 +180,9 @@ def tree_scores(
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
     from threadpoolctl import threadpool_limits
 
-    statistics = hb.discover(facts, train).statistics
+    statistics = hb.counting.discover(facts, train).statistics
     assert statistics is not None
-    counted = open_engine(test_facts).count(test, statistics.bodies, hb.Language())
+    counted = open_engine(test_facts).count(test, statistics.bodies, hb.RuleLimits())
     table, unseen = np.log1p(dense(statistics)), np.log1p(dense(counted))
     trees = {
         "trees": GradientBoostingClassifier(random_state=0),
@@ -226,7 +226,7 @@ def run_task(data: str, task: str, folds: int, *, paper: bool = True) -> Outcome
                 if row.model == name:
                     score = model.predict(test_facts, test, score=row.score)["score"]
                     record(outcome, row.name, test.positive, score)
-        outcome.candidates.append(len(hb.discover(facts, train).candidates))
+        outcome.candidates.append(len(hb.counting.discover(facts, train).candidates))
         found = tree_scores(facts, train, test_facts, test)
         for row in TREE_ROWS:
             record(outcome, row.name, test.positive, found[row.model])
@@ -257,7 +257,7 @@ class Timing:
 def runtime(data: str, task: str, max_length: int, sizes: tuple[int, ...]) -> list[Timing]:
     """Learning alone, from counted statistics, on fold 0."""
     _, facts, train, _, _ = next(worlds(data, task, 1))
-    found = hb.discover(facts, train, hb.Language(max_length, 10)).statistics
+    found = hb.counting.discover(facts, train, hb.RuleLimits(max_length, 10)).statistics
     assert found is not None
     available = len(found.bodies)
     chosen = sorted({min(size, available) for size in sizes if size <= available} | {

@@ -32,7 +32,7 @@ class Ascent:
 def ascent(data: str, task: str) -> Ascent:
     """Fold 0 with the paper's settings, p = 1: the exact optimum, 150 steps up, 150 as printed."""
     _, facts, train, test_facts, test = next(worlds(data, task, 1))
-    statistics = hb.discover(facts, train, hb.Language(3, 10, TOP)).statistics
+    statistics = hb.counting.discover(facts, train, hb.RuleLimits(3, 10, TOP)).statistics
     assert statistics is not None
     problem = CountProblem.of(statistics, train, (Counts.RAW,), Relaxation.LINEAR)
     clauses = np.flatnonzero(~problem.is_prior).tolist()
@@ -76,7 +76,7 @@ class Runaway:
 def runaway(data: str, task: str) -> Runaway | None:
     """The widest clause of fold 0 that is never violated; weights for p = 1 and p = 2."""
     _, facts, train, _, _ = next(worlds(data, task, 1))
-    found = hb.discover(facts, train)
+    found = hb.counting.discover(facts, train)
     safe = np.flatnonzero(found.candidates.coverage_true == found.candidates.coverage)
     if not len(safe) or found.statistics is None:
         return None

@@ -31,16 +31,16 @@ LAYERS: list[set[str]] = [
     {"hlmrf"},
     {"scoring"},
     {"ranking"},
-    {"graphs"},
     {"explaining"},
+    {"graphs"},
     {"reporting"},
     {"programs"},
-    {"model"},
+    {"model", "graph_model"},
     {"opened_model"},
     {"two_step"},
     {"learning_plan"},
     {"labelled_search"},
-    {"flow"},
+    {"flow", "graph_learning"},
     {"crossval", "datasets", "sklearn"},
     {"serve"},
     {"cli"},
@@ -125,8 +125,8 @@ def test_a_part_imports_only_from_above() -> None:
     wrong = []
     for path in MODULES:
         part = part_of(path)
-        if part in OUTSIDE:
-            continue
+        if part in OUTSIDE or path == ROOT / "counting" / "__init__.py":
+            continue  # public names load on demand from anywhere
         for imported in imported_parts(path):
             if imported == "" or (imported in public and imported not in RANK):
                 # `import hornbeam as hb` is for the command line, the outermost user
@@ -217,8 +217,10 @@ OPENING = {
     "flow.py",
     "labelled_search.py",
     "model.py",
+    "graph_model.py",
+    "opened_model.py",
     "crossval.py",
-    "serve/state.py",
+    "serve/rule_explorer.py",
     "cli/evidence.py",
 }
 #: Who makes them: the engines themselves, and the one place that knows their names.

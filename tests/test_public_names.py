@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 import hornbeam
+from hornbeam.errors import OldNameWarning
 
 #: What users build upon. A name that goes needs a minor release and a line in the changelog.
 STABLE = {
     "read_facts", "read_labels", "read_pairs", "read_queries", "read_names", "with_known", "Facts",
-    "Targets", "datasets", "Language", "discover", "Discovery", "Candidates", "Statistics",
+    "Targets", "datasets", "RuleLimits", "counting", "Candidates", "load",
     "open_duckdb", "open_spark", "learn", "Model", "Evaluation", "learn_graph", "GraphSettings",
-    "GraphModel", "GraphExplanation", "GraphEvaluation", "ResultTable", "Explanation",
+    "GraphModel", "GraphEvaluation", "ResultTable", "Explanation",
     "cross_validate", "infer", "learn_weights", "read_program", "Joint", "Boost", "Ppll", "Greedy",
     "errors", "__version__",
 }  # fmt: skip
@@ -41,11 +42,27 @@ CLASSES = {
 def test_the_stable_names_are_there_and_no_others() -> None:
     assert set(dir(hornbeam)) == STABLE
     assert set(hornbeam.__all__) == STABLE
-    assert set(hornbeam._HOMES) == STABLE - {"datasets", "errors", "__version__"}
+    assert set(hornbeam._HOMES) == STABLE - {"counting", "datasets", "errors", "__version__"}
     for name in STABLE:
         assert getattr(hornbeam, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hornbeam.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Language", lambda: hornbeam.RuleLimits),
+        ("Statistics", lambda: hornbeam.counting.Statistics),
+        ("Discovery", lambda: hornbeam.counting.Discovery),
+        ("discover", lambda: hornbeam.counting.discover),
+        ("GraphExplanation", lambda: hornbeam.Explanation),
+    ],
+)
+def test_an_old_name_works_and_warns_at_the_users_line(old: str, new: Callable[[], object]) -> None:
+    with pytest.warns(OldNameWarning, match=f"`hornbeam.{old}` is now `hornbeam\\.") as warned:
+        assert getattr(hornbeam, old) is new()
+    assert warned[0].filename == __file__
 
 
 def test_the_reference_has_every_stable_name_and_no_others() -> None:

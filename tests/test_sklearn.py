@@ -116,7 +116,7 @@ def test_in_the_tools_of_scikit_learn() -> None:
     assert found.min() > 0.9
     search = GridSearchCV(
         CLASSIFIER,
-        {"method": ["ppll", "joint"], "language": [hb.Language(max_length=2), None]},
+        {"method": ["ppll", "joint"], "language": [hb.RuleLimits(max_length=2), None]},
         cv=2,
         scoring="neg_log_loss",
     ).fit(X, Y)

@@ -21,7 +21,7 @@ from hornbeam.rules.body import Kind
 from tests.support.recorded_progress import RecordedProgress
 
 N = 100
-PATHS = hb.Language(max_length=2, bodies=(Kind.PATH,))
+PATHS = hb.RuleLimits(max_length=2, bodies=(Kind.PATH,))
 
 pytestmark = pytest.mark.xdist_group("two_step")  # models are learned once for all
 

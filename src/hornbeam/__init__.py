@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hornbeam import datasets, errors
+from hornbeam import counting, datasets, errors
 
 __version__ = "0.8.2"
 
@@ -19,11 +19,8 @@ _HOMES = {
     "read_queries": "hornbeam.ranking.named_queries",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
-    "Language": "hornbeam.rules.candidates",
+    "RuleLimits": "hornbeam.rules.candidates",
     "Candidates": "hornbeam.rules.candidates",
-    "Statistics": "hornbeam.counting.statistics",
-    "Discovery": "hornbeam.counting.engine",
-    "discover": "hornbeam.labelled_search",
     "open_duckdb": "hornbeam.counting.sql.duckdb_engine",
     "open_spark": "hornbeam.counting.sql.spark_engine",
     "with_known": "hornbeam.facts.symmetry",
@@ -32,27 +29,33 @@ _HOMES = {
     "Ppll": "hornbeam.learning.ppll",
     "Greedy": "hornbeam.learning.greedy",
     "learn": "hornbeam.flow",
+    "load": "hornbeam.opened_model",
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
     "Evaluation": "hornbeam.reporting.evaluation",
     "GraphEvaluation": "hornbeam.ranking.rank_evaluation",
     "ResultTable": "hornbeam.base.result_table",
     "cross_validate": "hornbeam.crossval",
-    "learn_graph": "hornbeam.graphs.graph_learning",
+    "learn_graph": "hornbeam.graph_learning",
     "GraphSettings": "hornbeam.graphs.graph_settings",
-    "GraphModel": "hornbeam.graphs.graph_model",
-    "GraphExplanation": "hornbeam.graphs.graph_explanation",
+    "GraphModel": "hornbeam.graph_model",
     "read_program": "hornbeam.programs.program",
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
 }
+#: Names of the version before, which warn.
+_NEW_NAMES = {
+    "Language": "hornbeam.RuleLimits",
+    "Statistics": "hornbeam.counting.Statistics",
+    "Discovery": "hornbeam.counting.Discovery",
+    "discover": "hornbeam.counting.discover",
+    "GraphExplanation": "hornbeam.Explanation",
+}
 
 if TYPE_CHECKING:
     from hornbeam.base.result_table import ResultTable
-    from hornbeam.counting.engine import Discovery
     from hornbeam.counting.sql.duckdb_engine import open_duckdb
     from hornbeam.counting.sql.spark_engine import open_spark
-    from hornbeam.counting.statistics import Statistics
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.reading.name_files import read_names
@@ -60,52 +63,49 @@ if TYPE_CHECKING:
     from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
-    from hornbeam.graphs.graph_explanation import GraphExplanation
-    from hornbeam.graphs.graph_learning import learn_graph
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_learning import learn_graph
+    from hornbeam.graph_model import GraphModel
     from hornbeam.graphs.graph_settings import GraphSettings
-    from hornbeam.labelled_search import discover
     from hornbeam.learning.boost import Boost
     from hornbeam.learning.greedy import Greedy
     from hornbeam.learning.joint import Joint
     from hornbeam.learning.ppll import Ppll
     from hornbeam.model import Model
+    from hornbeam.opened_model import load
     from hornbeam.programs.inference import infer
     from hornbeam.programs.program import read_program
     from hornbeam.programs.program_weights import learn_weights
     from hornbeam.ranking.named_queries import read_queries
     from hornbeam.ranking.rank_evaluation import GraphEvaluation
     from hornbeam.reporting.evaluation import Evaluation
-    from hornbeam.rules.candidates import Candidates, Language
+    from hornbeam.rules.candidates import Candidates, RuleLimits
 
 __all__ = [
     "Boost",
     "Candidates",
-    "Discovery",
     "Evaluation",
     "Explanation",
     "Facts",
     "GraphEvaluation",
-    "GraphExplanation",
     "GraphModel",
     "GraphSettings",
     "Greedy",
     "Joint",
-    "Language",
     "Model",
     "Ppll",
     "ResultTable",
-    "Statistics",
+    "RuleLimits",
     "Targets",
     "__version__",
+    "counting",
     "cross_validate",
     "datasets",
-    "discover",
     "errors",
     "infer",
     "learn",
     "learn_graph",
     "learn_weights",
+    "load",
     "open_duckdb",
     "open_spark",
     "read_facts",
@@ -119,11 +119,15 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name not in _NEW_NAMES:
+        raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
+    home, _, new_name = _NEW_NAMES[name].rpartition(".")
+    errors.warn_of_old_name(f"`hornbeam.{name}`", f"`{_NEW_NAMES[name]}`")
+    return getattr(import_module(home), new_name)
 
 
 def __dir__() -> list[str]:

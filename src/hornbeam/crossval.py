@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, open_in_memory
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamError, InputError, warn
 from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
@@ -47,28 +47,71 @@ class FoldResult:
 
 
 @dataclass(frozen=True)
+class FoldFailure:
+    """One method that failed on one fold."""
+
+    fold: str
+    error: Exception
+
+    @property
+    def reason(self) -> str:
+        """The error's message, with its type if it is none of Hornbeam's."""
+        if isinstance(self.error, HornbeamError):
+            return str(self.error)
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+@dataclass(frozen=True)
 class MethodResult:
     """One method over all folds."""
 
     name: str
-    folds: tuple[FoldResult, ...]
+    outcomes: tuple[FoldResult | FoldFailure, ...]  #: one per fold, the same folds for all methods
+
+    @property
+    def folds(self) -> tuple[FoldResult, ...]:
+        """The folds on which the method did not fail."""
+        return tuple(fold for fold in self.outcomes if isinstance(fold, FoldResult))
+
+    @property
+    def failures(self) -> tuple[FoldFailure, ...]:
+        """The folds on which the method failed."""
+        return tuple(fold for fold in self.outcomes if isinstance(fold, FoldFailure))
 
     def figures(self, metric: str) -> list[float | None]:
-        """List a metric of every fold (None where a fold has one class only)."""
-        return [getattr(fold.evaluation, metric) for fold in self.folds]
+        """List a metric of every fold (None where it has one class only or the method failed)."""
+        return [
+            getattr(fold.evaluation, metric) if isinstance(fold, FoldResult) else None
+            for fold in self.outcomes
+        ]
 
     def as_dict(self) -> dict[str, Any]:
         """Means, standard deviations and folds, for JSON."""
         summary: dict[str, Any] = {
             metric: _summary(self.figures(metric)) for metric in ("auc_roc", "auc_pr", "log_loss")
         }
-        summary["seconds"] = float(np.mean([fold.seconds for fold in self.folds]))
-        summary["rules"] = float(np.mean([fold.rules for fold in self.folds]))
+        summary["seconds"] = _mean([fold.seconds for fold in self.folds])
+        summary["rules"] = _mean([fold.rules for fold in self.folds])
+        summary["failures"] = {failure.fold: failure.reason for failure in self.failures}
         return summary
 
 
+def failures_text(results: Sequence[MethodResult]) -> str:
+    """A sentence that names the methods that failed, each with its folds and reasons, or ''."""
+    texts = []
+    for result in results:
+        folds: dict[str, list[str]] = {}
+        for failure in result.failures:
+            folds.setdefault(failure.reason, []).append(failure.fold)
+        texts += [
+            f"{result.name} failed on {', '.join(names)}: {reason}"
+            for reason, names in folds.items()
+        ]
+    return "; ".join(texts)
+
+
 def fold_table(results: Sequence[MethodResult]) -> ResultTable:
-    """Figures of every method on every fold, as one table."""
+    """Figures of every method on every fold on which it did not fail, as one table."""
     rows = [(result.name, fold) for result in results for fold in result.folds]
     return ResultTable(
         {
@@ -87,7 +130,11 @@ def _summary(values: Sequence[float | None]) -> dict[str, Any]:
     """Mean and standard deviation over the folds that have a figure."""
     known = [value for value in values if value is not None]
     spread = float(np.std(known, ddof=1)) if len(known) > 1 else 0.0
-    return {"mean": float(np.mean(known)) if known else None, "sd": spread, "folds": list(values)}
+    return {"mean": _mean(known), "sd": spread, "folds": list(values)}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
 
 
 def cross_validate(
@@ -102,7 +149,9 @@ def cross_validate(
 ) -> list[MethodResult]:
     """Split labels into folds, learn without each of them, and evaluate on it.
 
-    Facts that state a held-out pair are taken away with it.
+    Facts that state a held-out pair are taken away with it. A method that fails on some folds has
+    `failures` in its result, and a warning names it; if every method fails on every fold, the first
+    error is raised.
 
     Parameters
     ----------
@@ -138,7 +187,10 @@ def cross_validate(
             for name in methods
         }
     worlds = label_worlds(facts_of(facts), as_labels(labels, target), folds, seed)
-    return cross_validate_worlds(worlds, methods, cross_evidence=cross_evidence)
+    results = cross_validate_worlds(worlds, methods, cross_evidence=cross_evidence)
+    if failed := failures_text(results):
+        warn(failed)
+    return results
 
 
 def cross_validate_worlds(
@@ -151,9 +203,10 @@ def cross_validate_worlds(
     """Learn on every world's training labels with every method and evaluate on its test labels.
 
     Methods are given an engine over the facts, and the labels. `on_fold` is called with the name of
-    each world before it is learned.
+    each world before it is learned. A method that fails does not stop the others, unless all fail
+    on every world.
     """
-    results: dict[str, list[FoldResult]] = {name: [] for name in methods}
+    results: dict[str, list[FoldResult | FoldFailure]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
         on_fold(fold)
         if cross_evidence and test_facts is train_facts:
@@ -163,11 +216,19 @@ def cross_validate_worlds(
         _ = engine.graph  # now, or the seconds of the first method would have it
         for name, learn in methods.items():
             clock = time.perf_counter()
-            model = learn(engine, train)
-            seconds = time.perf_counter() - clock
-            evaluation = model.evaluate(test_engine, test)
-            results[name].append(FoldResult(fold, evaluation, len(model.rules), seconds))
-    return [MethodResult(name, tuple(folds)) for name, folds in results.items()]
+            try:
+                model = learn(engine, train)
+                seconds = time.perf_counter() - clock
+                evaluation = model.evaluate(test_engine, test)
+            except Exception as error:  # of any kind: hours of the other methods are at stake
+                results[name].append(FoldFailure(fold, error))
+            else:
+                results[name].append(FoldResult(fold, evaluation, len(model.rules), seconds))
+    found = [MethodResult(name, tuple(outcomes)) for name, outcomes in results.items()]
+    failures = [failure for result in found for failure in result.failures]
+    if failures and not any(result.folds for result in found):
+        raise failures[0].error
+    return found
 
 
 def _from_facts(learn: Learn) -> Learn:

@@ -103,12 +103,25 @@ class HornbeamNote(HornbeamWarning):
     """A decision of Hornbeam's own that is rarely wrong: commands print it, Python ignores it."""
 
 
+class OldNameWarning(HornbeamWarning):
+    """An old name was used that the next version no longer has; the message gives the new name."""
+
+
 warnings.simplefilter("ignore", HornbeamNote, append=True)
 
 
 def warn(text: str, category: type[HornbeamWarning] = HornbeamWarning) -> None:
     """Warn with the line of the user's code that led here."""
     level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("hornbeam."):
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
+
+
+def warn_of_old_name(old: str, new: str) -> None:
+    """Warn that a name, which still works, has another name now."""
+    warn(f"{old} is now {new}; the next version no longer has the old name", OldNameWarning)
+
+
+def _is_ours(module: str) -> bool:
+    return module == "hornbeam" or module.startswith("hornbeam.")

@@ -29,7 +29,7 @@ from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.trace import SecondStep, Trace
 from hornbeam.learning_plan import LearningPlan, learning_plan
 from hornbeam.model import Model
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
@@ -42,7 +42,7 @@ def learn(
     *,
     target: str | Sequence[str] | None = None,
     method: str | Learner = "joint",
-    language: Language | None = None,
+    language: RuleLimits | None = None,
     counts: Counts | str = "auto",
     relaxation: Relaxation | str | None = None,
     cross_evidence: bool = False,
@@ -101,7 +101,7 @@ def learn(
     sampling = negative_sampling if labels is None else None
     plan = learning_plan(
         method,
-        language or Language(),
+        language or RuleLimits(),
         counts,
         relaxation,
         collective,
@@ -216,7 +216,7 @@ def _labels(
     return chosen
 
 
-def _check_candidates(found: Discovery, labels: Targets, language: Language) -> None:
+def _check_candidates(found: Discovery, labels: Targets, language: RuleLimits) -> None:
     if not len(found.candidates):
         raise InputError(
             f"no body of up to {language.max_length} atoms has groundings for "

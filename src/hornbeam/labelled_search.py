@@ -28,7 +28,7 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
 from hornbeam.learning_plan import LearningPlan
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Semantics
 from hornbeam.two_step import FirstStep
 
@@ -42,7 +42,7 @@ class LabelledSearch:
 
     engine: Engine
     labels: Targets
-    language: Language
+    language: RuleLimits
     progress: Progress
     sampling: Sampling | None
 
@@ -137,7 +137,7 @@ class LabelledSearch:
 def discover(
     facts: Input,
     labels: Input | None = None,
-    language: Language | None = None,
+    language: RuleLimits | None = None,
     *,
     target: str | Sequence[str] | None = None,
     negatives: float = 1.0,
@@ -176,14 +176,15 @@ def discover(
 
     Examples
     --------
-    >>> from hornbeam import Language, discover, read_facts, read_labels
+    >>> from hornbeam import RuleLimits, read_facts, read_labels
+    >>> from hornbeam.counting import discover
     >>> facts = read_facts([("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")])
     >>> labels = read_labels([("paper1", "mentions", "gene", 1.0)])
-    >>> found = discover(facts, labels, Language(min_coverage=1))
+    >>> found = discover(facts, labels, RuleLimits(min_coverage=1))
     >>> [candidate.text for candidate in found.candidates][0]
     'cites(A, B) & mentions(B, C) -> mentions(A, C)'
     """
-    opened, language = open_engine(facts, engine, threads), language or Language()
+    opened, language = open_engine(facts, engine, threads), language or RuleLimits()
     if labels is None:
         sampled = sampled_labels(opened, target, negatives, negative_sampling, seed)
         search = LabelledSearch(opened, sampled, language, progress, negative_sampling)

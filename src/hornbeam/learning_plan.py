@@ -11,7 +11,7 @@ from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.registry import make_learner
 from hornbeam.rules.body import Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Relaxation, Semantics
 from hornbeam.rules.weighing import Counts
 from hornbeam.two_step import ASKED_ONLY
@@ -25,7 +25,7 @@ class LearningPlan:
     """A learner, the clauses it chooses from, and what they mean."""
 
     learner: Learner
-    language: Language
+    language: RuleLimits
     ways: Sequence[Counts]  #: the ways of counting that the learner may choose among
     semantics: Semantics  #: what the model's rules will mean
     #: Whether a second step learns from the beliefs of a plain model.
@@ -40,7 +40,7 @@ class LearningPlan:
 
 def learning_plan(
     method: str | Learner,
-    language: Language,
+    language: RuleLimits,
     counts: Counts | str,
     relaxation: Relaxation | str | None,
     collective: bool | str,

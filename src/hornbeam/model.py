@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
+import numpy as np
+
 from hornbeam.base.choices import Score
 from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
+from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine, open_in_memory
-from hornbeam.errors import DataError
-from hornbeam.explaining.explainer import Explainer, explain_pair, open_explainer
+from hornbeam.errors import DataError, InputError, warn_of_old_name
+from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
@@ -30,7 +33,28 @@ from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs
 
-_OF_A_GRAPH = "is a model of a whole graph; open it with `hornbeam.GraphModel"
+_OF_A_GRAPH = "is a model of a whole graph; open it with"
+
+
+@dataclass(frozen=True, eq=False)
+class RuleScorer:
+    """A rule model over an engine, ready to score pairs."""
+
+    model: RuleModel
+    engine: Engine
+    score: Score = Score.MEAN
+
+    def predict(
+        self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
+    ) -> ResultTable:
+        """Score pairs, in their order; see `Model.predict`."""
+        table = score_pairs(self.model, self.engine, pairs, names, self.score, progress)
+        sampled = self.model.semantics.sampled_negatives is not None
+        is_probability = self.score is Score.MEAN and not sampled
+        probability = table["score"] if is_probability else np.full(len(table), np.nan)
+        links = ("subject", "predicate", "object", "score")
+        before_names = {name: table.columns[name] for name in links}
+        return ResultTable({**before_names, "probability": probability, **table.columns})
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +71,9 @@ class Model(RuleModel):
     >>> import hornbeam as hb
     >>> model = hb.Model.parse("2: knows(A, B) & trusts(B, C) -> trusts(A, C)\n1: !trusts(A, B)\n")
     >>> model.predict([("a", "knows", "b"), ("b", "trusts", "c")], [("a", "c"), ("a", "b")])
-    subject  predicate  object  score
-    a        trusts     c       0.731059
-    a        trusts     b       0.268941
+    subject  predicate  object  score     probability
+    a        trusts     c       0.731059  0.731059
+    a        trusts     b       0.268941  0.268941
     """
 
     trace: Trace | None = None
@@ -66,7 +90,7 @@ class Model(RuleModel):
     def parse(cls, text: str, name: str = "model") -> Model:
         """Read a model from its text; errors call it `name`."""
         if text.startswith(GRAPH_MARK):
-            raise DataError(name, f"{_OF_A_GRAPH}.from_text`", line=1)
+            raise DataError(name, f"{_OF_A_GRAPH} `hornbeam.GraphModel.parse`", line=1)
         parsed = parse_model(text, name)
         return cls(parsed.rules, parsed.semantics, parsed.beliefs)
 
@@ -74,7 +98,7 @@ class Model(RuleModel):
     def load(cls, path: str | os.PathLike[str]) -> Model:
         """Read a model file."""
         if is_graph_model(path):
-            raise DataError(os.fspath(path), f"{_OF_A_GRAPH}.load`", line=1)
+            raise DataError(os.fspath(path), f"{_OF_A_GRAPH} `hornbeam.load`", line=1)
         loaded = load_model(path)
         return cls(loaded.rules, loaded.semantics, loaded.beliefs)
 
@@ -92,12 +116,31 @@ class Model(RuleModel):
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip
-        """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine."""
-        return score_pairs(self, open_engine(facts, engine, threads), pairs, names, score, progress)
+        """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine.
 
-    def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
+        `probability` is the probability that the pair is true: the mean itself. It is NaN where a
+        score is no probability, by "map" or where the negatives of the learning were sampled.
+        """
+        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
+        return scorer.predict(pairs, names=names, progress=progress)
+
+    def scorer(
+        self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
+        threads: int | None = None,
+    ) -> RuleScorer:  # fmt: skip
+        """Prepare to score pairs several times."""
+        return RuleScorer(self, open_engine(facts, engine, threads), Score(score))
+
+    def map_state(
+        self, facts: Input, pairs: Input, *, threads: int | None = None
+    ) -> CollectiveState:
         """Find the MAP state of all pairs together, as a collective model scores them."""
         return infer_pairs(self, open_in_memory(facts, threads), pairs_for(self, pairs))
+
+    def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
+        """Old name of `map_state`."""
+        warn_of_old_name("`Model.infer`", "`Model.map_state`")
+        return self.map_state(facts, pairs, threads=threads)
 
     def propose(
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
@@ -108,7 +151,7 @@ class Model(RuleModel):
         """Find the `top` best new links of `target` by following rules forward from `subjects`.
 
         These are by default its known subjects, else all; with `per_subject`, `top` links of each.
-        Their arguments have types that the target's facts have; loops only where a fact is one.
+        See `hornbeam.scoring.proposable` for which pairs may be proposed.
         """
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
@@ -157,7 +200,7 @@ class Model(RuleModel):
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
-        names: Input | None = None, threads: int = 1, progress: Progress = SILENT,
+        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
     ) -> Explanation:  # fmt: skip
         """Explain the score of a pair: rules for and against, their paths, what would flip it.
 
@@ -172,36 +215,51 @@ class Model(RuleModel):
         flip
             Look for the fewest facts whose removal flips the decision (not for collective models).
         """
-        explainer = self.explainer(facts, pairs, threads)
+        explainer = self.explainer(facts, pairs, threads=threads)
         return explain_pair(explainer, pair, target, names, paths, flip, progress)
 
-    def explainer(self, facts: Input, pairs: Input | None = None, threads: int = 1) -> Explainer:
+    def explainer(
+        self, facts: Input, pairs: Input | None = None, *, threads: int | None = None
+    ) -> RuleExplainer:
         """Prepare to explain many pairs; a collective model needs all that it scores together."""
         wanted = None if pairs is None else pairs_for(self, pairs)
         return open_explainer(self, open_in_memory(facts, threads), wanted)
 
     def report(
-        self, facts: Input, labels: Input | None = None, *, trace: Trace | None = None,
+        self, facts: Input, labels: Input | None = None, *, test: Input | None = None,
+        filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
     ) -> str:  # fmt: skip
-        """Write one HTML page: what was learned (by `trace`), how good it is on labels."""
+        """Write one HTML page: what was learned (by `trace`), how good it is on labels.
+
+        `test` and `filter` are for models of whole graphs.
+        """
         from hornbeam.reporting.report import report
 
+        if test is not None or filter is not None:
+            raise InputError("a rule model is judged by labelled pairs: give `labels`")
         known = None if labels is None else labels_for(self, labels)
         explainer = open_explainer(self, open_in_memory(facts, threads), known)
         return report(explainer, known, trace or self.trace, progress, names=as_names(names))
 
     def export(
-        self, facts: Input, pairs: Input, folder: str | os.PathLike[str], *, plain: bool = False
-    ) -> FilePath:
-        """Write a PSL program that the Java runtime runs as it is; returns its path.
+        self, facts: Input | None = None, pairs: Input | None = None,
+        output: str | os.PathLike[str] | None = None, *, plain: bool = False,
+    ) -> FilePath:  # fmt: skip
+        """Write a PSL program that the Java runtime runs as it is to a folder; returns its path.
 
         What PSL cannot express becomes observed predicates with counts; `plain` refuses it.
         """
         from hornbeam.programs.export import export_program
 
+        if facts is None or pairs is None:
+            raise InputError(
+                "a rule model is exported with its facts and pairs: give `facts`, `pairs`"
+            )
+        if output is None:
+            raise InputError("name a folder for the program: `output`")
         engine = open_in_memory(facts)
-        return export_program(self, engine, pairs_for(self, pairs), folder, plain=plain)
+        return export_program(self, engine, pairs_for(self, pairs), output, plain=plain)
 
     def __repr__(self) -> str:
         return f"Model({len(self.rules)} rules for {', '.join(self.targets)})"

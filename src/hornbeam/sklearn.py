@@ -16,7 +16,7 @@ from hornbeam.errors import InputError, MissingExtraError
 from hornbeam.facts.reading.readers import Input, read_labels, read_pairs
 from hornbeam.flow import learn
 from hornbeam.learning.learner import Learner
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.weighing import Counts
 
 try:
@@ -72,7 +72,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target: str = "target",
         *,
         method: str | Learner = "joint",
-        language: Language | None = None,
+        language: RuleLimits | None = None,
         counts: Counts | str = "auto",
         random_state: int = 0,
         n_jobs: int | None = None,

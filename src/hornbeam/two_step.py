@@ -37,14 +37,14 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.learning.joint import Joint, log_losses
+from hornbeam.learning.joint import Joint, clustered_error, log_losses
 from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, rules_of
 from hornbeam.learning.trace import SecondStep
 from hornbeam.rules.beliefs import BELIEVED
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
@@ -86,7 +86,7 @@ class FirstStep:
     engine: MemoryEngine  #: over all facts
     group: Ints
     ways: Sequence[Counts]
-    language: Language
+    language: RuleLimits
     symmetric: bool
 
     def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:
@@ -208,7 +208,7 @@ def _held_out_gain(
     alone = min(log_losses(y[:n], plain), log_losses(y[:n], facts_only), key=np.sum)
     gain = alone - loss[:n]
     fewer = float(np.mean((log_losses(y, _in_copies(plain, copies)) - loss)[n:]))
-    error = _clustered_error(gain, group)
+    error = clustered_error(gain, group)
     kept = bool(gain.mean() > error and fewer >= 0)
     return SecondStep(kept, float(gain.mean()), error, int(group.max()) + 1, fewer)
 
@@ -289,9 +289,3 @@ def _stacked(
         known.append(first.statistics.of_targets(rows))
         linked.append(first.count_linked(rows, belief, first.linked_bodies))
     return Statistics.stacked(known).followed_by(Statistics.stacked(linked))
-
-
-def _clustered_error(gain: Floats, group: Ints) -> float:
-    """Standard error of the mean gain, where pairs of a group are not independent."""
-    sums = np.bincount(group, gain - gain.mean())
-    return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(gain))

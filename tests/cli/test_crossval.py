@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,10 +11,13 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.cli.main import run
 from hornbeam.counting import opening
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.crossval import label_worlds
+from hornbeam.crossval import label_worlds, significance
+from hornbeam.errors import HornbeamWarning
+from hornbeam.learning.boost import Boost
 from tests.support.commands import COUNTRIES, hornbeam_, write
 
 
@@ -157,3 +161,83 @@ def test_a_test_of_one_class_has_no_auc_and_the_rest_counts(tmp_path: Path) -> N
     alone = hornbeam_(*words, "--folds", "1")
     assert alone.code == 0
     assert "undefined" in alone.stdout
+
+
+def two_fold_task(folder: Path) -> Path:
+    """A task whose first fold has two targets, of which boost learns none."""
+    write(folder / "observed.tsv", [(f"a{i}", "p", f"b{i}") for i in range(0, 40, 2)])
+    for fold, targets in enumerate([("t", "u"), ("t",)]):
+        (folder / f"fold{fold}").mkdir()
+        for part, rows in (("train", range(24)), ("test", range(24, 40))):
+            pairs = [(f"a{i}", name, f"b{i}", (i + 1) % 2) for i in rows for name in targets]
+            write(folder / f"fold{fold}" / f"{part}.tsv", pairs)
+    return folder
+
+
+FAILED = "boost learns one target at a time: name it by "
+
+
+def test_a_method_that_fails_on_a_fold_is_named_and_loses_nothing(tmp_path: Path) -> None:
+    task = two_fold_task(tmp_path)
+    ended = hornbeam_("crossval", task, "--methods", "boost,ppll", "--json", "--quiet")
+    assert ended.code == 2
+    assert ended.told == [f"hornbeam: boost failed on fold0: {FAILED}--target"]
+    methods = json.loads(ended.stdout)["methods"]
+    assert methods["boost"]["failures"] == {"fold0": f"{FAILED}`target`"}
+    assert methods["boost"]["auc_roc"]["folds"] == [None, 1.0]
+    assert methods["ppll"]["failures"] == {}
+    alone = hornbeam_("crossval", task, "--methods", "ppll", "--json").json["methods"]["ppll"]
+    for metric in ("auc_roc", "auc_pr", "log_loss", "rules"):
+        assert methods["ppll"][metric] == alone[metric]
+
+
+def test_a_method_that_fails_on_all_folds_has_no_figures(tmp_path: Path) -> None:
+    task = two_fold_task(tmp_path)
+    words = ("crossval", task, "--folds", "1", "--methods")
+    ended = hornbeam_(*words, "boost,ppll", "--quiet")
+    assert ended.code == 2
+    _, boost, ppll = ended.stdout.splitlines()
+    assert boost.split() == ["boost", "failed"]
+    assert ppll.split()[:2] == ["ppll", "1.0000"]
+    assert hornbeam_(*words, "boost,ppll", "--out-format", "csv").stdout.count("fold0") == 1
+    alone = hornbeam_(*words, "boost", "--quiet")
+    assert (alone.code, alone.stdout) == (2, "")
+    assert alone.told == [f"hornbeam: {FAILED}--target"]
+
+
+def test_a_bug_of_one_method_shows_after_the_figures_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("of no use")
+
+    monkeypatch.setattr(Boost, "learn", broken)
+    words = ["crossval", str(two_fold_task(tmp_path)), "--methods", "boost,ppll", "--quiet"]
+    monkeypatch.setattr("sys.argv", ["hornbeam", *words])
+    with pytest.raises(ZeroDivisionError):  # Python then ends with exit code 1
+        run()
+    shown = capsys.readouterr()
+    assert "ppll     1.0000" in shown.out
+    assert shown.err == "hornbeam: boost failed on fold0, fold1: ZeroDivisionError: of no use\n"
+
+
+def test_in_python_a_warning_names_the_method_that_failed() -> None:
+    def broken(facts: hb.Facts, labels: hb.Targets) -> hb.Model:
+        raise RuntimeError("out of order")
+
+    def learned(facts: hb.Facts, labels: hb.Targets) -> hb.Model:
+        return hb.learn(facts, labels, method="ppll")
+
+    rows = [(f"a{i}", "p", f"b{i}") for i in range(0, 60, 2)]
+    labels = [(f"a{i}", "t", f"b{i}", (i + 1) % 2) for i in range(60)]
+    text = "broken failed on fold0, fold1: RuntimeError: out of order"
+    with pytest.warns(HornbeamWarning, match=f"^{text}$"):
+        failed, other = hb.cross_validate(
+            rows, labels, {"broken": broken, "ppll": learned}, folds=2
+        )
+    assert failed.folds == () == other.failures
+    assert [type(failure.error) for failure in failed.failures] == [RuntimeError] * 2
+    assert other.figures("auc_roc") == [1.0, 1.0]
+    assert significance([failed, other]) == {}
+    with pytest.raises(RuntimeError, match="out of order"):
+        hb.cross_validate(rows, labels, {"broken": broken}, folds=2)

@@ -28,11 +28,6 @@ How the score adds up
 
 Rule by rule: how far the score would move without it
 
-Starting point
-  -0.1066  Without evidence a pair is false: not A trusts B.
-           !trusts(A, B)
-           weight 1, needs no path
-
 For
   +0.7417  If A knows B and B knows C, then A trusts C.
            knows(A, B) & knows(B, C) -> trusts(A, C)
@@ -45,6 +40,11 @@ Against
            owes(A, B) -> !trusts(A, B)
            weight 1.5, 1 path
            ann -owes-> cid
+
+Starting point
+  -0.1066  Without evidence a pair is false: not A trusts B.
+           !trusts(A, B)
+           weight 1, needs no path
 
 What would flip it
   without this fact the score is 0.3775, so false (no smaller set of facts flips the decision)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from tests.support.commands import HOSTILE, Ended, hornbeam_, write
 from tests.support.kernels import compiles
 
@@ -46,7 +46,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     assert ended.code == 0, ended.stderr
     assert "2 relations" not in ended.stdout
     assert "3 relations" in ended.stdout
-    assert "held-out queries of valid" in ended.stdout
+    assert "on facts of valid, where true answers that train and valid lack" in ended.stdout
     return made
 
 
@@ -120,6 +120,15 @@ def test_predict_answers_queries_and_lists_new_facts(
     names = write(tmp_path / "names.tsv", [("land1", "Land\x85One"), ("p5", "Ann")])
     named = asked("predict", files, "--queries", queries, "--names", names, "--json").json
     assert named["predictions"][0]["subject_name"] == "Ann"
+    write(
+        queries,
+        [("Ann", "lives", "?"), ("?", "citizen", "Land\x85One"), (HOSTILE[0], "lives", "?")],
+    )
+    by_name = asked("predict", files, "--queries", queries, "--names", names, "--json").json
+    assert by_name == named
+    every = asked("predict", files, "--queries", queries, "--names", names, "--top", "5000")
+    assert len(every.rows) > len(named["predictions"])
+    assert "Rules propose fewer than 5,000 answers to 3 of 3 queries." in every.told
     new = asked("predict", files, "--target", "citizen", "--top", "3").rows
     assert len(new) == 3
     assert {row[1] for row in new} == {"citizen"}
@@ -133,11 +142,39 @@ def test_predict_answers_queries_and_lists_new_facts(
     }
 
 
+def test_predict_scores_triples_as_their_queries_do(files: dict[str, Path], tmp_path: Path) -> None:
+    rows = [line.split("\t") for line in files["test"].read_text().splitlines()]
+    asked_for = [*rows, ["p5", "owns", "land1"], ["nobody", "lives", "x"]]
+    pairs = write(tmp_path / "pairs.tsv", asked_for)
+    ended = asked("predict", files, "--pairs", pairs, "--json")
+    found = ended.json["predictions"]
+    assert [[row["subject"], row["predicate"], row["object"]] for row in found] == asked_for
+    queries = write(tmp_path / "queries.tsv", [(s, r, "?") for s, r, _ in rows])
+    ranked = asked("predict", files, "--queries", queries, "--top", "1000", "--json").json
+    answers = {(row["subject"], row["object"]): row for row in ranked["predictions"]}
+    for row in found[: len(rows)]:
+        answer = answers[row["subject"], row["object"]]
+        assert (row["score"], row["probability"]) == (answer["score"], answer["probability"])
+    assert [(row["score"], row["probability"]) for row in found[len(rows) :]] == [(None, 0.0)] * 2
+    assert f"No rule proposes 2 of {len(found)} triples" in ended.stderr
+    assert "the model has no rules for 'owns'" in ended.stderr
+    labels = write(tmp_path / "labels.tsv", [[*row, str(int(row in rows))] for row in asked_for])
+    judged = asked("evaluate", files, "--labels", labels, "--json").json
+    assert (judged["n"], judged["positives"], judged["auc_roc"]) == (len(found), len(rows), 1.0)
+
+
+def test_each_subject_gets_its_new_links(files: dict[str, Path]) -> None:
+    each = asked("predict", files, "--target", "citizen", "--top", "1", "--per-subject", "--json")
+    rows = each.json["predictions"]
+    assert len(rows) == len({row["subject"] for row in rows}) > 3
+    assert all(row["rank"] == 1 for row in rows)
+
+
 def test_explain(files: dict[str, Path]) -> None:
     subject, relation, object_ = files["test"].read_text().splitlines()[0].split("\t")
     ended = asked("explain", files, subject, relation, object_)
     assert "lives(X, A) & in(A, Y) -> citizen(X, Y)" in ended.stdout
-    assert "in(town" in ended.stdout
+    assert " -in-> land" in ended.stdout
     found = asked("explain", files, subject, object_, "--target", relation, "--json").json
     assert found["rank"] == found["directions"][0]["rank"]
     assert {"rule", "confidence", "hits", "predicted", "groundings"} <= set(found["reasons"][0])
@@ -153,6 +190,21 @@ def test_report(files: dict[str, Path], tmp_path: Path) -> None:
     assert "<script>alert" not in text
     assert "If X lives A and A in Y, then X citizen Y." in re.sub("<[^>]+>", "", text)
     assert "Reliability of probabilities" in text
+
+
+@pytest.mark.parametrize("filters", [[], ["--filter", "{valid}"]])
+def test_a_report_and_an_evaluation_filter_by_the_files_they_name(
+    files: dict[str, Path], tmp_path: Path, filters: list[str]
+) -> None:
+    page = tmp_path / "page.html"
+    words = ["--test", files["test"], *(word.format(**files) for word in filters)]
+    named = [str(files["train"]), str(files["test"])] + [str(files["valid"])] * bool(filters)
+    found = asked("evaluate", files, *words, "--json").json
+    assert found["filtered_by"] == named
+    assert f"filtered by {', '.join(named)}, in" in asked("evaluate", files, *words).stdout
+    assert asked("report", files, *words, "-o", page).code == 0
+    text = re.sub("<[^>]+>", "", page.read_text())
+    assert f"{found['mrr']:.3f}mean of 1 / rank, filtered by {', '.join(named)}" in text
 
 
 def test_a_report_writes_whole_ranks_as_such(files: dict[str, Path], tmp_path: Path) -> None:
@@ -171,7 +223,8 @@ def test_report_without_a_test_says_what_was_learned(
     text = re.sub("<[^>]+>", "", page.read_text())
     assert "If X lives A and A in Y, then X citizen Y." in text
     held_out = GraphModel.load(files["model"]).chosen["held_out_mrr"]
-    assert f"{held_out:.3f}internal validation" in text
+    assert f"{held_out:.3f}internal validation: facts of valid, where true answers that" in text
+    assert f"\n# MRR {held_out:.3f} on facts of valid, where" in files["model"].read_text()
     assert "Hits@10" not in text
     assert "Where it fails" not in text
 
@@ -213,14 +266,15 @@ def test_rules_go_out_and_come_in_again(files: dict[str, Path], tmp_path: Path) 
         (["learn", "--target", "owns"], "the facts have no relation 'owns'"),
         (["learn", "--valid", "{none}"], "no such file"),
         (["learn", "--rules", "{test}"], "has no rule"),
-        (["evaluate", "--labels", "{test}"], "give --test"),
+        (["evaluate", "--labels", "{test}"], "no labels found"),
         (["evaluate", "--test", "{empty}"], "empty"),
-        (["predict", "--pairs", "{test}"], "answers --queries, not --pairs"),
+        (["predict", "--pairs", "{test}", "--score", "map"], "one kind of score"),
+        (["predict", "--pairs", "{empty}"], "empty"),
         (["predict", "--queries", "{test}"], "line 1"),
         (["predict", "--target", "owns"], "no rules for the relation 'owns'"),
         (["predict", "--subject", "nobody"], "no fact has the subject 'nobody'"),
         (["explain", "nobody", "citizen", "land1"], "no fact has the entity 'nobody'"),
-        (["explain", "p5", "owns", "land1"], "no rules for the relation 'owns'"),
+        (["explain", "p5", "owns", "land1"], "unknown target predicate 'owns'"),
         (["predict", "--queries", "{test}", "--subject", "p5"], "--subject is for new links"),
         (["predict", "--queries", "{test}", "--target", "in"], "--target is for new links"),
         (["report", "--labels", "{test}", "-o", "{out}"], "give --test"),
@@ -253,13 +307,14 @@ def test_progress_is_in_percent(
 def test_queries_without_an_answer_say_why(files: dict[str, Path], tmp_path: Path) -> None:
     queries = write(tmp_path / "queries.tsv", [("p5", "citzen", "?"), ("land1", "owned_by", "?")])
     told = asked("predict", files, "--queries", queries)
-    assert told.code == 0
-    assert told.stdout == ""
-    assert "2 queries name an entity or a relation that no fact has" in told.stderr
-    assert "No fact has 'citzen', which query 1 names. Did you mean 'citizen'?" in told.stderr
+    assert (told.code, told.stdout) == (2, "")
+    said = "no fact has 'citzen', which query 1 names: no query can be answered. Did you mean"
+    assert f"{said} 'citizen'?" in told.stderr
     write(queries, [("p5", "lives", "?"), ("pp5", "lives", "?")])
     told = asked("predict", files, "--queries", queries)
-    assert "No fact has 'pp5', which query 2 names. Did you mean 'p5'" in told.stderr
+    assert told.code == 0
+    said = "no fact has 'pp5', which query 2 names; it gets no answer. Did you mean 'p5'"
+    assert said in told.stderr
 
 
 def test_a_model_of_another_graph_is_called_that(files: dict[str, Path], tmp_path: Path) -> None:
@@ -271,8 +326,8 @@ def test_a_model_of_another_graph_is_called_that(files: dict[str, Path], tmp_pat
         assert "the facts have none of the model's 3 relations (citizen, in, lives)" in told.stderr
     told = asked("predict", elsewhere, "--queries", queries)
     assert told.code == 0
-    assert "The model has no rules for 'eats', of which 1 query asks." in told.stderr
-    assert "No new fact is proposed." in asked("predict", elsewhere).stderr
+    assert "the model has no rules for 'eats', of which 1 query asks." in told.stderr
+    assert "No rule reaches a new link." in asked("predict", elsewhere).stderr
 
 
 def test_what_is_for_graphs_needs_them(files: dict[str, Path], tmp_path: Path) -> None:

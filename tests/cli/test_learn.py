@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
+from hornbeam.learning.registry import learner_names
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.commands import (
@@ -318,3 +319,19 @@ def test_an_unknown_one_of_several_targets_is_named(tmp_path: Path) -> None:
         named = "neighbour" if labels else "borders"
         assert f"unknown target predicate {named!r}; expected one of: " in ended.stderr
     assert listing(tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", learner_names())
+def test_one_two_or_three_labels_are_learned_from_or_refused(tmp_path: Path, method: str) -> None:
+    facts = write(tmp_path / "facts.tsv", [("a", "p", "b"), ("b", "p", "c"), ("c", "q", "a")])
+    pairs = [("a", "t", "b", 1), ("b", "t", "c", 0), ("c", "t", "a", 1)]
+    for chosen, code in ((pairs[:1], 2), (pairs[::2], 2), (pairs[:2], 0), (pairs, 0)):
+        labels = write(tmp_path / "labels.tsv", chosen)
+        ended = hornbeam_(
+            "learn", "--facts", facts, "--labels", labels, "--method", method,
+            "--min-coverage", "1", "-o", tmp_path / "model.psl", "--quiet",
+        )  # fmt: skip
+        assert ended.code == code, ended.stderr
+        if code == 2:
+            assert "learning needs both true and false targets" in ended.stderr

@@ -98,6 +98,47 @@ def test_predict(files: dict[str, Path], tmp_path: Path) -> None:
     assert [row[-2] for row in written] == ["Ann", "Ann", "e4"]
 
 
+def test_names_stand_for_ids(files: dict[str, Path], tmp_path: Path) -> None:
+    """In queries, pairs and subjects; ambiguous and unknown names are said."""
+    asked = write(tmp_path / "asked.tsv", [("Ann", "works_in", "?"), ("?", "works_in", SCRIPT)])
+    by_id = hornbeam_(*words(files, "predict"), "--queries", files["queries"])
+    by_name = hornbeam_(*words(files, "predict"), "--queries", asked)
+    assert by_name.rows == by_id.rows != []
+    pairs = [
+        write(tmp_path / f"{pair[0]}.tsv", [pair])
+        for pair in (("e1", "works_in", "e3"), ("Ann", "works_in", SCRIPT))
+    ]
+    scored = [hornbeam_(*words(files, "predict"), "--pairs", pair).rows for pair in pairs]
+    assert scored[0] == scored[1]
+    proposed = [
+        hornbeam_(*words(files, "predict"), "--subject", name).rows for name in ("e1", "Ann")
+    ]
+    assert proposed[0] == proposed[1] != []
+    write(asked, [("Amn", "works_in", "?"), ("e4", "works_in", "?")])
+    told = hornbeam_(*words(files, "predict"), "--queries", asked)
+    assert [row[-3] for row in told.rows] == ["2"]
+    said = "no fact has 'Amn', which query 1 names; it gets no answer. Did you mean 'Ann'?"
+    assert f"hornbeam: warning: {said}" in told.told
+    write(asked, [("Amn", "works_in", "?")])
+    told = hornbeam_(*words(files, "predict"), "--queries", asked)
+    assert (told.code, told.stdout) == (2, "")
+    assert "no query can be answered. Did you mean 'Ann'?" in told.stderr
+    write(files["names"], [("e1", "Ann"), ("e4", "Ann")])
+    for typed in (("--queries", write(asked, [("Ann", "works_in", "?")])),
+                  ("--pairs", pairs[1]), ("--subject", "Ann")):  # fmt: skip
+        told = hornbeam_(*words(files, "predict"), *typed)
+        assert (told.code, told.stdout) == (2, "")
+        assert "2 entities are called 'Ann': e1, e4" in told.stderr
+
+
+def test_labels_in_the_facts_are_names(files: dict[str, Path], tmp_path: Path) -> None:
+    write(files["facts"], [*FACTS, ("e1", "rdfs:label", "Ann")])
+    asked = write(tmp_path / "asked.tsv", [("Ann", "works_in", "?")])
+    words = ("predict", files["model"], "--facts", files["facts"])
+    assert hornbeam_(*words, "--queries", asked).rows[0][:3] == ["e1", "works_in", "e3"]
+    assert hornbeam_(*words, "--subject", "Ann").rows[0][:3] == ["e1", "works_in", "e3"]
+
+
 def test_queries_are_answered(files: dict[str, Path], tmp_path: Path) -> None:
     asked = ("predict", files["model"], "--facts", files["facts"], "--queries", files["queries"])
     rows = hornbeam_(*asked).rows
@@ -110,10 +151,9 @@ def test_queries_are_answered(files: dict[str, Path], tmp_path: Path) -> None:
     assert list(first) == ["subject", "relation", "object", "score", "rank", "query"]
     unknown = write(tmp_path / "unknown.tsv", [("nobody", "works_in", "?")])
     ended = hornbeam_(*asked[:-1], unknown)
-    assert ended.rows == []
+    assert (ended.code, ended.stdout) == (2, "")
     assert ended.told == [
-        "No fact has 'nobody', which query 1 names.",
-        "1 query names an entity or a relation that no fact has; it gets no answer.",
+        "hornbeam: no fact has 'nobody', which query 1 names: no query can be answered."
     ]
     wrong = write(tmp_path / "wrong.tsv", [("e1", "works_in", "?"), ("?", "works_in", "?")])
     ended = hornbeam_(*asked[:-1], wrong)

@@ -74,7 +74,21 @@ def test_a_query_of_what_no_rule_says_is_told(tmp_path: Path, small: tuple[Path,
     queries = write(tmp_path / "queries.tsv", [("ann", "knows", "?"), ("bob", "knows", "?")])
     told = hornbeam_("predict", model, "--facts", facts, "--queries", queries)
     assert (told.code, told.stdout) == (0, "")
-    assert "The model has no rules for 'knows', of which 2 queries ask." in told.stderr
+    assert "the model has no rules for 'knows', of which 2 queries ask." in told.stderr
+
+
+def test_a_rule_against_makes_no_link_be_proposed(tmp_path: Path) -> None:
+    """The same links by `--top`, `--per-subject` and `--queries`, with and without that rule."""
+    rows = [("a", "t", "b"), ("c", "t", "d"), ("a", "r", "e"), ("f", "r", "g"), ("a", "u")]
+    queries = write(tmp_path / "queries.tsv", [("a", "t", "?"), ("?", "t", "d"), ("?", "t", "e")])
+    given = ("--facts", write(tmp_path / "facts.tsv", rows[:4]),
+             "--facts", write(tmp_path / "unary.tsv", rows[4:]))  # fmt: skip
+    for against in ("", "0.1: r(A, B) -> !t(A, B)\n"):
+        model = tmp_path / "model.psl"
+        model.write_text(f"2: u(A) -> t(A, B)\n{against}1: !t(A, B)\n")
+        for words in (("--top", "10"), ("--per-subject",), ("--queries", queries)):
+            found = hornbeam_("predict", model, *given, *words).rows
+            assert {(*row[:3], row[3]) for row in found} == {("a", "t", "d", "0.731059")}
 
 
 @pytest.mark.slow

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli.commands import COMMANDS, load
+from hornbeam.counting.sql.spark_inputs import SparkInputs
+from hornbeam.errors import InputError
+from hornbeam.facts.reading.headers import TableLayout
 from tests.support.commands import hornbeam_
 
 COLUMNS = ("--columns", "subject=gene,predicate=relation,object=disease")
@@ -64,6 +67,25 @@ def test_a_line_that_is_read_as_a_header_is_told_once(
     assert "--no-header" in said
     assert "header" not in hornbeam_(*given, "--header").stderr
     assert len(hornbeam_(*given, "--no-header").rows) == 4
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"), [((), None), (("--header",), True), (("--no-header",), False)]
+)
+def test_spark_reads_files_by_the_same_rule(
+    table: Path,
+    model: Path,
+    flags: tuple[str, ...],
+    said: bool | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopped(_: SparkInputs, __: str, layout: TableLayout) -> None:
+        raise InputError(f"before Spark starts: {layout.header}")
+
+    monkeypatch.setattr(SparkInputs, "to_parquet", stopped)
+    table.write_text("\n".join(["subject,predicate,object", *LINES]) + "\n")
+    given = ("predict", model, "--facts", table, "--pairs", table, "--engine", "spark")
+    assert f"before Spark starts: {said}" in hornbeam_(*given, *flags).stderr
 
 
 @pytest.mark.parametrize(

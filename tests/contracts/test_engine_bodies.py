@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE, search
 from tests.support.engine_contract import (
     FIRST,
@@ -50,7 +50,7 @@ ALL = tuple(Kind)
 @given(st.data(), rich_languages())
 @settings(max_examples=150)
 def test_discovery_equals_brute_force(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     check(make, data.draw(worlds(value, classes=CLASSES)), language)
 
@@ -68,7 +68,7 @@ def test_pruning_and_order(
     make: Make,
     value: st.SearchStrategy[int],
     data: st.DataObject,
-    language: Language,
+    language: RuleLimits,
     min_coverage: int,
     top: int | None,
     exclude: set[str],
@@ -108,7 +108,7 @@ CONDITIONS = st.one_of(
 @values
 @given(st.data(), rich_languages())
 def test_counting_equals_discovery(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     """Bodies that were found, drawn at random, unknown and repeated, in any order."""
     world = data.draw(worlds(value, classes=CLASSES))
@@ -126,17 +126,17 @@ def test_counting_equals_discovery(
 
 #: Searches over many worlds at once.
 SEARCHES = [
-    (Language(2, 1, bodies=ALL, shares=True), True),
-    (Language(4, 1, shares=True, max_fanout=2), False),
-    (Language(3, 2, distinct_variables=True, bodies=ALL, shares=True), True),
-    (Language(3, 2, top=300, max_fanout=3, bodies=ALL[1:]), False),
+    (RuleLimits(2, 1, bodies=ALL, shares=True), True),
+    (RuleLimits(4, 1, shares=True, max_fanout=2), False),
+    (RuleLimits(3, 2, distinct_variables=True, bodies=ALL, shares=True), True),
+    (RuleLimits(3, 2, top=300, max_fanout=3, bodies=ALL[1:]), False),
 ]
 
 
 @pytest.mark.slow
 @first_of_every_engine
 @pytest.mark.parametrize(("language", "soft"), SEARCHES)
-def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None:
+def test_many_worlds_at_once(make: Make, language: RuleLimits, soft: bool) -> None:
     """What is kept is counted again, in another order."""
     world = many_worlds(60, soft, seed=language.max_length, classes=CLASSES)
     found = search(world.values, world.labels, language, world.unary)
@@ -150,7 +150,7 @@ def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None
 
 @first_of_every_engine
 @given(worlds(SOFT, classes=CLASSES), rich_languages())
-def test_statistics_and_labels_are_optional(make: Make, world: World, language: Language) -> None:
+def test_statistics_and_labels_are_optional(make: Make, world: World, language: RuleLimits) -> None:
     engine, targets = make(world.facts), world.targets
     whole = engine.discover(targets, language)
     bare = engine.discover(targets, language, statistics=False)
@@ -165,7 +165,7 @@ def test_statistics_and_labels_are_optional(make: Make, world: World, language: 
 @first_of_every_engine
 @given(worlds(SOFT, classes=CLASSES), rich_languages(), st.data())
 def test_order_of_targets_only_numbers_the_rows(
-    make: Make, world: World, language: Language, data: st.DataObject
+    make: Make, world: World, language: RuleLimits, data: st.DataObject
 ) -> None:
     order = data.draw(st.permutations(range(len(world.labels))))
     engine, targets = make(world.facts), world.targets
@@ -181,7 +181,7 @@ def test_order_of_targets_only_numbers_the_rows(
 def test_own_edge_is_no_evidence_for_conditions(make: Make) -> None:
     """Of the two facts t(a, b) and t(a, c), the pair (a, b) sees one; a loop is two edges."""
     world = HAND_MADE["its own edge among conditions"]
-    discovery = check(make, world, Language(1, 1, bodies=(Kind.OPEN, Kind.ANCHORED)))
+    discovery = check(make, world, RuleLimits(1, 1, bodies=(Kind.OPEN, Kind.ANCHORED)))
     counts = {c.text: (c.coverage, c.paths) for c in discovery.candidates}
     assert counts["t(A, C) -> t(A, B)"] == (1, 1)
     assert counts["t(A, 'c') -> t(A, B)"] == (1, 1)
@@ -195,7 +195,7 @@ def test_shares_are_of_the_degrees_that_a_pair_sees(make: Make) -> None:
     """Without its own fact, a has one t-edge and b, the hub, two: not two and three."""
     world = HAND_MADE["degrees that a pair sees"]
     body = Body((Step("t"), Step("t", inverse=True), Step("t")), "t")
-    language = Language(3, 1, shares=True)
+    language = RuleLimits(3, 1, shares=True)
     counted = make(world.facts).count(world.targets, [body, replace(body, target="s")], language)
     # a -> x (degrees 1, 2), x <- y0 (2, 2), y0 -> hub (2, 2)
     own = 1 / (np.sqrt(1 * 2) * np.sqrt(2 * 2) * np.sqrt(2 * 2))
@@ -207,7 +207,7 @@ def test_shares_are_of_the_degrees_that_a_pair_sees(make: Make) -> None:
 @first_of_every_engine
 def test_nothing_to_count_has_no_shares(make: Make) -> None:
     world = World({("a", "p", "b"): ONE}, [(("x", "t", "y"), ONE)])
-    engine, language = make(world.facts), Language(1, 1, bodies=ALL, shares=True)
+    engine, language = make(world.facts), RuleLimits(1, 1, bodies=ALL, shares=True)
     found = engine.discover(world.targets, language).statistics
     assert found is not None
     bodies = [Body((Step("p"),), "t"), Body((Step("p"),), "t", Kind.OPEN)]
@@ -220,10 +220,10 @@ def test_nothing_to_count_has_no_shares(make: Make) -> None:
 def test_facts_of_classes_alone(make: Make) -> None:
     """Entities that no edge has are known, and have conditions."""
     world = HAND_MADE["a class alone"]
-    discovery = check(make, world, Language(3, 1, bodies=ALL, shares=True))
+    discovery = check(make, world, RuleLimits(3, 1, bodies=ALL, shares=True))
     assert discovery.unseen == 2
     both = replace(world, unary={("a", "student"): ONE, ("b", "student"): ONE})
-    discovery = check(make, both, Language(3, 1, bodies=ALL, shares=True))
+    discovery = check(make, both, RuleLimits(3, 1, bodies=ALL, shares=True))
     assert "student(A) -> t(A, B)" in {c.text for c in discovery.candidates}
 
 
@@ -234,7 +234,7 @@ def test_all_worlds_at_once(make: Make) -> None:
     What is found is counted again, with a body that nothing is known of.
     """
     world = joined([*HAND_MADE.values(), many_worlds(60, soft=True, seed=2, classes=CLASSES)])
-    language = Language(2, 1, max_fanout=2, bodies=ALL, shares=True)
+    language = RuleLimits(2, 1, max_fanout=2, bodies=ALL, shares=True)
     discovery = check(make, world, language)
     bodies = [candidate.body for candidate in discovery.candidates]
     unknown = Body((Step("unknown"),), "t")

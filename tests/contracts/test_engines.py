@@ -19,7 +19,7 @@ from hornbeam.counting.engine import Engine
 from hornbeam.counting.sql.database import Database
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE, Figures, Rows, search
 from tests.support.engine_contract import (
     DATABASES,
@@ -82,7 +82,7 @@ def test_an_engine_opens_another_over_other_facts(make: Make) -> None:
     assert type(other) is type(engine)
     assert other.facts is fewer
     assert list(other.predicates) == ["p", "r"]
-    assert [one.count(pairs, [body], Language()).count.sum() for one in (engine, other)] == [1, 0]
+    assert [one.count(pairs, [body], RuleLimits()).count.sum() for one in (engine, other)] == [1, 0]
 
 
 def test_every_database_is_held_to_the_contract() -> None:
@@ -98,7 +98,7 @@ def test_every_database_is_held_to_the_contract() -> None:
 @given(st.data(), languages())
 @settings(max_examples=150)
 def test_discovery_equals_brute_force(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     check(make, data.draw(worlds(value)), language)
 
@@ -110,7 +110,7 @@ def test_pruning_and_order(
     make: Make,
     value: st.SearchStrategy[int],
     data: st.DataObject,
-    language: Language,
+    language: RuleLimits,
     min_coverage: int,
     top: int | None,
 ) -> None:
@@ -119,7 +119,7 @@ def test_pruning_and_order(
 
 
 @cache
-def handful(soft: bool, language: Language) -> tuple[World, dict[Body, Figures]]:
+def handful(soft: bool, language: RuleLimits) -> tuple[World, dict[Body, Figures]]:
     """Enough relations and paths for every growing array to grow, and what brute force finds."""
     rng = np.random.default_rng([language.max_length, soft])
     n_facts = {1: 220, 2: 220, 3: 120, 4: 60}[language.max_length]
@@ -148,17 +148,17 @@ PAIRWISE = [(False, False, None), (False, True, 4), (True, False, 4), (True, Tru
 def test_more_than_a_handful(
     make: Make, soft: bool, max_length: int, distinct: bool, max_fanout: int | None
 ) -> None:
-    language = Language(max_length, 1, None, distinct, max_fanout)
+    language = RuleLimits(max_length, 1, None, distinct, max_fanout)
     world, found = handful(soft, language)
     check(make, world, language, found)
 
 
 #: Searches over many worlds at once. Spark runs DuckDB's SQL, and is held to the widest.
 SEARCHES = [
-    (Language(4, 1, distinct_variables=True), True),
-    (Language(4, 1, max_fanout=2), False),
-    (Language(3, 1), False),
-    (Language(3, 3, top=20), True),
+    (RuleLimits(4, 1, distinct_variables=True), True),
+    (RuleLimits(4, 1, max_fanout=2), False),
+    (RuleLimits(3, 1), False),
+    (RuleLimits(3, 3, top=20), True),
 ]
 
 
@@ -171,7 +171,7 @@ SEARCHES = [
     ],
     indirect=["make"],
 )
-def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None:
+def test_many_worlds_at_once(make: Make, language: RuleLimits, soft: bool) -> None:
     """Every kind of search at least once; what is kept is counted again, found or not."""
     world = many_worlds(100, soft, seed=language.max_length)
     discovery = check(make, world, language)
@@ -184,7 +184,7 @@ def test_many_worlds_at_once(make: Make, language: Language, soft: bool) -> None
 
 @first_of_every_engine
 @given(worlds(SOFT), languages())
-def test_statistics_are_optional(make: Make, world: World, language: Language) -> None:
+def test_statistics_are_optional(make: Make, world: World, language: RuleLimits) -> None:
     engine, targets = make(world.facts), world.targets
     bare = engine.discover(targets, language, statistics=False)
     whole = engine.discover(targets, language)
@@ -199,7 +199,7 @@ def test_statistics_are_optional(make: Make, world: World, language: Language) -
 
 @first_of_every_engine
 @given(worlds(), languages())
-def test_labels_are_optional(make: Make, world: World, language: Language) -> None:
+def test_labels_are_optional(make: Make, world: World, language: RuleLimits) -> None:
     labelled = world.targets
     pairs = replace(labelled, millionths=None)
     engine = make(world.facts)
@@ -221,7 +221,7 @@ PATHS = st.builds(
 @values
 @given(st.data(), languages())
 def test_counting_equals_discovery(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     """Paths that were found, drawn at random, unknown and repeated, in any order."""
     world = data.draw(worlds(value))
@@ -239,7 +239,7 @@ def test_counting_equals_discovery(
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_counting_what_was_kept_gives_the_same_table(
-    make: Make, world: World, language: Language
+    make: Make, world: World, language: RuleLimits
 ) -> None:
     engine, targets = make(world.facts), world.targets
     discovery = engine.discover(targets, language)
@@ -251,7 +251,7 @@ def test_counting_what_was_kept_gives_the_same_table(
 @first_of_every_engine
 def test_counting_nothing(make: Make) -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
-    statistics = make(world.facts).count(world.targets, [], Language())
+    statistics = make(world.facts).count(world.targets, [], RuleLimits())
     assert statistics.indptr.tolist() == [0]
     assert len(statistics.target) == len(statistics.count) == 0
 
@@ -259,7 +259,7 @@ def test_counting_nothing(make: Make) -> None:
 @first_of_every_engine
 @given(worlds(SOFT), languages(), st.data())
 def test_names_of_entities_do_not_matter(
-    make: Make, world: World, language: Language, data: st.DataObject
+    make: Make, world: World, language: RuleLimits, data: st.DataObject
 ) -> None:
     names = entities_of(world)
     other = data.draw(st.permutations([f"x{i}" for i in range(len(names))]))
@@ -275,7 +275,7 @@ def test_names_of_entities_do_not_matter(
 @first_of_every_engine
 @given(worlds(SOFT), languages(), st.data())
 def test_order_of_targets_only_numbers_the_rows(
-    make: Make, world: World, language: Language, data: st.DataObject
+    make: Make, world: World, language: RuleLimits, data: st.DataObject
 ) -> None:
     order = data.draw(st.permutations(range(len(world.labels))))
     engine, targets = make(world.facts), world.targets
@@ -291,7 +291,7 @@ def test_order_of_targets_only_numbers_the_rows(
 @first_of_every_engine
 @given(worlds(SOFT), languages())
 def test_swapping_all_arguments_mirrors_the_paths(
-    make: Make, world: World, language: Language
+    make: Make, world: World, language: RuleLimits
 ) -> None:
     # with a fan-out limit a path and its mirror image are walked from different ends
     language = replace(language, max_fanout=None)
@@ -325,7 +325,7 @@ def test_order_of_facts_does_not_matter(make: Make, world: World, data: st.DataO
     mixed = data.draw(st.permutations(listed + listed))
     labels = read_labels([(*target, label / ONE) for target, label in world.labels])
     one, two = (
-        make(read_facts(rows)).discover(labels, Language(min_coverage=1))
+        make(read_facts(rows)).discover(labels, RuleLimits(min_coverage=1))
         for rows in (listed, mixed)
     )
     assert figures_of(one) == figures_of(two)
@@ -336,7 +336,7 @@ def test_order_of_facts_does_not_matter(make: Make, world: World, data: st.DataO
 
 @first_of_every_engine
 def test_a_target_repeated_is_a_target_each_time(make: Make) -> None:
-    discovery = check(make, HAND_MADE["a target repeated"], Language(1, 1))
+    discovery = check(make, HAND_MADE["a target repeated"], RuleLimits(1, 1))
     assert [c.coverage for c in discovery.candidates] == [2]
 
 
@@ -344,9 +344,9 @@ def test_a_target_repeated_is_a_target_each_time(make: Make) -> None:
 def test_own_edge_is_no_evidence_anywhere(make: Make) -> None:
     """With t(a, b) alone there is one edge, and every walk from a to b takes it."""
     alone, others = HAND_MADE["its own edge alone"], HAND_MADE["the edge of others"]
-    assert len(check(make, alone, Language(4, 1)).candidates) == 0
+    assert len(check(make, alone, RuleLimits(4, 1)).candidates) == 0
     # the same edge is evidence for other targets, t(b, a) and s(a, b) among them
-    paths = {str(c.text) for c in check(make, others, Language(1, 1)).candidates}
+    paths = {str(c.text) for c in check(make, others, RuleLimits(1, 1)).candidates}
     assert paths == {"t(B, A) -> t(A, B)", "t(A, B) -> s(A, B)"}
 
 
@@ -357,7 +357,7 @@ def test_the_papers_citations(make: Make, stated: bool) -> None:
     values = {("paper1", "cites", "paper2"): ONE, ("paper2", "mentions", "gene"): ONE}
     target = ("paper1", "mentions", "gene")
     world = World(values | {target: ONE} if stated else values, [(target, ONE)])
-    discovery = check(make, world, Language(3, 1))
+    discovery = check(make, world, RuleLimits(3, 1))
     assert [c.text for c in discovery.candidates] == [
         "cites(A, B) & mentions(B, C) -> mentions(A, C)"
     ]
@@ -369,10 +369,10 @@ def test_the_papers_citations(make: Make, stated: bool) -> None:
 def test_fanout_counts_edges_of_one_relation_in_one_direction(make: Make) -> None:
     """The hub's p-edges are not walked from the hub, but are walked to it."""
     world = HAND_MADE["fan-out"]
-    texts = {c.text for c in check(make, world, Language(2, 1, max_fanout=2)).candidates}
+    texts = {c.text for c in check(make, world, RuleLimits(2, 1, max_fanout=2)).candidates}
     assert texts == {"q(A, B) -> t(A, B)"}
     backwards = World(world.values, [(("s0", "t", "hub"), ONE)])
-    texts = {c.text for c in check(make, backwards, Language(1, 1, max_fanout=2)).candidates}
+    texts = {c.text for c in check(make, backwards, RuleLimits(1, 1, max_fanout=2)).candidates}
     assert texts == {"p(B, A) -> t(A, B)", "q(B, A) -> t(A, B)"}
 
 
@@ -380,14 +380,14 @@ def test_fanout_counts_edges_of_one_relation_in_one_direction(make: Make) -> Non
 def test_facts_without_binary_atoms(make: Make) -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
     facts = replace(world.facts, atoms={})
-    discovery = make(facts).discover(world.targets, Language(3, 1))
+    discovery = make(facts).discover(world.targets, RuleLimits(3, 1))
     assert len(discovery.candidates) == 0
     assert discovery.unseen == 0
 
 
 @first_of_every_engine
 def test_no_target_is_seen(make: Make) -> None:
-    discovery = check(make, HAND_MADE["unseen"], Language(3, 1))
+    discovery = check(make, HAND_MADE["unseen"], RuleLimits(3, 1))
     assert discovery.unseen == 2
 
 
@@ -396,4 +396,4 @@ def test_targets_of_no_predicate_of_the_paths(make: Make) -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
     targets: Targets = world.targets
     path = Body((Step("p"),), "other")
-    assert rows_of(make(world.facts).count(targets, [path], Language())) == [[]]
+    assert rows_of(make(world.facts).count(targets, [path], RuleLimits())) == [[]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -12,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import hornbeam.learning
-from hornbeam import Facts, Language, Model, Targets, learn, read_facts, read_labels
-from hornbeam.errors import InputError
+from hornbeam import Facts, Model, RuleLimits, Targets, learn, read_facts, read_labels
+from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
@@ -23,6 +26,7 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.trace import Trace
+from hornbeam.learning.trees import Booster
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Relaxation
@@ -59,7 +63,7 @@ every_learner = pytest.mark.parametrize(
 #: In one worker: most tests hold something against the same few models.
 pytestmark = pytest.mark.xdist_group("learners")
 
-LANGUAGE = Language(max_length=2, min_coverage=8)
+LANGUAGE = RuleLimits(max_length=2, min_coverage=8)
 Triple = tuple[str, str, str]
 
 
@@ -276,7 +280,7 @@ def test_the_order_of_labels_and_facts_does_not_matter(make: Callable[[], Learne
 @pytest.mark.slow
 def test_planted_rules_are_recovered(make: Callable[[], Learner]) -> None:
     data = planted(n_entities=400, n_facts=3000, n_predicates=6, n_targets=600, noise=0.02, seed=3)
-    language = Language(max_length=3, min_coverage=10, bodies=(Kind.PATH,))
+    language = RuleLimits(max_length=3, min_coverage=10, bodies=(Kind.PATH,))
     model = learn(data.facts, data.labels, method=make(), language=language, counts="raw")
     learned = {rule.clause: rule.weight for rule in model.rules}
     for rule in data.rules:
@@ -399,3 +403,49 @@ def test_progress_is_told_and_ends(make: Callable[[], Learner]) -> None:
     told = plain(make).told
     assert all(0 < done <= total for _, done, total in told)
     assert {stage for stage, _, _ in told} - {"Counting paths"}
+
+
+@st.composite
+def tiny_worlds(draw: st.DrawFn) -> World:
+    """Up to 12 labels on pairs of few entities: hard or soft, of one class, one or two hubs."""
+    entity = st.integers(0, draw(st.integers(1, 5))).map("e{}".format)
+    facts = draw(st.sets(st.tuples(entity, st.sampled_from("pq"), entity), min_size=1, max_size=12))
+    truth = draw(st.sampled_from([st.sampled_from([0.0, 1.0]), st.floats(0, 1), st.just(1.0)]))
+    subject = draw(st.sampled_from([entity, st.just("e0")]))
+    pairs = draw(st.sets(st.tuples(subject, entity), min_size=1, max_size=12))
+    labels = ((s, "t", o, round(draw(truth), 3)) for s, o in sorted(pairs))
+    return World(tuple(sorted(facts)), tuple(labels))
+
+
+@pytest.mark.slow
+@given(
+    data=tiny_worlds(),
+    make=st.sampled_from(
+        [make for kinds in CONTRACT.values() for make in kinds.values()]
+        + [lambda: Boost(trees=5, booster=Booster(least=1), max_rules=2)]
+    ),
+    options=st.sampled_from([{}, {"cross_evidence": True}, {"collective": True}, {"refit": True}]),
+)
+@example(World((("a", "p", "b"),), (("a", "t", "b", 1.0), ("a", "t", "a", 0.0))), Boost, {})
+@example(
+    World((("a", "p", "b"),), tuple((f"e{i}", "t", "b", float(i > 0)) for i in range(9))), Boost, {}
+)
+@settings(max_examples=60)
+def test_few_labels_give_a_model_or_a_sentence(
+    data: World, make: Callable[[], Learner], options: dict[str, Any]
+) -> None:
+    facts, labels = data.read()
+    language = RuleLimits(max_length=2, min_coverage=1)
+    one_class = len({y >= 0.5 for *_, y in data.labels}) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HornbeamWarning)
+        try:
+            model = learn(facts, labels, method=make(), language=language, **options)
+        except InputError as refused:
+            reason = str(refused)
+        else:
+            score = model.predict(facts, labels)["score"]
+            assert ((score >= 0) & (score <= 1)).all()
+            assert not one_class
+            return
+    assert ("learning needs both true and false targets" if one_class else "no body of") in reason

@@ -22,9 +22,9 @@ from hornbeam.serve.access import Access
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.pages import Pages
-from hornbeam.serve.rule_app import RuleApp
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
+from hornbeam.serve.web_app import WebApp
 from tests.support.commands import hornbeam_, write
 from tests.support.pages import Page
 from tests.support.servers import FACTS, OTHER_RULES, PAIRS, RULES
@@ -40,9 +40,9 @@ PRIOR = re.compile(r"Without evidence a pair is (true|false)")
 PLACE = re.compile(r"higher than (\d+ %|\d+|none|all)( of|\b)")
 
 
-def explorer(header: str) -> Explorer:
+def explorer(header: str) -> RuleExplorer:
     """An explorer without labels: what is true or false on its pages is a decision."""
-    return Explorer(
+    return RuleExplorer(
         hb.read_facts(FACTS), Model.parse(header + RULES), "model.psl",
         other=Model.parse(header + OTHER_RULES), other_name="other.psl",
         pairs=hb.read_pairs(PAIRS), threads=1,
@@ -58,7 +58,7 @@ def page(path: str, query: dict[str, str], edits: Edits = NO_EDITS) -> Callable[
 
     def shown(header: str) -> str:
         pages = Pages(explorer(header))
-        answer = getattr(pages, path)(Visit(query, edits, path=f"/{path}"))
+        answer = pages.html(getattr(pages, path))(Visit(query, edits, path=f"/{path}"))
         return Page.of(answer.body).words
 
     return shown
@@ -72,6 +72,7 @@ OUTPUTS: dict[str, Callable[[str], str]] = {
     "/links": page("links", PAIR | OTHER),
     "/flip": page("flip", PAIR),
     "/entity": page("entity", {"name": "ann"}),
+    "/query": page("query", {"subject": "ann", "relation": "trusts"}),
     "/pairs": page("pairs", {}),
     "/rules": page("rules", {}, EDITED),
     "/compare": page("compare", {}, EDITED),
@@ -80,12 +81,16 @@ OUTPUTS: dict[str, Callable[[str], str]] = {
 DECIDING = {"text", "notebook", "/link", "/links", "/flip"}
 #: Addresses without a score: searches, the graph, changes, files. Home has every caution instead.
 WITHOUT_SCORES = {"/", "/search", "/around", "/pin", "/edit", "/edited.psl"}
+#: Second addresses of pages.
+ALIASES = {"/reasons": "/link", "/relation": "/rules"}
 
 
 def test_every_address_is_held_to_the_contract() -> None:
-    app, queue = RuleApp(explorer(SAMPLED), Access("127.0.0.1", 0, None)), PageQueue(1, 1)
+    app, queue = WebApp(explorer(SAMPLED), Access("127.0.0.1", 0, None)), PageQueue(1, 1)
     paths = {address.path for address in app.addresses(queue, queue)}
-    assert paths == {name for name in OUTPUTS if name.startswith("/")} | WITHOUT_SCORES
+    pages = {path for path in paths if not path.endswith(".json")} - set(ALIASES)
+    assert pages == {name for name in OUTPUTS if name.startswith("/")} | WITHOUT_SCORES
+    assert ALIASES.keys() < paths
 
 
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -113,7 +118,7 @@ def test_home_has_every_caution() -> None:
 
 def test_parts_of_a_page_say_the_caution_where_it_is() -> None:
     pages = Pages(explorer(SAMPLED))
-    part = pages.flip(Visit(PAIR, is_htmx=True)).body
+    part = pages.html(pages.flip)(Visit(PAIR, is_htmx=True)).body
     edited = pages.edit(Visit({"what": "switch", "rule": "1"}, is_htmx=True)).body
     for body in (part, edited):
         assert not DECIDES.findall(Page.of(body).words)
@@ -125,8 +130,8 @@ def test_a_page_says_the_caution_of_the_models_on_it() -> None:
     both = explorer("")
     both.other = replace(both.other, model=Model.parse(SAMPLED + OTHER_RULES))  # type: ignore[type-var]
     pages = Pages(both)
-    assert CAUTION in pages.compare(Visit()).body
-    assert CAUTION not in pages.link(Visit(PAIR)).body
+    assert CAUTION in pages.html(pages.compare)(Visit()).body
+    assert CAUTION not in pages.html(pages.link)(Visit(PAIR)).body
 
 
 @pytest.mark.parametrize("edits", [NO_EDITS, EDITED, Edits(off=frozenset({1}))])
@@ -137,7 +142,8 @@ def test_tables_and_links_show_the_place_under_the_visitors_weights(edits: Edits
     for subject, target, object_ in PAIRS:
         found = served.explain(subject, target, object_, edits)
         assert found.place == expected.place(target, found.score)
-        rows = Pages(served).pairs(Visit(edits=edits)).body
+        pages = Pages(served)
+        rows = pages.html(pages.pairs)(Visit(edits=edits)).body
         assert found.place.short in rows
     if edits:
         unedited = served.explain(*PAIRS[0], NO_EDITS)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, hstack
 from hornbeam import read_facts, read_labels
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 pytestmark = pytest.mark.shared
 
@@ -68,7 +68,7 @@ def products(
 
 def test_every_figure_equals_the_matrix_products(fold: tuple[Facts, Targets]) -> None:
     facts, targets = fold
-    discovery = MemoryEngine(facts).discover(targets, Language(3, 1))
+    discovery = MemoryEngine(facts).discover(targets, RuleLimits(3, 1))
     assert discovery.own_edges == 0
     node = targets.entities.translate(facts.entities)
     subject, object_ = node[targets.subject], node[targets.object]
@@ -86,7 +86,7 @@ def test_every_figure_equals_the_matrix_products(fold: tuple[Facts, Targets]) ->
 
 def test_sequences_that_connect_ten_targets(fold: tuple[Facts, Targets]) -> None:
     facts, targets = fold
-    discovery = MemoryEngine(facts).discover(targets, Language(max_length=3, min_coverage=10))
+    discovery = MemoryEngine(facts).discover(targets, RuleLimits(max_length=3, min_coverage=10))
     assert len(discovery.candidates) == 362
     assert discovery.statistics is not None
     covered = np.diff(discovery.statistics.indptr)

@@ -71,9 +71,11 @@ def world(seed: int) -> tuple[hb.Facts, hb.Targets]:
 def test_every_body_has_its_mirror_counted(seed: int) -> None:
     """The mirror's count for (a, b) is the body's count for (b, a)."""
     facts, labels = world(seed)
-    language = hb.Language(max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN), shares=True)
+    language = hb.RuleLimits(
+        max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN), shares=True
+    )
     engine = open_engine(facts, "memory", 1)
-    found = with_mirrors(hb.discover(engine, labels, language), engine, labels, language)
+    found = with_mirrors(hb.counting.discover(engine, labels, language), engine, labels, language)
     assert found.statistics is not None
     bodies = list(found.statistics.bodies)
     assert len(set(bodies)) == len(bodies)
@@ -94,9 +96,11 @@ def test_every_body_has_its_mirror_counted(seed: int) -> None:
 @pytest.mark.parametrize("way", [Counts.RAW, Counts.LOG, Counts.EXISTS])
 def test_tied_columns_are_the_sums_of_a_body_and_its_mirror(way: Counts, seed: int) -> None:
     facts, labels = world(seed)
-    language = hb.Language(max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN))
+    language = hb.RuleLimits(max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN))
     engine = open_engine(facts, "memory", 1)
-    found = with_mirrors(hb.discover(engine, labels, language), engine, labels, language).statistics
+    found = with_mirrors(
+        hb.counting.discover(engine, labels, language), engine, labels, language
+    ).statistics
     assert found is not None
 
     def columns(problem: CountProblem) -> dict[AnyBody, np.ndarray]:

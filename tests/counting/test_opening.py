@@ -20,7 +20,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 ROWS = [
     *((f"a{i}", "p", f"b{i % 5}") for i in range(30)),
@@ -69,7 +69,7 @@ class OtherEngine:
     def discover(
         self,
         targets: Targets,
-        language: Language,
+        language: RuleLimits,
         *,
         statistics: bool = True,
         progress: Progress = SILENT,
@@ -80,7 +80,7 @@ class OtherEngine:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
@@ -146,7 +146,7 @@ NEED_MEMORY: dict[str, Callable[[Engine], object]] = {
     "explain": lambda engine: in_memory_model().explain(engine, ("a1", "c1")),
     "rank": lambda engine: in_memory_model().rank(engine, [("a1", "t", "?")]),
     "propose": lambda engine: in_memory_model().propose(engine),
-    "infer": lambda engine: in_memory_model().infer(engine, [("a1", "t", "c1")]),
+    "map_state": lambda engine: in_memory_model().map_state(engine, [("a1", "t", "c1")]),
     "report": lambda engine: in_memory_model().report(engine),
     "cross_validate": lambda engine: hb.cross_validate(engine, LABELS, ["joint"]),
     "explain a graph": lambda engine: hb.learn_graph(FACTS).explain(engine, ("a1", "t", "c1")),

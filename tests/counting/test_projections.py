@@ -16,7 +16,7 @@ from hornbeam.counting.projections import with_projections
 from hornbeam.counting.statistics import Statistics
 from hornbeam.graph.adjacency import Graph
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE, WideWorld, wide_conditions, wide_search
 from tests.support.engine_contract import Make, first_of_every_engine, values
 from tests.support.kernels import both_ways, kernels_are
@@ -62,7 +62,7 @@ def figures_of(discovery: Discovery) -> dict[Body, tuple[int, int]]:
 @values
 @given(st.data(), languages(3))
 def test_paths_walk_atoms_between_any_two_places(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     world, atoms = drawn(data, value)
     expected, _ = wide_search(world.values, atoms, world.labels, language)
@@ -86,7 +86,7 @@ def test_paths_walk_atoms_between_any_two_places(
 @values
 @given(st.data(), languages(3))
 def test_shares_count_parallel_edges(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     world, atoms = drawn(data, value)
     expected, shares = wide_search(world.values, atoms, world.labels, language)
@@ -106,7 +106,7 @@ def test_shares_count_parallel_edges(
 @values
 @given(st.data(), languages(1))
 def test_conditions_see_atoms_of_any_arity(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     """An open condition on a place is found once, whichever of the other places it leads to."""
     world, atoms = drawn(data, value)
@@ -164,7 +164,7 @@ def test_a_fan_out_limit_drops_parallel_edges_together(compiled: bool, limit: in
     steps = Step("p"), Step("ta", places=(0, 1), arity=3)
     with kernels_are(compiled):
         engine = MemoryEngine(wide_facts(world.values, atoms), threads=1)
-        found = engine.discover(world.targets, Language(2, 1, max_fanout=limit))
+        found = engine.discover(world.targets, RuleLimits(2, 1, max_fanout=limit))
     assert figures_of(found) == ({} if limit == 1 else {Body(steps, "t"): (1, 2)})
 
 

@@ -23,11 +23,11 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.batches import scored_batches
 from hornbeam.serve.edits import NO_EDITS
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.dense_counts import dense
 from tests.support.worlds import wide_facts
 
@@ -94,7 +94,7 @@ def test_explanations_walk_the_graph_that_is_counted(made: list[str]) -> None:
 
 
 def test_all_of_the_explorer_has_one_graph(made: list[str]) -> None:
-    explorer = Explorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
+    explorer = RuleExplorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
     explorer.explain("a1", "t", "c1", NO_EDITS)
     explorer.new_links(FACTS.entities.index("a1"), "t", True, NO_EDITS, 3)
     assert made == ["whole", "limit 5"]
@@ -110,7 +110,7 @@ def test_the_methods_of_a_fold_have_one_graph(made: list[str]) -> None:
 def test_beliefs_are_laid_out_once(made: list[str]) -> None:
     beliefs = BelievedPairs(MemoryEngine(FACTS, 1), PAIRS, np.full(len(PAIRS), 0.5))
     for _ in range(3):
-        beliefs.count(PAIRS, [*PLAIN.bodies, BELIEVED], Language())
+        beliefs.count(PAIRS, [*PLAIN.bodies, BELIEVED], RuleLimits())
     assert made.count("whole") == 3  # facts, facts and pairs, facts and beliefs
 
 
@@ -152,7 +152,7 @@ def test_unary_facts_are_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     body = Body((Step("busy", arity=1),), "t", Kind.UNARY)
     for subject, expected in (("a1", 1), ("a2", 0)):
         pairs = hb.read_pairs([(subject, "t", "b1")])
-        assert engine.count(pairs, [body], Language()).count.sum() == expected
+        assert engine.count(pairs, [body], RuleLimits()).count.sum() == expected
     assert len(laid_out) == 1
 
 
@@ -175,8 +175,8 @@ def test_a_database_limits_its_facts_once(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(DuckDB, "create", told)
     for limit in (2, 5, 2, 5):
-        counted = engine.count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
-        expected = MemoryEngine(FACTS, 1).count(PAIRS, PLAIN.bodies, Language(max_fanout=limit))
+        counted = engine.count(PAIRS, PLAIN.bodies, RuleLimits(max_fanout=limit))
+        expected = MemoryEngine(FACTS, 1).count(PAIRS, PLAIN.bodies, RuleLimits(max_fanout=limit))
         assert np.array_equal(dense(counted), dense(expected))
     assert [table for table in created if "wide" in table] == ["wide_2", "wide_5"]
 
@@ -193,7 +193,7 @@ def test_no_count_searches_the_table_of_predicates(
 
     monkeypatch.setattr(Names, "index", told)
     bodies = [*PLAIN.bodies, Body((Step("q"),), "t", Kind.OPEN, 0)]
-    opened.count(PAIRS, bodies, Language(shares=True))
+    opened.count(PAIRS, bodies, RuleLimits(shares=True))
     assert {"p", "q"}.isdisjoint(searched)
 
 
@@ -205,7 +205,7 @@ def test_a_count_with_shares_has_the_codes_of_a_path_once(monkeypatch: pytest.Mo
         return path_codes(body, predicates)
 
     monkeypatch.setattr(memory_engine, "path_codes", told)
-    MemoryEngine(FACTS, 1).count(PAIRS, SHARES.bodies, Language(shares=True))
+    MemoryEngine(FACTS, 1).count(PAIRS, SHARES.bodies, RuleLimits(shares=True))
     assert coded == SHARES.bodies
 
 
@@ -219,10 +219,10 @@ def test_shares_are_counted_of_the_pairs_that_were_located(
         return own(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(MemoryEngine, "_own", told)
-    engine.count(PAIRS, SHARES.bodies, Language(shares=True))
+    engine.count(PAIRS, SHARES.bodies, RuleLimits(shares=True))
     assert len(asked) == 1
     labels = hb.read_labels([("a1", "t", "c1", 1.0), ("a2", "t", "c1", 0.0)])
-    engine.discover(labels, Language(2, 1, shares=True))
+    engine.discover(labels, RuleLimits(2, 1, shares=True))
     assert len(asked) == 2
 
 
@@ -231,7 +231,7 @@ def spare_arrays(engine: MemoryEngine) -> int:
 
 
 def count_once(engine: MemoryEngine, progress: Progress) -> None:
-    engine.count(PAIRS, PLAIN.bodies, Language(), progress=progress)
+    engine.count(PAIRS, PLAIN.bodies, RuleLimits(), progress=progress)
 
 
 def test_searches_hand_on_their_arrays() -> None:

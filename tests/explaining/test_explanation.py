@@ -365,5 +365,5 @@ def test_tiny_pulls_keep_their_sign() -> None:
     facts = hb.read_facts([("a", "p", "b")])
     model = hb.Model.parse("9: p(A, B) -> t(A, B)\n0.1: !t(A, B)\n")
     found = model.explain(facts, ("a", "b"))
-    assert -5e-5 < found.reasons[1].pull < 0
+    assert -5e-5 < (found.reasons[1].pull or 0.0) < 0
     assert "-1e-05" in str(found)

@@ -58,8 +58,8 @@ def test_log_odds_add_up_to_the_score(
     assert [step.before for step in steps] == [0.0, *(step.after for step in steps[:-1])]
     for step in steps:
         assert step.after == pytest.approx(step.before + step.log_odds, abs=1e-12)
-    assert sorted(one.index for step in steps for one in step.reasons) == sorted(
-        reason.index for reason in found.reasons
+    assert sorted(one.rule for step in steps for one in step.reasons) == sorted(
+        reason.rule for reason in found.reasons
     )
     assert all(reason.is_prior for reason in fall.start.reasons)
     assert most is None or len(fall.steps) <= most + 1

@@ -224,7 +224,7 @@ def test_counts_over_folds_are_those_of_each_pair_in_its_own_view(
     seed: int, sampling: Sampling, symmetric: bool
 ) -> None:
     facts, folds, _ = sampled(seed, sampling, symmetric)
-    language = hb.Language(max_length=3, min_coverage=1, shares=True)
+    language = hb.RuleLimits(max_length=3, min_coverage=1, shares=True)
     counted = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).count(
         folds.pairs, BODIES, language
     )
@@ -250,7 +250,7 @@ def test_candidates_of_all_folds_have_the_sums_of_their_figures(
     seed: int, sampling: Sampling
 ) -> None:
     _, folds, _ = sampled(seed, sampling)
-    language = hb.Language(max_length=2, min_coverage=2, bodies=(Kind.PATH, Kind.OPEN))
+    language = hb.RuleLimits(max_length=2, min_coverage=2, bodies=(Kind.PATH, Kind.OPEN))
     found = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).discover(language)
     assert found.statistics is not None
     matrix = dense(found.statistics)

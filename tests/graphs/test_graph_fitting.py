@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 
-from hornbeam.base.arrays import Floats
+from hornbeam.base.arrays import Bools, Floats, part_numbers
 from hornbeam.base.machine import blas_threads
 from hornbeam.base.progress import SILENT
 from hornbeam.graphs.calibration import fit_calibration, probabilities, softmax_log_odds
@@ -17,7 +17,14 @@ from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import FEATURES, Pool
-from hornbeam.graphs.ranking_fit import USUAL_PENALTY, Trial, fit_ranking
+from hornbeam.graphs.ranking_choice import (
+    STRONGER,
+    USUAL_PENALTY,
+    WEAKER,
+    Trial,
+    choose_ranking,
+    measuring_trials,
+)
 from hornbeam.graphs.ranking_model import Calibration
 from hornbeam.graphs.ridge import inverted_in_place
 from hornbeam.graphs.softmax import (
@@ -26,7 +33,7 @@ from hornbeam.graphs.softmax import (
     fit_softmax,
     inverse_of,
     linear_scores,
-    summed_reciprocal_ranks,
+    reciprocal_ranks,
 )
 from hornbeam.graphs.softmax_kernels import loss_and_gradient
 from hornbeam.graphs.stage_shares import StageShares
@@ -181,8 +188,8 @@ def test_ties_are_averaged() -> None:
     offsets = np.array([0, 4, 6])
     score = np.array([1.0, 2.0, 1.0, 0.0, 3.0, 3.0])
     truth = np.array([True, False, False, True, True, False])
-    sums = summed_reciprocal_ranks(offsets, score, truth)
-    assert sums.tolist() == [1 / 2.5 + 1 / 3, 1 / 1.5]
+    found = reciprocal_ranks(offsets, score, truth)
+    assert found.tolist() == [1 / 2.5, 1 / 3, 1 / 1.5]
 
 
 def test_scores_are_sums_of_products() -> None:
@@ -198,6 +205,28 @@ def test_calibration_recovers_slope_and_intercept() -> None:
     assert found.slope == pytest.approx(0.7, abs=0.05)
     assert found.intercept == pytest.approx(-0.4, abs=0.05)
     assert fit_calibration(z, np.zeros(len(z), dtype=np.bool_)) == Calibration()
+
+
+@given(seeds)
+def test_few_answers_leave_the_calibration_near_its_prior(seed: int) -> None:
+    """The minimum of log-loss + (slope - 1)^2 / 2 + intercept^2 / 2, by SciPy."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(0, 2, size=6)
+    truth = np.append([True, False], rng.random(4) < 0.5)
+
+    def loss(x: Floats) -> float:
+        away = np.where(truth, -1.0, 1.0) * (x[0] * z + x[1])
+        return float(np.logaddexp(0.0, away).sum() + (x[0] - 1) ** 2 / 2 + x[1] ** 2 / 2)
+
+    found, best = fit_calibration(z, truth), minimize(loss, [1.0, 0.0], tol=1e-10).x
+    assert found.slope == pytest.approx(max(best[0], 1e-6), abs=1e-4)
+    if best[0] > 1e-6:
+        assert found.intercept == pytest.approx(best[1], abs=1e-4)
+
+
+def test_penalties_are_tried_away_from_the_usual_one() -> None:
+    """Of the weights per step: the first that does worse ends the search in its direction."""
+    assert [*WEAKER[::-1], USUAL_PENALTY, *STRONGER] == sorted({*WEAKER, USUAL_PENALTY, *STRONGER})
 
 
 def test_log_odds_of_shares() -> None:
@@ -254,12 +283,58 @@ def test_sets_of_features_are_compared_by_weights_per_step() -> None:
             np.zeros(sources, dtype=np.int64), np.zeros(sources, dtype=np.int32),
         )  # fmt: skip
 
-    trial = Trial(drawn(400), drawn(200))
+    trial = Trial(drawn(400), drawn(200), 0)
     work = Workload(SILENT, "fitting", None, 1)
-    for choose_penalty, least in ((True, 0.9), (False, 0.0)):
-        (ranking,) = fit_ranking(
-            [trial], ("path_third", "frequency"), work, choose_penalty=choose_penalty
+    for measured_by, least in ((None, 0.9), ([trial], 0.0)):
+        (ranking,), mrr = choose_ranking(
+            [trial], ("path_third", "frequency"), work, measured_by=measured_by
         )
-        assert ranking.mrr > least
-        assert not choose_penalty or "path_third" in ranking.features
-        assert choose_penalty or ranking.penalty in (None, USUAL_PENALTY)
+        assert mrr is not None
+        assert mrr > least
+        assert measured_by or "path_third" in ranking.features
+        assert measured_by is None or ranking.penalty in (None, USUAL_PENALTY)
+
+
+def test_no_judged_link_is_known_to_the_weights_that_it_judges() -> None:
+    """Both directions of a link are in one half, and each half judges weights of the other."""
+    rng = np.random.default_rng(0)
+    facts = {(s, o) for s, o in rng.integers(0, 12, size=(60, 2)).tolist()}
+    fold_of = {pair: int(rng.integers(2)) for pair in sorted(facts)}
+
+    def asked(step: int, fold: int) -> Pool:
+        """Queries for the links of a fold, with all entities but one as candidates."""
+        links = [(o, s) if step % 2 else (s, o) for (s, o), of in fold_of.items() if of == fold]
+        sources = sorted({source for source, _ in links})
+        entity = np.tile(np.arange(11, dtype=np.int32), len(sources))
+        truth = [(a, c) in set(links) for a in sources for c in range(11)]
+        missed = [sum((a, 11) == link for link in links) for a in sources]
+        same = np.full(len(sources), step, dtype=np.int32)
+        return Pool(
+            same, np.array(sources, dtype=np.int32), np.arange(len(sources) + 1) * 11, entity,
+            np.zeros((len(entity), 1), dtype=np.float32), np.array(truth), np.array(missed),
+            np.full_like(same, fold),
+        )  # fmt: skip
+
+    def links(pool: Pool, rows: Bools) -> set[tuple[int, int, int]]:
+        """Direction and ends of the candidates at some rows, as facts."""
+        of = part_numbers(pool.offsets)[rows]
+        columns = (pool.step[of], pool.source[of], pool.entity[rows])
+        ends = zip(*(column.tolist() for column in columns), strict=True)
+        return {(step, c, a) if step % 2 else (step, a, c) for step, a, c in ends}
+
+    pool = Pool.concatenated([asked(step, fold) for fold in (0, 1) for step in (2, 3)])
+    trials = measuring_trials(pool, seed=5)
+    judged = [links(trial.judged, trial.judged.truth) for trial in trials]
+    assert set().union(*judged) == links(pool, pool.truth)
+    assert sum(map(len, judged)) == pool.truth.sum()
+    assert sum(trial.judged.n_queries for trial in trials) == pool.n_queries
+    for trial, of_trial in zip(trials, judged, strict=True):
+        fitted = links(trial.fitted, trial.fitted.truth)
+        assert {trial.fitted.fold[0]} == {*trial.fitted.fold, *trial.judged.fold}
+        assert not {link[1:] for link in fitted} & {link[1:] for link in of_trial}
+        assert not links(trial.judged, ~trial.judged.truth) & fitted
+        sources = {(step, o if step % 2 else s) for step, s, o in fitted}
+        wrong = links(trial.fitted, ~trial.fitted.truth)
+        assert {
+            (step, s, o) for step, s, o in of_trial if (step, o if step % 2 else s) in sources
+        } <= wrong

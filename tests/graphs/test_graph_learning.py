@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam import graph_learning
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.graphs import graph_learning
+from hornbeam.graph_learning import learn_graph
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.equal_steps import canonical_steps
 from hornbeam.graphs.graph_evidence import GraphEvidence
-from hornbeam.graphs.graph_learning import learn_graph
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import held_triples
 from hornbeam.graphs.grouped_queries import queries_along
@@ -91,9 +91,9 @@ def test_entities_that_training_never_saw(learned: tuple[hb.Facts, hb.Facts, Gra
 @pytest.mark.slow
 def test_same_bytes_on_any_number_of_threads() -> None:
     train, held = split(planted())
-    texts = {learn_graph(train, held, threads=threads, seed=3).to_text() for threads in (1, 2, 5)}
+    texts = {learn_graph(train, held, threads=threads, seed=3).text for threads in (1, 2, 5)}
     assert len(texts) == 1
-    assert learn_graph(train, held, seed=4).to_text() not in texts
+    assert learn_graph(train, held, seed=4).text not in texts
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_same_bytes_interpreted_and_compiled() -> None:
     texts = set()
     for compiled in (False, True):
         with kernels_are(compiled):
-            texts.add(learn_graph(train, held, settings=settings).to_text())
+            texts.add(learn_graph(train, held, settings=settings).text)
     assert len(texts) == 1
 
 
@@ -254,7 +254,7 @@ def test_a_time_limit_ends_with_a_model() -> None:
     train, held = split(planted())
     model = learn_graph(train, held, time_limit=0.0)
     assert model.chosen["stopped_early"] == "yes"
-    assert GraphModel.from_text(model.to_text()) == model
+    assert GraphModel.parse(model.text) == model
     evaluate_ranks(MemoryRanker.of(model, train), train, held)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.errors import DataError
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.errors import DataError, OldNameWarning
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
     LinkedShares,
@@ -72,12 +72,12 @@ models = st.builds(
 
 @given(models)
 def test_reading_what_was_written_gives_the_same(model: GraphModel) -> None:
-    text = model.to_text()
-    again = GraphModel.from_text(text)
+    text = model.text
+    again = GraphModel.parse(text)
     assert again == model
-    assert again.to_text() == text
+    assert again.text == text
     # a comment of several lines, behind which every rule is parsed by itself
-    assert GraphModel.from_text(text.replace("\n", "\n/* all\nrules */\n", 1)) == model
+    assert GraphModel.parse(text.replace("\n", "\n/* all\nrules */\n", 1)) == model
 
 
 def a_model() -> GraphModel:
@@ -97,18 +97,18 @@ def test_weights_go_by_their_names() -> None:
     model = replace(
         model, features=("path_best", "ridge_sum"), weights=(1.0, 2.0), relations=(section,)
     )
-    text = model.to_text()
+    text = model.text
     inverse_code = text.replace(
         '{"path_best": 0.25, "ridge_sum": -1.0}', '{"ridge_sum": -1.0, "path_best": 0.25}'
     )
     assert inverse_code != text
-    assert GraphModel.from_text(inverse_code) == model
+    assert GraphModel.parse(inverse_code) == model
     with pytest.raises(DataError, match="expected weights of path_best, ridge_sum"):
-        GraphModel.from_text(text.replace(', "ridge_sum": -1.0}', "}"))
+        GraphModel.parse(text.replace(', "ridge_sum": -1.0}', "}"))
 
 
 def test_people_can_read_it() -> None:
-    text = a_model().to_text()
+    text = a_model().text
     assert '"predicates": {"born_in": "born in"}' in text
     assert '\n## lives_in(X, Y), Y is asked for: {"queries": 7}\n' in text
     rule = "0.3333: born_in(X, A) & part_of(A, Y) -> lives_in(X, Y) [3 of 4, weight 0.5]"
@@ -139,10 +139,10 @@ def test_a_model_of_the_other_kind_says_what_opens_it(tmp_path: Path) -> None:
     a_model().save(graph)
     model = hb.Model.parse("1.0: p(A, B) -> t(A, B)\n")
     model.save(rules)
-    with pytest.raises(DataError, match=r"open it with `hornbeam.GraphModel.load`"):
+    with pytest.raises(DataError, match=r"open it with `hornbeam.load`"):
         hb.Model.load(graph)
-    with pytest.raises(DataError, match=r"open it with `hornbeam.GraphModel.from_text`"):
-        hb.Model.parse(a_model().to_text())
+    with pytest.raises(DataError, match=r"open it with `hornbeam.GraphModel.parse`"):
+        hb.Model.parse(a_model().text)
     with pytest.raises(DataError, match=r"rules of targets: `hornbeam.Model.load`"):
         GraphModel.load(rules)
 
@@ -178,14 +178,14 @@ def test_a_model_of_the_other_kind_says_what_opens_it(tmp_path: Path) -> None:
 )
 def test_a_damaged_text_is_told_with_its_line(damage, told) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
     with pytest.raises(DataError, match=told):
-        GraphModel.from_text(damage(a_model().to_text()), "m")
+        GraphModel.parse(damage(a_model().text), "m")
 
 
 def test_a_text_that_was_cut_off_anywhere_is_refused() -> None:
-    text = a_model().to_text()
+    text = a_model().text
     for size in range(len(text) - 1):
         with pytest.raises(DataError):
-            GraphModel.from_text(text[:size], "m")
+            GraphModel.parse(text[:size], "m")
 
 
 FORMAT_1 = """
@@ -199,12 +199,20 @@ queries\t7
 @pytest.mark.parametrize("ended", [False, True])
 def test_models_of_format_1_are_the_same(ended: bool) -> None:
     """Those of the first versions have no last line."""
-    header = a_model().to_text().split("\n")[0].replace('"format": 2', '"format": 1')
+    header = a_model().text.split("\n")[0].replace('"format": 2', '"format": 1')
     header = header.replace(', "predicates": {"born_in": "born in"}', "")
     text = header + FORMAT_1 + "\n# end\n" if ended else header.replace(', "end": "# end"', "")
     text += "" if ended else FORMAT_1
-    assert GraphModel.from_text(text) == a_model()
+    assert GraphModel.parse(text) == a_model()
     with pytest.raises(DataError, match="line 4: cannot be read as part of a model"):
-        GraphModel.from_text(text.replace("<-", "->"))
+        GraphModel.parse(text.replace("<-", "->"))
     with pytest.raises(DataError, match="line 3: cannot be read as part of a model"):
-        GraphModel.from_text(text.replace("queries\t7", "queries\t7_0"))
+        GraphModel.parse(text.replace("queries\t7", "queries\t7_0"))
+
+
+def test_old_names_of_the_text_work_and_warn() -> None:
+    model = a_model()
+    with pytest.warns(OldNameWarning, match=r"`GraphModel.to_text\(\)` is now `GraphModel.text`"):
+        text = model.to_text()
+    with pytest.warns(OldNameWarning, match="`GraphModel.from_text` is now `GraphModel.parse`"):
+        assert GraphModel.from_text(text) == model

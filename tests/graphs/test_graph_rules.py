@@ -24,7 +24,7 @@ from hornbeam.graphs.discovery import discover_paths, reversed_paths
 from hornbeam.graphs.equal_steps import canonical_links, canonical_paths, canonical_steps
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence
-from hornbeam.graphs.graph_reasons import connecting_walks, properties_of
+from hornbeam.graphs.graph_reasons import Walks, properties_of
 from hornbeam.graphs.grouped_queries import no_queries, queries_along
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import property_of
@@ -267,12 +267,10 @@ def test_firings_and_groundings_agree(
     for i, a in enumerate(pool.source.tolist()):
         for row in range(pool.offsets[i], pool.offsets[i + 1]):
             fired = sorted(firings.rule[firings.start[row] : firings.start[row + 1]].tolist())
-            grounded = [
-                k
-                for k, path in enumerate(listed)
-                if any(connecting_walks(graph, a, int(pool.entity[row]), list(path)))
-            ]
-            assert fired == grounded
+            walks = [Walks(graph, a, int(pool.entity[row]), list(path)) for path in listed]
+            numbers = [len(list(one)) for one in walks]
+            assert numbers == [one.number for one in walks]
+            assert fired == [k for k, number in enumerate(numbers) if number]
 
 
 @both_ways
@@ -337,6 +335,22 @@ def test_rules_are_kept_half_by_confidence_half_by_gain() -> None:
     rules = PathRules(2, np.ones((4, 1), dtype=np.int32), hits, predicted)
     assert best_rules(rules, 0.001, 2).tolist() == [0, 1]
     assert best_rules(rules, 0.001, 9).tolist() == [0, 1, 2]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=12),
+    st.integers(1, 8),
+)
+def test_no_rule_is_kept_twice(figures: list[tuple[int, int]], most: int) -> None:
+    hits, others = (np.array(column) for column in zip(*figures, strict=True))
+    rules = PathRules(2, np.ones((len(figures), 1), dtype=np.int32), hits, hits + others)
+    base = 0.1
+    useful = [k for k in range(len(figures)) if hits[k] and rules.confidence[k] > base]
+    first = sorted(useful, key=lambda k: -rules.confidence[k])[: most // 2]
+    left = [k for k in useful if k not in first]
+    left.sort(key=lambda k: -hits[k] * math.log(rules.confidence[k] / base))
+    expected = useful if len(useful) <= most else sorted(first + left[: most - len(first)])
+    assert best_rules(rules, base, most).tolist() == expected
 
 
 @both_ways

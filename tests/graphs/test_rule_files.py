@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.errors import DataError, InputError
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
     LinkedShares,

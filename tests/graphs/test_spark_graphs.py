@@ -17,7 +17,7 @@ import hornbeam as hb
 from hornbeam.counting.sql.spark_engine import Spark
 from hornbeam.counting.sql.spark_reading import spark_engine_over
 from hornbeam.errors import InputError
-from hornbeam.graphs.graph_learning import learn_graph
+from hornbeam.graph_learning import learn_graph
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 
 pytestmark = [pytest.mark.java, pytest.mark.xdist_group("spark")]

@@ -27,7 +27,7 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.ground_clauses import Conditioned
@@ -78,7 +78,7 @@ class Reference:
 
 def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[CountProblem, Reference]:
     """The problem, and the same by the definition."""
-    language = Language(3, 1, top)
+    language = RuleLimits(3, 1, top)
     found = discover_collective(
         open_in_memory(world.facts, 1), world.targets, language, own_facts_expected=True
     )
@@ -177,7 +177,7 @@ def test_every_ppll_weight_is_the_optimum_of_its_piece(
 @pytest.mark.parametrize("learner", [Joint(folds=2, strengths=4), Ppll(), Greedy(max_rules=3)])
 def test_every_learner_learns(relaxation: Relaxation, learner: Joint | Ppll | Greedy) -> None:
     world = small_world()
-    language = Language(max_length=2, min_coverage=1)
+    language = RuleLimits(max_length=2, min_coverage=1)
     model = hb.learn(
         world.facts, world.targets, method=learner, language=language, relaxation=relaxation,
         collective="map",
@@ -201,5 +201,5 @@ def statistics() -> CollectiveStatistics:
     """What learners learn from in the small world."""
     world = small_world()
     return discover_collective(
-        open_in_memory(world.facts), world.targets, Language(3, 1, 8)
+        open_in_memory(world.facts), world.targets, RuleLimits(3, 1, 8)
     ).statistics

@@ -40,8 +40,8 @@ def soft_world(seed: int = 0) -> tuple[hb.Facts, Targets]:
 
 def discovered(seed: int = 0) -> tuple[Statistics, Targets]:
     facts, labels = soft_world(seed)
-    language = hb.Language(max_length=2, min_coverage=5)
-    table = hb.discover(facts, labels, language).statistics
+    language = hb.RuleLimits(max_length=2, min_coverage=5)
+    table = hb.counting.discover(facts, labels, language).statistics
     assert table is not None
     assert table.body_truth is not None
     return table, labels
@@ -128,7 +128,7 @@ def crisp_rows(table: Statistics) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 @pytest.mark.slow
 def test_every_learner_learns_and_scores(method: str, relaxation: Relaxation) -> None:
     facts, labels = soft_world()
-    language = hb.Language(max_length=2, min_coverage=5)
+    language = hb.RuleLimits(max_length=2, min_coverage=5)
     model = hb.learn(facts, labels, method=method, language=language, relaxation=relaxation)
     again = hb.Model.parse(model.text)
     for score in ("mean", "map"):

@@ -21,7 +21,7 @@ from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Relaxation, Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import learned_rules
@@ -30,7 +30,7 @@ from tests.support.synthetic import Planted, planted
 from tests.support.worlds import World
 
 #: Two hundred bodies: all of them are fitted one by one in most tests.
-LANGUAGE = Language(min_coverage=8)
+LANGUAGE = RuleLimits(min_coverage=8)
 #: Rows of counts that may come to Python, which is fewer than these bodies have.
 ROWS = 1000
 
@@ -169,4 +169,4 @@ def test_soft_facts_have_no_histograms() -> None:
     world = World({("a", "p", "b"): 700_000}, [(("a", "t", "b"), 1_000_000)])
     engine = replace(duckdb_engine(world.facts), max_rows=0)
     with pytest.raises(InputError, match="truth values between 0 and 1"):
-        engine.discover(world.targets, Language(1, 1))
+        engine.discover(world.targets, RuleLimits(1, 1))

@@ -42,7 +42,7 @@ def world() -> tuple[hb.Facts, hb.Targets]:
 
 def learned(method: str, **options: Any) -> tuple[hb.Model, dict[str, CandidateOutcome]]:  # noqa: ANN401
     """A model, and what its trace says of every candidate."""
-    language = hb.Language(max_length=1, min_coverage=1, bodies=(Kind.PATH,))
+    language = hb.RuleLimits(max_length=1, min_coverage=1, bodies=(Kind.PATH,))
     model = hb.learn(*world(), method=method, language=language, **options)
     assert model.trace is not None
     return model, {row.clause: row for row in model.trace.candidates}
@@ -117,7 +117,7 @@ def test_twins_are_those_of_the_counts_in_use(counts: str) -> None:
     labels = [(f"s{k}", "t", f"o{k}", float(k % 2 == 0)) for k in range(40)]
     model = hb.learn(
         hb.read_facts(facts), hb.read_labels(labels), method="greedy", counts=counts,
-        language=hb.Language(max_length=2, min_coverage=1),
+        language=hb.RuleLimits(max_length=2, min_coverage=1),
     )  # fmt: skip
     assert model.trace is not None
     rows = {row.clause: row.outcome for row in model.trace.candidates}

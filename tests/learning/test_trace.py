@@ -18,7 +18,7 @@ from hornbeam.learning.trace import FitReport, Screening, Trace, trace_of
 def model() -> hb.Model:
     facts = hb.read_facts([(f"s{i}", "p", f"o{i}") for i in range(0, 40, 2)])
     labels = hb.read_labels([(f"s{i}", "t", f"o{i}", float(i % 2 == 0)) for i in range(40)])
-    return hb.learn(facts, labels, language=hb.Language(min_coverage=1))
+    return hb.learn(facts, labels, language=hb.RuleLimits(min_coverage=1))
 
 
 def test_written_then_read_it_is_the_same(model: hb.Model, tmp_path: Path) -> None:

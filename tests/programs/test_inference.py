@@ -89,6 +89,24 @@ def test_values_evaluations_and_files(tmp_path: Path) -> None:
     assert [float(row[1]) for row in rows] == pytest.approx([b, c], rel=1e-9)
 
 
+def test_targets_without_truth_are_left_out_or_false(tmp_path: Path) -> None:
+    rules = ["2: Friend(A, B) -> Smokes(B) ^2", "1: !Smokes(A) ^2"]
+    known = {**FRIENDS["Smokes/1"], "truth": [["bob", 1]]}  # type: ignore[dict-item]
+    path = write_program(tmp_path, rules, {**FRIENDS, "Smokes/1": known})
+    found = hb.infer(path)
+    b, c = found.values("Smokes")
+    assert b == pytest.approx(c)
+    assert b > 0.5
+    figures = found.evaluations["Smokes"]
+    assert (figures.n, figures.unknown, figures.accuracy) == (1, 1, 1.0)
+    assert figures.mae == pytest.approx(1 - b)
+    options = {"eval.closetruth": "true"}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "options": options}))
+    figures = hb.infer(path).evaluations["Smokes"]
+    assert (figures.n, figures.unknown, figures.accuracy) == (2, 0, 0.5)
+    assert figures.mae == pytest.approx((1 - b + c) / 2)
+
+
 @pytest.mark.shared
 def test_evaluators_are_scikit_learns(psl_links: Path) -> None:
     from sklearn import metrics

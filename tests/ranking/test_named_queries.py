@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, HornbeamWarning, InputError
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.reading.readers import read_facts
-from hornbeam.ranking.named_queries import as_queries, read_queries, report_unknown
+from hornbeam.ranking.named_queries import as_queries, check_answerable, read_queries
 from hornbeam.ranking.queries import Answers, Queries, answered
 from tests.support.commands import HOSTILE, write
-from tests.support.recorded_progress import RecordedProgress
 
 ROWS = [("paris", "capital_of", "?"), ("?", "near", "rome"), ("paris", "capital_of", "?")]
 
@@ -60,20 +60,45 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_names_are_counted_and_said() -> None:
-    facts, told = read_facts([("a", "p", "b")]), RecordedProgress()
-    asked = read_queries([("a", "p", "?"), ("x", "p", "?"), ("?", "q", "b"), ("?", "p", "b")])
+    facts = read_facts([("anna", "p", "b"), ("anna", "r", "b")])
+    rows = [("anna", "p", "?"), ("ana", "p", "?"), ("?", "q", "b"), ("?", "p", "b")]
+    asked = read_queries(rows)
     queries = asked.located(facts)
     assert queries.relation.tolist() == [0, 0, -1, 0]
     assert queries.known.tolist() == [0, -1, 1, 1]
-    assert report_unknown(queries, told) == 2
-    assert told.messages == [
-        "2 queries name an entity or a relation that no fact has; they get no answer."
-    ]
-    assert report_unknown(queries.select(np.array([0])), told) == 0
-    report_unknown(queries.select(np.array([1])), told)
-    assert told.messages[1:] == [
-        "1 query names an entity or a relation that no fact has; it gets no answer."
-    ]
+
+    def told(*chosen: int) -> str:
+        with pytest.warns(HornbeamWarning) as caught:
+            check_answerable(read_queries([rows[i] for i in chosen]), facts, ["p"], NO_NAMES)
+        return str(caught[0].message)
+
+    assert told(0, 1, 2) == (
+        "no fact has 'ana', which query 2 names, nor a name of 1 more; they get no answer. "
+        "Did you mean 'anna'?"
+    )
+    assert told(0, 2) == "no fact has 'q', which query 2 names; it gets no answer."
+    rows.append(("anna", "r", "?"))
+    assert told(0, 4) == "the model has no rules for 'r', of which 1 query asks."
+    with pytest.raises(InputError, match="'ana', which query 1 names: no query can be answered"):
+        check_answerable(read_queries(rows[1:3]), facts, ["p"], NO_NAMES)
+
+
+def test_names_stand_for_ids() -> None:
+    facts = read_facts([("e1", "p", "e2"), ("e3", "p", "e4"), ("Bob", "p", "e4")])
+    names = EntityNames({"e1": "Ann", "e2": "Bob", "e3": "Cy", "e4": "Cy", "gone": "Eve"})
+
+    def meant(text: str) -> str:
+        return read_queries([(text, "p", "?")]).by_ids(names, facts).names_at(0)[0]
+
+    assert [meant(text) for text in ("Ann", "e1", "nobody")] == ["e1", "e1", "nobody"]
+    assert meant("Eve") == "Eve"  # no fact has the entity of that name
+    assert meant("Bob") == "e2"  # an entity without a name, and another one's name
+    with pytest.raises(InputError, match="2 entities are called 'Cy': e3, e4"):
+        meant("Cy")
+    assert meant("e4") == "e4"
+    # the question mark is no name
+    called = EntityNames({"e1": "?"})
+    assert read_queries([("e3", "p", "?")]).by_ids(called, facts).names_at(0) == ("e3", "p", "?")
 
 
 class Everything:

@@ -11,35 +11,18 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.choices import Score
-from hornbeam.ranking import rule_ranker, separable_scores
 from hornbeam.ranking.queries import Queries
+from hornbeam.scoring import proposals
+from tests.support.proposed import proposable_pairs
 from tests.support.rich_worlds import (
     ENTITIES,
-    Pair,
     RichWorld,
     pairs_of,
-    positive_bodies,
     rich_models,
     rich_worlds,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
-
-
-def with_groundings(model: hb.Model, world: RichWorld, near: int) -> set[Pair]:
-    """Pairs, known ones too, with groundings of a positive rule that asks of the far argument.
-
-    Where there is no such rule, any positive one counts, for arguments that the target has.
-    """
-    pulling, asking = positive_bodies(model, near)
-    seen = {atom[2 - near] for atom in world.values if atom[0] == "t"}
-    return {
-        (s, "t", o)
-        for s in ENTITIES
-        for o in ENTITIES
-        if (asking or (s, o)[1 - near] in seen)
-        and any(world.count(body, (s, "t", o), model.semantics) for body in asking or pulling)
-    }
 
 
 @settings(max_examples=200)
@@ -51,10 +34,10 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
     n = len(ENTITIES)
     ids = np.tile(np.arange(n, dtype=np.int32), 2)
     relation = np.full(2 * n, ranker.facts.predicates.index("t"), dtype=np.int32)
-    with patch.object(separable_scores, "MAX_PAIRS", block * n):
+    with patch.object(proposals, "MAX_STARTS", block):
         found = ranker.answers(Queries(relation, ids, np.repeat([False, True], n)))
     for near in (0, 1):
-        expected = with_groundings(model, world, near)
+        expected = proposable_pairs(model, world, "t")
         proposed = {}
         for i in range(near * n, near * n + n):
             rows = slice(found.offsets[i], found.offsets[i + 1])
@@ -78,7 +61,7 @@ def test_equal_strengths_tie(world: RichWorld, model: hb.Model) -> None:
     relation = np.full(len(ids), ranker.facts.predicates.index("t"), dtype=np.int32)
     queries = Queries(relation, ids, np.zeros(len(ids), dtype=np.bool_))
     found = ranker.answers(queries)
-    with patch.object(rule_ranker, "is_separable", lambda *_: False):
+    with patch.object(proposals, "is_plain", lambda *_: False):
         exact = model.ranker(world.facts, threads=1).answers(queries)
     assert found.offsets.tolist() == exact.offsets.tolist()
     assert found.scores.tolist() == pytest.approx(exact.scores.tolist(), rel=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.ranking.queries import Queries
 from tests.support.naive_ranks import naive_ranks
 
@@ -100,8 +100,9 @@ def test_several_targets_are_ranked_at_once(facts: hb.Facts) -> None:
 
 
 def test_answers_come_as_a_table(facts: hb.Facts, model: hb.Model) -> None:
-    asked = [("ann", "works_in", "?"), ("?", "works_in", "rome"), ("nobody", "works_in", "?")]
-    table = model.rank(facts, asked, top=2)
+    asked = [("ann", "works_in", "?"), ("?", "works_in", "rome")]
+    with pytest.warns(HornbeamWarning, match="no fact has 'nobody', which query 3 names; it gets"):
+        table = model.rank(facts, [*asked, ("nobody", "works_in", "?")], top=2)
     assert table.names == ["subject", "relation", "object", "score", "rank", "query"]
     rows = [(*row[:3], *row[4:]) for row in table]
     assert rows == [

@@ -107,7 +107,7 @@ def test_every_kind_of_rule_has_words_figures_and_an_example() -> None:
 def test_sampled_negatives_are_told_of() -> None:
     facts, _ = world()
     labels = hb.read_labels([("p0", "knows", "p1", 1.0), ("p0", "knows", "p3", 0.0)])
-    language = hb.Language(max_length=2, min_coverage=1)
+    language = hb.RuleLimits(max_length=2, min_coverage=1)
     sampling: Sampling = "uniform"
     model = hb.learn(facts, target="knows", language=language, negative_sampling=sampling)
     _, page = page_of(model, (facts, labels))
@@ -122,7 +122,7 @@ def test_the_worst_mistakes_are_explained() -> None:
     at = page.words.index("Called true but false")
     assert "p3 trusts p5 score" in page.words[at:]
     explained = model.explain(facts, ("p3", "p5"))
-    assert signed(explained.reasons[0].pull) in page.words[at:]
+    assert signed(explained.reasons[0].pull or 0.0) in page.words[at:]
     assert explained.flip is not None
     fact = explained.flip.facts[0]
     assert f"{fact.subject} {fact.predicate} {fact.object}" in page.words[at:]
@@ -148,7 +148,7 @@ def test_missing_predicates_are_named() -> None:
 @pytest.mark.slow
 def test_how_it_was_learned_comes_from_the_trace() -> None:
     facts, labels = world()
-    model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
+    model = hb.learn(facts, labels, language=hb.RuleLimits(max_length=2, min_coverage=1))
     trace = model.trace
     assert trace is not None
     assert trace.fit.choice is not None
@@ -218,7 +218,7 @@ def test_a_page_of_many_rules_stays_small_and_says_so() -> None:
 def test_without_labels_the_page_says_what_was_learned_and_nothing_of_errors() -> None:
     facts, labels = world()
     known = [("p0", "trusts", "p2"), ("p1", "trusts", "p3")]
-    model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
+    model = hb.learn(facts, labels, language=hb.RuleLimits(max_length=2, min_coverage=1))
     page = Page.of(model.report([*facts, *known]))
     assert "No labelled pairs were given" in page.words
     assert "Known links 2" in page.words
@@ -236,7 +236,7 @@ def test_without_labels_the_page_says_what_was_learned_and_nothing_of_errors() -
 def test_sampled_pairs_are_not_called_labelled() -> None:
     facts, labels = world()
     true = [row[:3] for row in labels if row[3]]
-    language = hb.Language(max_length=2, min_coverage=1)
+    language = hb.RuleLimits(max_length=2, min_coverage=1)
     model = hb.learn([*facts, *true], target=true[0][1], language=language)
     page = Page.of(model.report([*facts, *true]))
     assert model.trace is not None

@@ -68,7 +68,7 @@ def nasty_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def learned_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("report") / "learned.html"
     facts, labels = world()
-    model = hb.learn(facts, labels, language=hb.Language(max_length=2, min_coverage=1))
+    model = hb.learn(facts, labels, language=hb.RuleLimits(max_length=2, min_coverage=1))
     save_text(path, model.report(facts, labels))
     return path
 

@@ -21,7 +21,7 @@ def judged(
 ) -> list[RuleQuality]:
     rules = hb.Model.parse(model)
     labelled = hb.read_labels(labels)
-    counted = MemoryEngine(hb.read_facts(facts), 1).count(labelled, rules.bodies, hb.Language())
+    counted = MemoryEngine(hb.read_facts(facts), 1).count(labelled, rules.bodies, hb.RuleLimits())
     return rule_qualities(rules, counted, labelled)
 
 

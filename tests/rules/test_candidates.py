@@ -11,7 +11,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import KINDS, Candidates, Conditions, Language
+from hornbeam.rules.candidates import KINDS, Candidates, Conditions, RuleLimits
 from hornbeam.rules.clause import Clause
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
@@ -30,12 +30,12 @@ NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]
 )
 def test_language_refuses(options: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Language(**options)  # type: ignore[arg-type]
+        RuleLimits(**options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("max_length", [1, 2, 3, 4])
 def test_language_accepts(max_length: int) -> None:
-    least = Language(max_length, min_coverage=1, top=1, distinct_variables=True, max_fanout=1)
+    least = RuleLimits(max_length, min_coverage=1, top=1, distinct_variables=True, max_fanout=1)
     assert (least.max_length, least.top, least.max_fanout) == (max_length, 1, 1)
 
 
@@ -88,7 +88,7 @@ def with_conditions(draw: st.DrawFn, paths: Candidates) -> Candidates:
 def test_order_is_that_of_the_texts(
     everything: Candidates, min_coverage: int, top: int | None
 ) -> None:
-    rows = everything.pruned(Language(4, min_coverage, top)).tolist()
+    rows = everything.pruned(RuleLimits(4, min_coverage, top)).tolist()
     spelt = identifiers([*everything.predicates, *everything.targets])
     texts = [
         Clause(everything.body(i)).text(spelt, distinct=everything.distinct)

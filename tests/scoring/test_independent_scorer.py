@@ -103,7 +103,7 @@ def test_strengths_add_up_what_rules_say() -> None:
         # the same rule twice weighs twice
         Rule(1.0, Clause(Body((Step("p"),), "t"))),
     )
-    counted = MemoryEngine(facts).count(pairs, RuleModel(rules).bodies, hb.Language())
+    counted = MemoryEngine(facts).count(pairs, RuleModel(rules).bodies, hb.RuleLimits())
     up, down = strengths(RuleModel(rules), counted, pairs)
     assert up.tolist() == [12.0, 7.5, 12.0]
     assert down.tolist() == [1100.0, 0.0, 1100.0]

@@ -11,10 +11,11 @@ import hornbeam as hb
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
-from hornbeam.scoring import best_of_each
+from hornbeam.scoring import best_links
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.proposed import Scored, expected_links
 from tests.support.random_rules import ReferenceModel, rule_models
@@ -35,6 +36,7 @@ def proposed_links(
         top=top,
         per_subject=per_subject,
         score=score,
+        types=ArgumentTypes(facts),
     )
     assert list(pairs.predicates) == [target]
     subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
@@ -60,7 +62,7 @@ def test_they_are_the_best_of_all_pairs(
     everyone = sorted({name for s, _, o in world.values for name in (s, o)})
     links = expected_links(model, world, target, known or everyone, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_of_each, "MAX_SUBJECTS", block)
+        patch.setattr(best_links, "SUBJECTS_OF_EACH", block)
         found = proposed_links(model, world, target, top, per_subject, score)
     if per_subject:
         best = [row for s in sorted(links) for row in links[s][:top]]

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.servers import Client, serving, small_explorer
 
 
 @pytest.fixture(scope="session")
-def explorer() -> Explorer:
+def explorer() -> RuleExplorer:
     """Everything the explorer can show."""
     return small_explorer()
 
 
 @pytest.fixture(scope="session")
-def port(explorer: Explorer) -> Iterator[int]:
+def port(explorer: RuleExplorer) -> Iterator[int]:
     """Port of a running server."""
     with serving(explorer) as client:
         yield client.port

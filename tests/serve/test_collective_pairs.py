@@ -21,7 +21,7 @@ from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.pages import Pages
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.collective_worlds import RELAXATIONS, models
 from tests.support.commands import HOSTILE
@@ -52,7 +52,7 @@ def pair(subject: str, object_: str) -> Visit:
 
 
 @pytest.fixture(scope="module")
-def explorer() -> Explorer:
+def explorer() -> RuleExplorer:
     return collective_explorer()
 
 
@@ -66,7 +66,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(
     some = np.array(data.draw(st.lists(st.booleans(), min_size=len(world.targets),
                                        max_size=len(world.targets))))  # fmt: skip
     labels = world.targets.select(some) if some.any() else None
-    explorer = Explorer(world.facts, model, labels=labels, pairs=world.targets, threads=1)
+    explorer = RuleExplorer(world.facts, model, labels=labels, pairs=world.targets, threads=1)
     rule = data.draw(st.integers(0, len(rules) - 1))
     edits = NO_EDITS.with_weight(rule, 0.5).switched(rule, on=data.draw(st.booleans()))
     again = hb.Model.parse(explorer.edited_text(edits))
@@ -82,7 +82,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(
         assert figures.n == some.sum()
 
 
-def test_every_page_shows_the_scores_of_predict(explorer: Explorer) -> None:
+def test_every_page_shows_the_scores_of_predict(explorer: RuleExplorer) -> None:
     names = [ALL_PAIRS.entities.take(ids) for ids in (ALL_PAIRS.subject, ALL_PAIRS.object)]
     scores = MODEL.predict(WORLD, ALL_PAIRS)["score"].tolist()
     expected = dict(zip(zip(*names, strict=True), scores, strict=True))
@@ -90,25 +90,28 @@ def test_every_page_shows_the_scores_of_predict(explorer: Explorer) -> None:
     assert total == len(expected)
     assert {(link.subject, link.object): link.score for link in links} == pytest.approx(expected)
     pages = Pages(explorer)
-    body = pages.entity(Visit({"name": "ann"})).body
+    body = pages.html(pages.entity)(Visit({"name": "ann"})).body
     assert "New links" not in body
     mine = sorted(f"{score:.3f}" for names, score in expected.items() if "ann" in names)
     shown = re.findall(r'<td class="score" ><span class="number">([0-9.]+)', body)
     assert sorted(shown) == mine
     big = re.search(r'<div class="big"><span class="number">([0-9.]+)',
-                    pages.link(pair("ann", "eve")).body)  # fmt: skip
+                    pages.html(pages.link)(pair("ann", "eve")).body)  # fmt: skip
     assert big
     assert big[1] == f"{expected['ann', 'eve']:.3f}"
 
 
 @pytest.mark.slow
-def test_reasons_are_those_of_explain(explorer: Explorer) -> None:
+def test_reasons_are_those_of_explain(explorer: RuleExplorer) -> None:
     for names in (("ann", "eve"), ("bob", "fay"), ("ann", "cy")):
         found = explorer.explain(names[0], "trusts", names[1], NO_EDITS)
         expected = MODEL.explain(WORLD, names, pairs=ALL_PAIRS, paths=12)
         assert found.as_dict() == expected.as_dict()
     pages = Pages(explorer)
-    for_ann, against_bob = pages.link(pair("ann", "eve")).body, pages.link(pair("bob", "fay")).body
+    for_ann, against_bob = (
+        pages.html(pages.link)(pair("ann", "eve")).body,
+        pages.html(pages.link)(pair("bob", "fay")).body,
+    )
     assert for_ann.count('class="inferred"') == 1
     assert "of its ground clauses" not in for_ann
     assert "of its ground clauses" in against_bob
@@ -117,7 +120,7 @@ def test_reasons_are_those_of_explain(explorer: Explorer) -> None:
     assert [reason.index for reason in off.reasons] == [3]
 
 
-def test_an_edit_moves_pairs_that_the_rule_does_not_speak_of(explorer: Explorer) -> None:
+def test_an_edit_moves_pairs_that_the_rule_does_not_speak_of(explorer: RuleExplorer) -> None:
     alone = explorer.explain("ann", "trusts", "eve", NO_EDITS)
     assert 1 not in {reason.index for reason in alone.reasons}
     off = NO_EDITS.switched(1, on=False)
@@ -133,7 +136,7 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
     alone, facts = hb.Model.parse(RULES), WORLD
     pairs = hb.read_pairs([*PAIRS, *(row[:3] for row in LABELS)])
     for one, other in ((alone, MODEL), (MODEL, alone)):
-        both = Explorer(facts, one, other=other, labels=hb.read_labels(LABELS), pairs=pairs)
+        both = RuleExplorer(facts, one, other=other, labels=hb.read_labels(LABELS), pairs=pairs)
         found = compare(both, NO_EDITS, 4)
         scores = [model.predict(facts, pairs)["score"] for model in (one, other)]
         assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
@@ -148,13 +151,13 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match=r"other\.psl: the model is collective.*`pairs`"):
         small_explorer(other=MODEL, pairs=None)
     with pytest.raises(InputError, match=r"model: the model is collective.*`pairs`"):
-        Explorer(WORLD, MODEL, labels=hb.read_labels(LABELS))
+        RuleExplorer(WORLD, MODEL, labels=hb.read_labels(LABELS))
     soft = hb.read_facts([("ann", "knows", "bob", 0.5)])
     with pytest.raises(InputError, match="round the facts"):
-        Explorer(soft, MODEL, pairs=hb.read_pairs(PAIRS))
+        RuleExplorer(soft, MODEL, pairs=hb.read_pairs(PAIRS))
 
 
-def test_pages_that_do_not_go_with_it(explorer: Explorer) -> None:
+def test_pages_that_do_not_go_with_it(explorer: RuleExplorer) -> None:
     with serving(explorer) as client:
         flip = client.get("/flip?subject=ann&predicate=trusts&object=dora")
         assert flip.status == 400
@@ -221,7 +224,7 @@ def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
     """Ground clauses are found once and weighed again; also those of a rule without weight."""
     rules[0] = Rule(data.draw(st.sampled_from([0.0, 0.7])), rules[0].clause)
     model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
-    explorer = Explorer(world.facts, model, pairs=world.targets, threads=1)
+    explorer = RuleExplorer(world.facts, model, pairs=world.targets, threads=1)
     edits = NO_EDITS
     for rule in data.draw(st.sets(st.integers(0, len(rules) - 1))):
         edits = edits.with_weight(rule, data.draw(st.sampled_from([0.0, 0.25, 2.0])))
@@ -234,9 +237,9 @@ def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
     assert found.score == pytest.approx(expected.score, abs=1e-9)
     mine, theirs = ({r.index: r for r in each.reasons} for each in (found, expected))
     assert mine.keys() == theirs.keys()
-    for rule, reason in mine.items():
-        assert (reason.count, reason.weight) == (theirs[rule].count, theirs[rule].weight)
-        assert reason.pull == pytest.approx(theirs[rule].pull, abs=1e-9)
+    for index, reason in mine.items():
+        assert (reason.count, reason.weight) == (theirs[index].count, theirs[index].weight)
+        assert reason.pull == pytest.approx(theirs[index].pull, abs=1e-9)
 
 
 def test_two_steps_are_edited_and_explained() -> None:
@@ -248,7 +251,7 @@ def test_two_steps_are_edited_and_explained() -> None:
 """
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c")])
-    explorer = Explorer(facts, hb.Model.parse(text), pairs=pairs, threads=1)
+    explorer = RuleExplorer(facts, hb.Model.parse(text), pairs=pairs, threads=1)
     edits = NO_EDITS.with_weight(0, 3.0)
     for one in (NO_EDITS, edits):
         again = hb.Model.parse(explorer.edited_text(one))

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.explanation import ExplainedScore, Explanation
 from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.reason import Reason, parts_of
 from hornbeam.rules.body import Kind
 from hornbeam.serve.drawing import GUTTER, MAX_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
 from hornbeam.serve.drawn_groundings import MAX_NODES
@@ -37,7 +37,7 @@ def explained(*reasons: list[Grounding], pull: float = 0.1) -> Explanation:
         Reason(i, f"rule {i}", 1.0, len(paths), pull, (of_paths(paths),))
         for i, paths in enumerate(reasons)
     )
-    return Explanation("s", "t", "o", 0.7, 1.0, 0.5, found)
+    return Explanation("s", "t", "o", (ExplainedScore(0.7, parts_of(found)),), 1.0, 0.5)
 
 
 def of_paths(paths: list[Grounding]) -> GroundedCondition:

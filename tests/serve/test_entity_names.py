@@ -7,7 +7,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.serve.pages import Pages
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 
@@ -28,11 +28,11 @@ RULES = """
 def pages() -> Pages:
     labels = hb.read_labels([("e1", "works_in", "e3", 1), ("e4", "works_in", "e3", 0)])
     model = hb.Model.parse(RULES)
-    return Pages(Explorer(hb.read_facts(FACTS), model, labels=labels, entity_names=NAMES))
+    return Pages(RuleExplorer(hb.read_facts(FACTS), model, labels=labels, entity_names=NAMES))
 
 
 def shown(pages: Pages, page: str, **query: str) -> Page:
-    answer = getattr(pages, page)(Visit(query))
+    answer = pages.html(getattr(pages, page))(Visit(query))
     assert answer.status == 200
     assert SCRIPT not in answer.body
     assert "<city>" not in answer.body

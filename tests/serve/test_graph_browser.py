@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 WHY = "/reasons?subject=ann&relation=trusts&object=dora"
 PAGES = [
     "/", "/search?q=o", "/entity?name=ann", f"/entity?name={quote(SCRIPT)}", WHY,
-    "/query?subject=ann&relation=trusts", "/relation?name=trusts",
+    "/query?subject=ann&relation=trusts", "/relation?name=trusts", "/rules",
     f"/relation?name={quote(SCRIPT)}", "/around?name=ann&open=bob",
     "/links?subject=ann&relation=trusts&object=dora&subject2=ann&relation2=trusts&object2=cy",
 ]  # fmt: skip

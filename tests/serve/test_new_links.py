@@ -24,8 +24,8 @@ from hornbeam.serve import new_links
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.new_links import NewLinkFinder
-from hornbeam.serve.state import Explorer
-from tests.support.proposed import expected_links, with_groundings
+from hornbeam.serve.rule_explorer import RuleExplorer
+from tests.support.proposed import expected_links, new_pairs
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
 from tests.support.rich_worlds import SOFT as RICH_SOFT
@@ -33,15 +33,6 @@ from tests.support.synthetic import random_facts
 from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 
 Scored = list[tuple[str, str, float]]
-
-
-def proposed(
-    model: ReferenceModel, world: World, target: str, names: list[str]
-) -> dict[str, Scored]:
-    """Links by subject that may be proposed: loops only where some fact of the target is one."""
-    loops = any(p == target and s == o for s, p, o in world.values)
-    found = expected_links(model, world, target, names, Score.MEAN)
-    return {s: [row for row in rows if loops or row[0] != row[1]] for s, rows in found.items()}
 
 
 def links_of(world: World, model: ReferenceModel, target: str, name: str, forward: bool) -> Scored:
@@ -66,7 +57,7 @@ def test_they_are_the_best_of_all_pairs(
     world = data.draw(worlds(value))
     model = data.draw(rule_models(target))
     names = list(world.facts.entities)
-    everything = proposed(model, world, target, names)
+    everything = expected_links(model, world, target, names, Score.MEAN)
     name = data.draw(st.sampled_from(names))
     assert links_of(world, model, target, name, True) == _close(everything.get(name, []))
     to_it = [row for rows in everything.values() for row in rows if row[1] == name]
@@ -97,7 +88,9 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     edited = model.with_rules(others)
     rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
                strict=True)  # fmt: skip
-    assert list(rows) == _close(proposed(edited, world, "t", [name]).get(name, []))
+    assert list(rows) == _close(
+        expected_links(edited, world, "t", [name], Score.MEAN).get(name, [])
+    )
 
 
 def test_where_much_is_reached_the_best_connected_are_counted(
@@ -130,12 +123,7 @@ def test_rules_of_all_kinds_lead_from_either_end(
     edited = model.with_rules(Rule(data.draw(weight), rule.clause) for rule in model.rules)
     name, forward = data.draw(st.sampled_from(ENTITIES)), data.draw(st.booleans())
     given = 0 if forward else 1
-    loops = any(atom[0] == "t" and atom[1] == atom[2] for atom in world.values)
-    spoken = [
-        pair
-        for pair in sorted(with_groundings(edited, world, "t", given))
-        if pair[2 * given] == name and (loops or pair[0] != pair[2])
-    ]
+    spoken = [pair for pair in new_pairs(edited, world, "t") if pair[2 * given] == name]
     engine = MemoryEngine(world.facts, threads=1)
     pairs = IndependentPairs(model, engine, [], ArgumentTypes(world.facts))
     entity = world.facts.entities.index(name)
@@ -166,7 +154,9 @@ DRUGS = [
 
 
 def treated(labels: list[tuple[str, str, str, int]]) -> list[str]:
-    explorer = Explorer(read_facts(DRUGS), TREATS, labels=read_labels(labels) if labels else None)
+    explorer = RuleExplorer(
+        read_facts(DRUGS), TREATS, labels=read_labels(labels) if labels else None
+    )
     entity = explorer.facts.entities.index("Drug::a")
     return [link.object for link in explorer.new_links(entity, "treats", True, NO_EDITS, 9).links]
 
@@ -180,7 +170,7 @@ def test_no_loop_and_no_other_type_is_proposed() -> None:
 
 def test_examples_are_entities_that_targets_link() -> None:
     busy = [(f"Gene::{i}", "interacts", "Gene::x") for i in range(9)]
-    explorer = Explorer(read_facts([*DRUGS, *busy]), TREATS)
+    explorer = RuleExplorer(read_facts([*DRUGS, *busy]), TREATS)
     assert explorer.scorer.examples(3) == ["Drug::b", "Disease::z", "Gene::x"]
 
 

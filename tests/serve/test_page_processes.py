@@ -20,9 +20,9 @@ from hornbeam.serve.edits import Edits
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.page_processes import PageFaultError, PageProcess, can_fork
 from hornbeam.serve.pins import Pin
-from hornbeam.serve.rule_app import RuleApp
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import PageAnswer, Visit
+from hornbeam.serve.web_app import WebApp
 from tests.support.servers import Client, collective_explorer, serving
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="no copies of processes with threads here")
@@ -107,7 +107,7 @@ def test_a_process_that_ended_is_forked_anew(process: PageProcess) -> None:
 
 
 def test_a_process_that_is_killed_is_no_zombie(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether it has made a page or not, and though nobody asks for another."""
     children, fork = list[int](), os.fork
@@ -147,7 +147,7 @@ def test_nobody_gets_the_answer_of_another(process: PageProcess) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-def test_a_process_has_no_connection_of_a_visitor(explorer: Explorer) -> None:
+def test_a_process_has_no_connection_of_a_visitor(explorer: RuleExplorer) -> None:
     with serving(explorer) as client, client.connect():
         process = PageProcess([open_files])
         try:
@@ -165,7 +165,7 @@ PAGES = (
 
 
 @pytest.mark.slow
-def test_pages_are_the_same_in_threads_and_in_processes(explorer: Explorer) -> None:
+def test_pages_are_the_same_in_threads_and_in_processes(explorer: RuleExplorer) -> None:
     edits = [{"what": "weight", "rule": 1, "weight": 0.25}, {"what": "switch", "rule": 0}]
     with serving(explorer) as one, serving(explorer, processes=True) as other:
         for page in PAGES:
@@ -181,7 +181,7 @@ def test_pages_are_the_same_in_threads_and_in_processes(explorer: Explorer) -> N
 
 
 def test_a_fault_in_a_process_is_told_without_its_details(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(*_: object) -> None:
         raise RuntimeError("secret detail")
@@ -194,7 +194,7 @@ def test_a_fault_in_a_process_is_told_without_its_details(
 
 
 def test_pages_stay_in_threads_where_no_process_can_be_had(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
@@ -220,8 +220,8 @@ def test_any_explorer_can_be_warmed_up(
     facts: list[tuple[str, ...]], rules: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is missing: an error there would leave all pages to threads."""
-    explorer = Explorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
-    RuleApp(explorer, Access("127.0.0.1", 8765, None)).warm_up(SILENT)
+    explorer = RuleExplorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
+    WebApp(explorer, Access("127.0.0.1", 8765, None)).warm_up(SILENT)
     forks, fork = [], os.fork
 
     def forked() -> int:

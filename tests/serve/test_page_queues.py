@@ -5,33 +5,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
 import hornbeam as hb
-from hornbeam.serve import page_queues, rule_app, web_app
+from hornbeam.serve import page_queues, rule_explorer, web_app
 from hornbeam.serve.access import Access
 from hornbeam.serve.page_queues import PageQueue
-from hornbeam.serve.rule_app import RuleApp
-from hornbeam.serve.state import Explorer
-from hornbeam.serve.visits import PageAnswer, Visit
-from hornbeam.serve.web_app import Address
+from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.visits import Page, PageAnswer, Visit
+from hornbeam.serve.web_app import Address, WebApp
 from tests.support.servers import Client, serving
 
+Result = TypeVar("Result")
 LOCAL = Access("127.0.0.1", 8765, None)
 
 
-def run_apart(work: Coroutine[Any, Any, object]) -> None:
+def run_apart(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end in a thread of its own: a browser's tests leave an event loop in this one."""
     with ThreadPoolExecutor(1) as apart:
-        apart.submit(asyncio.run, work).result()
+        return apart.submit(asyncio.run, work).result()
 
 
 @pytest.fixture
-def explorer() -> Explorer:
+def explorer() -> RuleExplorer:
     facts = hb.read_facts([("hub", "p", f"b{i}") for i in range(20)] + [("b1", "p", "b2")])
-    return Explorer(facts, hb.Model.parse("1.0: p(A, X) & p(X, B) -> t(A, B)\n"), threads=1)
+    return RuleExplorer(facts, hb.Model.parse("1.0: p(A, X) & p(X, B) -> t(A, B)\n"), threads=1)
 
 
 @pytest.fixture
@@ -64,12 +64,36 @@ def test_dear_pages_rest_while_others_ask(clock: list[float]) -> None:
     assert not slow._must_wait, "whoever waits gets a turn"
 
 
+def test_a_queue_is_full_when_all_its_places_are_taken() -> None:
+    """Two pages are made, three wait; when one leaves, there is a place again."""
+
+    async def fill() -> list[bool]:
+        queue, pages = PageQueue(2, 3), asyncio.Event()
+
+        async def maker(_: Page, __: Visit) -> PageAnswer:
+            await pages.wait()
+            return PageAnswer("made")
+
+        async with queue.paused_makers() as makers:
+            makers[:] = [maker, maker]
+        full, visits = [queue.is_full], []
+        for _ in range(5):
+            visits.append(asyncio.create_task(queue.run(lambda _: PageAnswer(""), Visit())))
+            await asyncio.sleep(0)
+            full.append(queue.is_full)
+        pages.set()
+        await asyncio.gather(*visits)
+        return [*full, queue.is_full]
+
+    assert run_apart(fill()) == [False] * 5 + [True, False]
+
+
 def test_entities_with_very_many_facts_take_the_slow_lane(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rule_app, "MANY_FACTS", 10)
+    monkeypatch.setattr(rule_explorer, "MANY_FACTS", 10)
     quick, slow = PageQueue(1, 5), PageQueue(1, 5)
-    addresses = RuleApp(explorer, LOCAL).addresses(quick, slow)
+    addresses = WebApp(explorer, LOCAL).addresses(quick, slow)
     [entity] = [one for one in addresses if one.path == "/entity"]
     assert entity.queue(Visit({"name": "hub"})) is slow
     assert entity.queue(Visit({"name": "b1"})) is quick
@@ -77,8 +101,8 @@ def test_entities_with_very_many_facts_take_the_slow_lane(
     assert explorer.n_facts_of("hub") == 20
 
 
-def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) -> None:
-    app, made, queue = RuleApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
+def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: RuleExplorer) -> None:
+    app, made, queue = WebApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
 
     def page(visit: Visit) -> PageAnswer:
         made.append(visit)
@@ -97,11 +121,11 @@ def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: Explorer) ->
 
 @pytest.mark.slow
 def test_any_number_of_visitors_needs_no_more_memory(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is kept is bounded, whoever asks and for whatever; long questions are not kept."""
     monkeypatch.setattr(web_app, "KEPT_PAGES", 300_000)
-    app, queue = RuleApp(explorer, LOCAL), PageQueue(1, 5)
+    app, queue = WebApp(explorer, LOCAL), PageQueue(1, 5)
     address = Address("/page", lambda _: PageAnswer("x" * 1000), lambda _: queue)
 
     async def crowd() -> None:
@@ -116,7 +140,7 @@ def test_any_number_of_visitors_needs_no_more_memory(
     assert len(app._kept) <= 300_000 // web_app.LONGEST_KEY
 
 
-def test_requests_in_one_breath_get_one_answer(explorer: Explorer) -> None:
+def test_requests_in_one_breath_get_one_answer(explorer: RuleExplorer) -> None:
     """Nobody gets twenty turns by not waiting for answers; nor is a second request smuggled in."""
     with serving(explorer) as client, client.connect() as link:
         link.sendall(b"GET /rules HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 20)

@@ -32,7 +32,7 @@ def test_only_own_pages_pin(client: Client) -> None:
     assert client.post("/pin", form, origin="http://evil.example").status == 403
     pinned = client.post("/pin", form, origin=client.url)
     assert pinned.status == 303
-    assert pinned.headers["location"].startswith("/link?subject=ann&predicate=trusts")
+    assert pinned.headers["location"].startswith("/link?subject=ann&relation=trusts")
     cookie = pinned.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie

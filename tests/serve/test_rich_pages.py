@@ -14,7 +14,7 @@ import hornbeam as hb
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.pages import Pages
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
@@ -24,12 +24,13 @@ N_RULES = RICH_RULES.count(":")
 
 
 @pytest.fixture(scope="module")
-def rich(tmp_path_factory: pytest.TempPathFactory) -> Explorer:
+def rich(tmp_path_factory: pytest.TempPathFactory) -> RuleExplorer:
     return rich_explorer(tmp_path_factory.mktemp("rich"))
 
 
-def shown(rich: Explorer, page: str, **query: str) -> Page:
-    answer = getattr(Pages(rich), page)(Visit(query))
+def shown(rich: RuleExplorer, page: str, **query: str) -> Page:
+    pages = Pages(rich)
+    answer = pages.html(getattr(pages, page))(Visit(query))
     assert answer.status == 200
     assert SCRIPT not in answer.body
     return Page.of(answer.body)
@@ -39,11 +40,11 @@ PAIR = {"subject": "ann", "predicate": "trusts", "object": "dora"}
 
 
 @pytest.mark.parametrize("page", ["home", "rules", "pairs", "compare"])
-def test_every_page_shows(rich: Explorer, page: str) -> None:
+def test_every_page_shows(rich: RuleExplorer, page: str) -> None:
     assert shown(rich, page).text
 
 
-def test_the_page_of_a_pair_names_what_every_condition_rests_on(rich: Explorer) -> None:
+def test_the_page_of_a_pair_names_what_every_condition_rests_on(rich: RuleExplorer) -> None:
     words = shown(rich, "link", **PAIR).words
     for text in (
         "ann knows → bob trusts → dora",  # paths
@@ -65,7 +66,7 @@ def test_the_page_of_a_pair_names_what_every_condition_rests_on(rich: Explorer) 
     assert by_rule[6].count == 2
 
 
-def test_the_page_of_an_entity_lists_facts_of_any_number_of_arguments(rich: Explorer) -> None:
+def test_the_page_of_an_entity_lists_facts_of_any_number_of_arguments(rich: RuleExplorer) -> None:
     dora, ann = (shown(rich, "entity", name=name).words for name in ("dora", "ann"))
     assert "wise holds of it" in dora
     assert "lent 3 (ann, <script>alert(1)</script>, dora) (ann, book, dora) (bob, ann, book)" in ann
@@ -73,7 +74,7 @@ def test_the_page_of_an_entity_lists_facts_of_any_number_of_arguments(rich: Expl
     assert "lent\t" not in ann
 
 
-def test_flips_take_any_facts_away(rich: Explorer) -> None:
+def test_flips_take_any_facts_away(rich: RuleExplorer) -> None:
     for object_ in ("dora", "cy", SCRIPT):
         query = {**PAIR, "object": object_}
         words = shown(rich, "flip", **query).words
@@ -87,7 +88,7 @@ def test_flips_take_any_facts_away(rich: Explorer) -> None:
             assert fact.predicate in words
 
 
-def test_rules_are_shown_in_psl_and_in_words(rich: Explorer) -> None:
+def test_rules_are_shown_in_psl_and_in_words(rich: RuleExplorer) -> None:
     words = shown(rich, "rules").words
     assert "wise(B) -> trusts(A, B)" in words
     assert "[n >= 2]" in words
@@ -97,7 +98,7 @@ def test_rules_are_shown_in_psl_and_in_words(rich: Explorer) -> None:
 
 @pytest.mark.filterwarnings("ignore:no fact has 'nobody'")
 @pytest.mark.parametrize("rule", range(N_RULES))
-def test_edits_of_every_rule_score_as_the_downloaded_model(rich: Explorer, rule: int) -> None:
+def test_edits_of_every_rule_score_as_the_downloaded_model(rich: RuleExplorer, rule: int) -> None:
     pages, labels = Pages(rich), hb.read_labels(LABELS)
     for form in ({"what": "switch", "on": "0"}, {"what": "weight", "weight": "1.25"}):
         answer = pages.edit(Visit({"rule": str(rule), **form}, is_htmx=True))
@@ -109,7 +110,7 @@ def test_edits_of_every_rule_score_as_the_downloaded_model(rich: Explorer, rule:
         np.testing.assert_allclose(rich.scores(answer.edits)[0], expected, atol=1e-12)
 
 
-def test_every_kind_is_drawn(rich: Explorer) -> None:
+def test_every_kind_is_drawn(rich: RuleExplorer) -> None:
     bands = []
     for rule in range(N_RULES - 1):
         others = [k for k in range(N_RULES) if k != rule]
@@ -140,20 +141,21 @@ def test_pages_of_any_model(data: st.DataObject) -> None:
     world, model = data.draw(rich_worlds()), data.draw(rich_models())
     name = st.sampled_from([*ENTITIES, "unseen"])
     pair = (data.draw(name), "t", data.draw(name))
-    explorer = Explorer(world.facts, model, pairs=pairs_of(pair), threads=1)
+    explorer = RuleExplorer(world.facts, model, pairs=pairs_of(pair), threads=1)
     pages = Pages(explorer)
     query = {"subject": pair[0], "predicate": "t", "object": pair[2]}
+    views = [pages.home, pages.rules, pages.pairs]
     for answer in (
-        pages.home(Visit()), pages.rules(Visit()), pages.pairs(Visit()),
-        pages.link(Visit(query)), pages.flip(Visit(query)),
-        pages.entity(Visit({"name": pair[0]})),
+        *(pages.html(view)(Visit()) for view in views),
+        pages.html(pages.link)(Visit(query)), pages.html(pages.flip)(Visit(query)),
+        pages.html(pages.entity)(Visit({"name": pair[0]})),
     ):  # fmt: skip
         assert answer.status == 200
     expected = model.predict(world.facts, pairs_of(pair), threads=1)["score"][0]
-    assert f"{expected:.3f}" in pages.link(Visit(query)).body
+    assert f"{expected:.3f}" in pages.html(pages.link)(Visit(query)).body
 
 
-def test_addresses_of_names_are_quoted(rich: Explorer) -> None:
+def test_addresses_of_names_are_quoted(rich: RuleExplorer) -> None:
     page = shown(rich, "link", **PAIR)
     links = [a["href"] or "" for a in page.all("a")]
     assert f"/entity?name={quote('dora')}" in links
@@ -162,5 +164,10 @@ def test_addresses_of_names_are_quoted(rich: Explorer) -> None:
 
 def test_a_trace_beside_the_model_is_said(tmp_path: Path) -> None:
     model = hb.Model.parse("1.0: p(A, B) -> t(A, B)\n2.0: t(A, B)\n")
-    explorer = Explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
-    assert "The prior of t is positive" in Pages(explorer).home(Visit()).body
+    explorer = RuleExplorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
+    assert (
+        "The prior of t is positive"
+        in Pages(explorer)
+        .writer.page("home.html", Visit(), **Pages(explorer).home(Visit()).values)
+        .body
+    )

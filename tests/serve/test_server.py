@@ -19,7 +19,7 @@ from hornbeam.serve.edits import MAX_BYTES
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.guard import MAX_TARGET
 from hornbeam.serve.pages import Pages
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.commands import HOSTILE, hornbeam_, write
 from tests.support.servers import FACTS, LABELS, SCRIPT, Client, serving, small_explorer
@@ -68,7 +68,7 @@ def test_every_name_is_shown_escaped_and_leads_back(client: Client, name: str) -
     [
         ("/nothing", 404), ("/static/../app.py", 404), ("/static/%2e%2e/app.py", 404),
         ("/static/", 404), ("/entity?name=nobody", 404), ("/entity", 404), ("/link", 400),
-        ("/link?subject=ann&predicate=knows&object=bob", 400), ("/flip?subject=a", 400),
+        ("/link?subject=ann&predicate=knows&object=bob", 404), ("/flip?subject=a", 400),
         ("/link?subject=stranger&predicate=trusts&object=other", 200),
         ("/pairs?page=99999999999999999999", 200), ("/pairs?page=-1", 200),
         ("/pairs?order=%00", 200), ("/search?q=" + "a" * 5000, 200), ("/search?q=%ff%fe", 200),
@@ -85,17 +85,17 @@ def test_odd_requests_get_an_answer(client: Client, page: str, status: int) -> N
 def test_the_strongest_of_many_reasons_are_shown() -> None:
     text = "".join(f"{1 + i / 100}: p{i}(A, B) -> t(A, B)\n" for i in range(50))
     facts = hb.read_facts([("a", f"p{i}", "b") for i in range(50)])
-    pages = Pages(Explorer(facts, hb.Model.parse(text), threads=1))
-    body = pages.link(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
+    pages = Pages(RuleExplorer(facts, hb.Model.parse(text), threads=1))
+    body = pages.html(pages.link)(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
     assert body.count('<article class="reason') == 40
     assert "10 more rules count" in body
 
 
 def test_a_compare_page_needs_a_second_model() -> None:
     pages = Pages(small_explorer(other=None, labels=None, pairs=None))
-    assert pages.compare(Visit()).status == 404
-    assert "with labelled pairs" in pages.rules(Visit()).body
-    assert "Compare" not in pages.home(Visit()).body
+    assert pages.html(pages.compare)(Visit()).status == 404
+    assert "with labelled pairs" in pages.html(pages.rules)(Visit()).body
+    assert "Compare" not in pages.html(pages.home)(Visit()).body
 
 
 # -- edits -----------------------------------------------------------------------------------------
@@ -187,9 +187,9 @@ def test_wrong_cookies_are_no_edits(client: Client, cookie: str) -> None:
 
 
 @pytest.mark.slow
-def test_more_edits_than_fit_are_refused(explorer: Explorer) -> None:
+def test_more_edits_than_fit_are_refused(explorer: RuleExplorer) -> None:
     text = "".join(f"1.0: p{i}(A, B) -> t(A, B)\n" for i in range(600))
-    many = Explorer(explorer.facts, hb.Model.parse(text), threads=1)
+    many = RuleExplorer(explorer.facts, hb.Model.parse(text), threads=1)
     items = [many.served.fingerprint]
     while len("_".join(items)) < MAX_BYTES - 10:
         items.append(f"{len(items)}w0.{len(items)}1")
@@ -222,7 +222,7 @@ def test_edits_from_other_pages_are_refused(client: Client, headers: dict[str, s
     assert own.status == 303
 
 
-def test_a_token_opens_the_door_once(explorer: Explorer) -> None:
+def test_a_token_opens_the_door_once(explorer: RuleExplorer) -> None:
     with serving(explorer, TOKEN, host="0.0.0.0") as client:
         for path in ("/", "/entity?name=ann", "/edited.psl", "/?token=wrong", "/?token=", "/nope"):
             reply = client.get(path)
@@ -300,7 +300,7 @@ def is_closed(connection: socket.socket, seconds: float) -> bool:
 
 @pytest.mark.slow
 def test_who_sends_a_byte_now_and_then_is_cut_off(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "REQUEST_SECONDS", 0.6)
     with serving(explorer) as client, client.connect() as drip, client.connect() as silent:
@@ -318,7 +318,7 @@ def test_who_sends_a_byte_now_and_then_is_cut_off(
 
 @pytest.mark.slow
 def test_who_sends_half_a_body_is_cut_off(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "ANSWER_SECONDS", 0.6)
     with serving(explorer) as client, client.connect() as half:
@@ -328,7 +328,9 @@ def test_who_sends_half_a_body_is_cut_off(
 
 
 @pytest.mark.slow
-def test_idle_connections_are_closed(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_connections_are_closed(
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server, "IDLE_SECONDS", 1)
     with serving(explorer) as client, client.connect() as kept:
         kept.sendall(b"GET /static/icon.svg HTTP/1.1\r\n" + HOST + b"\r\n")
@@ -339,7 +341,7 @@ def test_idle_connections_are_closed(explorer: Explorer, monkeypatch: pytest.Mon
 
 @pytest.mark.slow
 def test_a_crowd_of_silent_connections_makes_room(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 5)
     with serving(explorer) as client:
@@ -354,18 +356,18 @@ def test_a_crowd_of_silent_connections_makes_room(
 
 @pytest.mark.slow
 def test_slow_pages_do_not_stop_quick_ones(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages that take long have a thread of their own and a queue that ends."""
     release = threading.Event()
-    original = Explorer.explain
+    original = RuleExplorer.explain
 
-    def explain(self: Explorer, *args: object, flip: bool = False, **more: object) -> object:
+    def explain(self: RuleExplorer, *args: object, flip: bool = False, **more: object) -> object:
         if flip:
             release.wait(20)
         return original(self, *args, flip=flip, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Explorer, "explain", explain)
+    monkeypatch.setattr(RuleExplorer, "explain", explain)
     monkeypatch.setattr(web_app, "MAX_SLOW_WAITING", 2)
     page = "/flip?subject=ann&predicate=trusts&object=dora"
     with serving(explorer) as client:
@@ -385,7 +387,7 @@ def test_slow_pages_do_not_stop_quick_ones(
 
 
 def test_a_fault_is_told_without_its_details(
-    explorer: Explorer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import hornbeam as hb
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.model_file import model_text
 
 CLOSE = 1e-9
@@ -92,7 +92,7 @@ def learned(
         facts or list(world.facts),
         list(world.labels),
         method=world.method,
-        language=Language(min_coverage=2),
+        language=RuleLimits(min_coverage=2),
         engine=engine,
         threads=threads,
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 ONE = 1_000_000
 
@@ -55,7 +55,7 @@ class Figures:
 
 
 def search(
-    world: World, labels: Labels, language: Language, unary: Unary | None = None
+    world: World, labels: Labels, language: RuleLimits, unary: Unary | None = None
 ) -> dict[Body, Figures]:
     """Every body of the language with a grounding, rounded or soft, for some target."""
     found: dict[Body, Figures] = defaultdict(Figures)
@@ -74,7 +74,7 @@ def search(
 
 
 def walks(
-    world: World, target: Triple, language: Language, leaving: Leaving | None = None
+    world: World, target: Triple, language: RuleLimits, leaving: Leaving | None = None
 ) -> Iterator[tuple[tuple[Step, ...], list[int]]]:
     """Steps and truth values of every walk from the target's subject to its object."""
     leaving = leaving or steps_by_node(world, language.max_fanout)
@@ -83,7 +83,7 @@ def walks(
 
 
 def walked_facts(
-    target: Triple, language: Language, leaving: Leaving
+    target: Triple, language: RuleLimits, leaving: Leaving
 ) -> Iterator[tuple[tuple[Step, ...], list[Triple]]]:
     """Steps and facts of every walk from the target's subject to its object."""
     subject, _, object_ = target
@@ -112,7 +112,7 @@ def weights_seen_by(world: World, target: Triple) -> dict[Triple, float]:
 
 
 def conditions(
-    world: World, target: Triple, language: Language, leaving: Leaving, unary: Unary
+    world: World, target: Triple, language: RuleLimits, leaving: Leaving, unary: Unary
 ) -> Iterator[tuple[Body, int]]:
     """Every grounding of an open, unary or anchored body for a target, with its truth value.
 
@@ -153,7 +153,7 @@ def steps_by_node(world: World, max_fanout: int | None) -> Leaving:
 
 
 def kept(
-    found: Mapping[Body, Figures], labels: Labels, language: Language, texts: Mapping[Body, str]
+    found: Mapping[Body, Figures], labels: Labels, language: RuleLimits, texts: Mapping[Body, str]
 ) -> list[tuple[Body, int, int, int]]:
     """Candidates in their order: body, coverage, coverage among true targets, groundings."""
     rows = []
@@ -188,7 +188,7 @@ def wide_steps(atoms: WideWorld) -> list[tuple[str, Step, Wide, str]]:
 
 
 def wide_search(
-    world: World, atoms: WideWorld, labels: Labels, language: Language
+    world: World, atoms: WideWorld, labels: Labels, language: RuleLimits
 ) -> tuple[dict[Body, Figures], dict[tuple[Body, int], float]]:
     """Every sequence with a path over binary and wider atoms, and its shares by target row."""
     leaving: dict[str, list[tuple[Step, Any, str]]] = defaultdict(list)
@@ -217,7 +217,10 @@ def wide_search(
 
 
 def wide_walks(
-    values: Mapping[Any, int], target: Triple, language: Language, leaving: Mapping[str, list[Any]]
+    values: Mapping[Any, int],
+    target: Triple,
+    language: RuleLimits,
+    leaving: Mapping[str, list[Any]],
 ) -> Iterator[tuple[list[str], list[Step], list[int]]]:
     """Nodes, steps and truth values of every walk from the target's subject to its object."""
     stack: list[tuple[list[str], list[Step], list[int]]] = [([target[0]], [], [])]
@@ -255,7 +258,7 @@ def share_of(
 
 
 def wide_conditions(
-    world: World, atoms: WideWorld, labels: Labels, language: Language
+    world: World, atoms: WideWorld, labels: Labels, language: RuleLimits
 ) -> dict[Body, Counter[tuple[int, int]]]:
     """(target row, truth) -> groundings of open, anchored and unary conditions on such atoms.
 

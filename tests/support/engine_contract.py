@@ -17,7 +17,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Facts
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import Clause
 from tests.support.brute_force import ONE, Figures, Rows, kept, search
 from tests.support.worlds import (
@@ -99,7 +99,9 @@ def texts_of(world: World, bodies: list[Body], distinct: bool) -> dict[Body, str
     return {body: Clause(body).text(spelt, distinct=distinct) for body in bodies}
 
 
-def check_shares(statistics: Statistics, found: Mapping[Body, Figures], language: Language) -> None:
+def check_shares(
+    statistics: Statistics, found: Mapping[Body, Figures], language: RuleLimits
+) -> None:
     """Compare shares, added up over the rows of each target, with those of brute force."""
     if not language.shares:
         assert statistics.share is None
@@ -116,7 +118,7 @@ def check_shares(statistics: Statistics, found: Mapping[Body, Figures], language
 
 
 def check(
-    make: Make, world: World, language: Language, found: dict[Body, Figures] | None = None
+    make: Make, world: World, language: RuleLimits, found: dict[Body, Figures] | None = None
 ) -> Discovery:
     """Compare a discovery with what brute force finds, in every figure."""
     discovery = make(world.facts).discover(world.targets, language)

@@ -24,7 +24,7 @@ import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.name_files import read_names
 from hornbeam.facts.table import Targets
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.trace import trace_of

@@ -80,6 +80,8 @@ LOGICAL = [
     "T(A, B) & S(A, B) -> U(A) .",
     "1: P(A) & U(A) & S(A, B) -> !T(A, B) | !T(B, A) ^2",
     "1: P(A) -> !U(A) | (A == 'c')",
+    "1: T(A, B) -> U(A) | (A % B)",
+    "1: T(A, B) & !(A % B) -> Q(A, B)",
 ]
 ARITHMETIC = [
     "1: T(A, B) + S(A, B) <= 1 ^2",

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from hornbeam.counting.sql.spark_engine import open_spark
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.sparks import SMALL
 from tests.support.worlds import many_worlds
 
@@ -60,7 +60,7 @@ def main() -> None:
     killer = Killer()
     with open_spark(sys.argv[1], master="local-cluster[2,1,1024]", conf=SMALL) as engine:
         targets = many_worlds(5, soft=False, seed=5).targets
-        found = engine.discover(targets, Language(2, 1), statistics=False, progress=killer)
+        found = engine.discover(targets, RuleLimits(2, 1), statistics=False, progress=killer)
     rows = [[c.text, c.coverage, c.coverage_true, c.paths] for c in found.candidates]
     print(json.dumps({"killed": killer.killed, "found": rows}))
 

@@ -5,15 +5,11 @@ from __future__ import annotations
 import hornbeam as hb
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.scoring.independent_scorer import score_targets
 from tests.support.brute_force import ONE, Triple
 from tests.support.random_rules import ReferenceModel
-from tests.support.rich_worlds import (
-    ENTITIES,
-    Pair,
-    RichWorld,
-    positive_bodies,
-)
+from tests.support.rich_worlds import ENTITIES, Pair, RichWorld, positive_bodies
 from tests.support.worlds import World, targets_of
 
 Scored = list[tuple[str, str, float]]
@@ -22,11 +18,19 @@ Scored = list[tuple[str, str, float]]
 def expected_links(
     model: ReferenceModel, world: World, target: str, subjects: list[str], score: Score
 ) -> dict[str, Scored]:
-    """Every reached new pair by subject, best first: all pairs are looked at."""
+    """Every reached new pair by subject, best first: all pairs are looked at.
+
+    Loops only where some fact of the target is one.
+    """
+    loops = any(p == target and s == o for s, p, o in world.values)
     entities = sorted({name for s, _, o in world.values for name in (s, o)})
     pairs: list[Triple] = [(s, target, o) for s in subjects for o in entities]
     wanted = [
-        pair for pair in pairs if pair not in world.values and model.reaches(world.values, pair)
+        pair
+        for pair in pairs
+        if pair not in world.values
+        and (loops or pair[0] != pair[2])
+        and model.reaches(world.values, pair)
     ]
     if not wanted:
         return {}
@@ -40,18 +44,34 @@ def expected_links(
     return {s: sorted(rows, key=lambda row: (-row[2], row[1])) for s, rows in links.items()}
 
 
-def with_groundings(model: hb.Model, world: RichWorld, target: str, given: int = 0) -> set[Pair]:
-    """New pairs that a rule speaks for, looked for from the subject (0) or the object (1) given.
+def proposable_pairs(model: hb.Model, world: RichWorld, target: str) -> set[Pair]:
+    """Pairs that may be proposed, and facts of which the same is true: every pair is looked at.
 
-    What speaks of that one alone counts only where no rule asks of the other.
+    Some rule for the target has a grounding; where it says nothing of an argument, a fact of the
+    target has that one in its place, if there are facts; loops only where a fact is one.
     """
-    pulling, asking = positive_bodies(model, given)
-    known = {atom[2 - given] for atom in world.values if atom[0] == target}
+    known = [atom[1:] for atom in world.values if atom[0] == target]
+    loops = any(s == o for s, o in known)
+
+    def speaks(body: AnyBody, pair: Pair) -> bool:
+        mentioned = {0, 1} if any(part.body.kind is Kind.PATH for part in body.parts) else {
+            part.body.argument for part in body.parts
+        }  # fmt: skip
+        stands = all(
+            not known or pair[2 * place] in {link[place] for link in known}
+            for place in {0, 1} - mentioned
+        )
+        return stands and world.count(body, pair, model.semantics) > 0
+
     return {
         (s, target, o)
         for s in ENTITIES
         for o in ENTITIES
-        if (asking or (s, o)[1 - given] in known)
-        and (target, s, o) not in world.values
-        and any(world.count(body, (s, target, o), model.semantics) for body in asking or pulling)
+        if (loops or s != o) and any(speaks(b, (s, target, o)) for b in positive_bodies(model))
     }
+
+
+def new_pairs(model: hb.Model, world: RichWorld, target: str) -> list[Pair]:
+    """Pairs that may be proposed and are no facts, in their order."""
+    found = proposable_pairs(model, world, target)
+    return sorted(pair for pair in found if (target, pair[0], pair[2]) not in world.values)

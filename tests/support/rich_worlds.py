@@ -307,16 +307,10 @@ def rich_pairs(target: str = "t") -> st.SearchStrategy[Pair]:
     return st.tuples(name, st.just(target), name)
 
 
-def positive_bodies(model: hb.Model, given: int) -> tuple[list[AnyBody], list[AnyBody]]:
-    """Bodies of rules that pull upwards, and those of them that ask of the argument not given."""
-    pulling = [
+def positive_bodies(model: hb.Model) -> list[AnyBody]:
+    """Bodies of rules that pull upwards."""
+    return [
         rule.clause.body
         for rule in model.rules
         if rule.weight > 0 and not rule.clause.negated and not rule.clause.is_prior
     ]
-    asking = [
-        body
-        for body in pulling
-        if any(p.body.kind is Kind.PATH or p.body.argument != given for p in body.parts)
-    ]
-    return pulling, asking

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import hornbeam as hb
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
     LinkedShares,
@@ -23,11 +23,11 @@ from hornbeam.graphs.ranking_model import (
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.serve.access import Access
-from hornbeam.serve.graph_app import GraphApp
-from hornbeam.serve.graph_state import GraphExplorer
-from hornbeam.serve.rule_app import RuleApp
+from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.graph_explorer import GraphExplorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.server import listen, make_server
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.web_app import WebApp
 from tests.support.commands import HOSTILE, write
 from tests.support.graph_rules import constant_rule, path_rule
 
@@ -100,10 +100,10 @@ RICH_FACTS = [*FACTS, ("dora", "wise"), (HOSTILE[1], "wise")]
 RICH_TABLE = [("ann", "book", "dora"), ("ann", SCRIPT, "dora"), ("bob", "ann", "book")]
 
 
-def rich_explorer(folder: Path) -> Explorer:
+def rich_explorer(folder: Path) -> RuleExplorer:
     """An explorer on a model with rules of every kind; a file goes to the folder."""
     table = write(folder / "lent.tsv", RICH_TABLE)
-    return Explorer(
+    return RuleExplorer(
         hb.read_facts(RICH_FACTS, f"lent={table}"),
         hb.Model.parse(RICH_RULES),
         "rich.psl",
@@ -115,7 +115,7 @@ def rich_explorer(folder: Path) -> Explorer:
     )
 
 
-def small_explorer(**options: object) -> Explorer:
+def small_explorer(**options: object) -> RuleExplorer:
     """An explorer on the hostile world, with labels, pairs and a second model unless left out."""
     given: dict[str, object] = {
         "other": hb.Model.parse(OTHER_RULES),
@@ -125,12 +125,12 @@ def small_explorer(**options: object) -> Explorer:
         "threads": 1,
         **options,
     }
-    return Explorer(hb.read_facts(FACTS), hb.Model.parse(RULES), "model.psl", **given)  # type: ignore[arg-type]
+    return RuleExplorer(hb.read_facts(FACTS), hb.Model.parse(RULES), "model.psl", **given)  # type: ignore[arg-type]
 
 
-def collective_explorer() -> Explorer:
+def collective_explorer() -> RuleExplorer:
     """An explorer on a collective model of the same world."""
-    return Explorer(
+    return RuleExplorer(
         hb.read_facts(COLLECTIVE_FACTS),
         hb.Model.parse(COLLECTIVE_RULES),
         "together.psl",
@@ -248,7 +248,7 @@ class Client:
 
 @contextmanager
 def serving(
-    explorer: Explorer | GraphExplorer,
+    explorer: Explorer,
     token: str | None = None,
     host: str = "127.0.0.1",
     processes: bool = False,
@@ -261,11 +261,7 @@ def serving(
     port = opened.getsockname()[1]
     ready, loops = Event(), list[asyncio.AbstractEventLoop]()
     access = Access(host, port, token)
-    app = (
-        GraphApp(explorer, access)
-        if isinstance(explorer, GraphExplorer)
-        else RuleApp(explorer, access)
-    )
+    app = WebApp(explorer, access)
 
     def started() -> None:
         loops.append(asyncio.get_running_loop())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, Targets
 from hornbeam.rules.body import Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE, Labels, Triple, Unary, WideWorld
 from tests.support.brute_force import World as Values
 
@@ -135,10 +135,10 @@ def many_worlds(number: int, soft: bool, seed: int, classes: tuple[str, ...] = (
     return World(values, list(labels.items()), unary)
 
 
-def languages(max_length: int = 4) -> st.SearchStrategy[Language]:
+def languages(max_length: int = 4) -> st.SearchStrategy[RuleLimits]:
     """Every kind of search; nothing is pruned but what connects no target."""
     return st.builds(
-        Language,
+        RuleLimits,
         max_length=st.integers(1, max_length),
         min_coverage=st.just(1),
         distinct_variables=st.booleans(),
@@ -146,7 +146,7 @@ def languages(max_length: int = 4) -> st.SearchStrategy[Language]:
     )
 
 
-def rich_languages(max_length: int = 3) -> st.SearchStrategy[Language]:
+def rich_languages(max_length: int = 3) -> st.SearchStrategy[RuleLimits]:
     """Searches for bodies of any kinds, with shares of paths or without."""
     kinds = st.lists(st.sampled_from(Kind), min_size=1, unique=True).map(tuple)
     return st.builds(replace, languages(max_length), bodies=kinds, shares=st.booleans())

@@ -94,8 +94,14 @@ class ResultTable:
         }
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Rows as dictionaries, as they go to JSON."""
-        return [dict(zip(self.names, row, strict=True)) for row in self]
+        """Rows as dictionaries, as they go to JSON, which has None in place of NaN."""
+        return [
+            {
+                name: None if cell != cell else cell
+                for name, cell in zip(self.names, row, strict=True)
+            }
+            for row in self
+        ]
 
     def with_columns(self, further: Mapping[str, Sequence[Any] | Array]) -> ResultTable:
         """The table with further columns after its own."""

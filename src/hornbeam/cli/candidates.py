@@ -58,7 +58,7 @@ def candidates(
         evidence = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
         called = entity_names(names, evidence.facts, progress)
         loaded = time.perf_counter()
-        found = hb.discover(
+        found = hb.counting.discover(
             evidence, labelled, rules.language(), target=training.target, statistics=False,
             progress=progress,
         )  # fmt: skip

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_table, screen
+from hornbeam.cli.console import print_message, print_table, screen
 from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.learner_options import EvidenceOptions
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +94,8 @@ def crossval(
     that are worlds of their own with train_observed.tsv and test_observed.tsv. Without it,
     --facts and --labels are split into --folds. With --collective two baselines are evaluated too:
     the same method without it (NAME-plain), and one in which every pair counts as true
-    (NAME-asked).
+    (NAME-asked). A method that fails on a fold is named with the reason at the end, after the
+    figures of the others and of its other folds; the exit code is then 2.
 
     [dim]Examples:[/dim]
 
@@ -143,6 +144,7 @@ def crossval(
         lambda: _show(results, chances),
         console.as_json,
     )
+    _raise_failures(results)
 
 
 def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
@@ -152,6 +154,19 @@ def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
     limited = any(one.name == "max_rules" for one in fields(learner_class(name)))
     given = {"max_rules": max_rules} if limited and max_rules is not None else {}
     return make_learner(name, seed, **given)
+
+
+def _raise_failures(results: list[MethodResult]) -> None:
+    """Raise an error that names the methods that failed; one that is a bug is raised itself."""
+    from hornbeam.crossval import failures_text
+
+    errors = [failure.error for result in results for failure in result.failures]
+    for error in errors:
+        if not isinstance(error, HornbeamError):
+            print_message(f"hornbeam: {failures_text(results)}")
+            raise error
+    if errors:
+        raise InputError(failures_text(results))
 
 
 def _as_dict(results: list[MethodResult], chances: dict[tuple[str, str], float]) -> dict[str, Any]:
@@ -167,6 +182,9 @@ def _as_dict(results: list[MethodResult], chances: dict[tuple[str, str], float])
 def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) -> None:
     rows = []
     for result in results:
+        if not result.folds:
+            rows.append((result.name, "failed", *[""] * 5))
+            continue
         row = result.as_dict()
         figures = (
             row["auc_roc"]["mean"], row["auc_roc"]["sd"], row["auc_pr"]["mean"],

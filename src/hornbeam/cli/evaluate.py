@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.base.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen, screen_text
-from hornbeam.cli.evidence import evidence_for, open_evidence
+from hornbeam.cli.evidence import evidence_for
 from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.ranking.rank_evaluation import GraphEvaluation
     from hornbeam.reporting.evaluation import Evaluation
@@ -47,20 +47,17 @@ def evaluate(
 
       hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv
     """
-    from hornbeam.opened_model import with_model
+    import hornbeam as hb
 
     if bool(truth.labels) == bool(truth.test):
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
     if truth.filter_ and not truth.test:
         raise InputError("--filter is for --test: labels say themselves what is false")
     table.check(console.as_json)
-    found = with_model(
-        given.model,
-        lambda model: _judged_rules(model, given, truth, score, engine, reading, console),
-        lambda model: _judged_graph(
-            model, given, truth, leave_out_linked, engine, reading, console
-        ),
-    )
+    model = hb.load(given.model)
+    if not isinstance(model, hb.Model):
+        refuse_engine(engine, leave_out_linked)
+    found = _judged(model, given, truth, score, leave_out_linked, engine, reading, console)
     table.write_or_show(
         found.figures.to_table,
         lambda: found.figures.as_dict() | found.further,
@@ -78,16 +75,20 @@ class Judged:
     further: dict[str, Any] = field(default_factory=dict)  #: in the JSON only
 
 
-def _judged_rules(
-    model: Model,
+def _judged(
+    model: Model | GraphModel,
     given: options.ModelOptions,
     truth: options.TruthOptions,
     score: Score,
+    leave_out_linked: bool,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> Judged:
-    """Scores of labelled pairs, or ranks of true triples."""
+    """Scores of labelled pairs, or filtered ranks of true triples.
+
+    With `leave_out_linked` a graph's triples are ranked a second time, without linked candidates.
+    """
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
 
@@ -96,55 +97,46 @@ def _judged_rules(
         opened = evidence_for(model, given, engine, reading, progress)
         evidence = stack.enter_context(opened)
         if labelled is not None:
-            result = model.evaluate(evidence, labelled, score=score, progress=progress)
+            result = model.evaluate(
+                evidence, labelled, score=score, threads=engine.threads, progress=progress
+            )
             return Judged(result, partial(_show, result))
-        why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
-        ranked = model.evaluate_ranks(
-            facts_in_memory(evidence, why),
-            reading.read(hb.read_facts, truth.test or (), progress),
-            filter=reading.read_given(hb.read_facts, truth.filter_, progress),
-            score=score,
-            threads=engine.threads,
-            progress=progress,
-        )
-        return Judged(ranked, partial(_show_ranks, ranked))
-
-
-def _judged_graph(
-    model: GraphModel,
-    given: options.ModelOptions,
-    truth: options.TruthOptions,
-    leave_out_linked: bool,
-    engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> Judged:
-    """Filtered ranks of test triples; with `leave_out_linked` a second time without linked ones."""
-    import hornbeam as hb
-
-    refuse_engine(engine, leave_out_linked)
-    if not truth.test:
-        raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
-    with (
-        console.progress() as progress,
-        open_evidence(given.facts, engine, reading, progress) as known,
-    ):
-        triples = reading.read(hb.read_facts, truth.test, progress)
+        triples = reading.read(hb.read_facts, truth.test or (), progress)
         further = reading.read_given(hb.read_facts, truth.filter_, progress)
-        ranker = model.ranker(known, engine.threads, test=triples)
+        files = truth.filtered_by(given.facts)
+        if isinstance(model, hb.Model):
+            why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
+            facts = facts_in_memory(evidence, why)
+            ranked = model.ranker(facts, score=score, threads=engine.threads).evaluate(
+                triples, further, progress
+            )
+            return _judged_ranks(ranked, files)
+        ranker = model.ranker(evidence, score=score, threads=engine.threads, test=triples)
         ranked = ranker.evaluate(triples, further, progress)
         if not leave_out_linked:
-            return Judged(ranked, partial(_show_ranks, ranked))
+            return _judged_ranks(ranked, files)
         apart = ranker.without_linked().evaluate(triples, further, progress)
-        return Judged(
-            ranked, partial(_show_both, ranked, apart), {"leave_out_linked": apart.as_dict()}
-        )
+        return _judged_ranks(ranked, files, apart)
 
 
-def _show_both(comparable: GraphEvaluation, without_linked: GraphEvaluation) -> None:
+def _judged_ranks(
+    ranked: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None = None
+) -> Judged:
+    """Ranks filtered by files, and perhaps those without linked candidates."""
+    further: dict[str, Any] = {"filtered_by": files}
+    if without_linked is not None:
+        further["leave_out_linked"] = without_linked.as_dict()
+    return Judged(ranked, partial(_show_all_ranks, ranked, files, without_linked), further)
+
+
+def _show_all_ranks(
+    comparable: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None
+) -> None:
     """Show the comparable figures, then those without linked candidates."""
-    _show_ranks(comparable)
+    _show_ranks(comparable, files)
     one = without_linked
+    if one is None:
+        return
     screen().print(
         f"Without candidates that are linked to the known entity, which knows how the split "
         f"was made: MRR {one.mrr:.4f}, Hits@1 {one.hits_1:.4f}, Hits@3 {one.hits_3:.4f}, "
@@ -166,7 +158,7 @@ def _show(result: Evaluation) -> None:
     out.print(f"{result.n:,} pairs, {result.positives:,} true")
 
 
-def _show_ranks(result: GraphEvaluation) -> None:
+def _show_ranks(result: GraphEvaluation, files: list[str]) -> None:
     from hornbeam.base.printable import printable
 
     out = screen()
@@ -178,8 +170,9 @@ def _show_ranks(result: GraphEvaluation) -> None:
     ):
         out.print(f"{name:10} {value:.4f}")
     out.print(
-        f"{result.queries:,} queries, {result.candidates:,} candidates each, filtered, in "
-        f"{result.seconds:.2f} s"
+        f"{result.queries:,} queries, {result.candidates:,} candidates each, filtered by "
+        f"{screen_text(', '.join(files))}, in {result.seconds:.2f} s",
+        soft_wrap=True,
     )
     out.print()
     rows = [

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Facts
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
 #: Which engines an option belongs to.
@@ -75,7 +76,7 @@ def open_evidence(
 
 @contextmanager
 def evidence_for(
-    model: Model,
+    model: Model | GraphModel,
     given: ModelOptions,
     engine: EngineOptions,
     reading: ReadingOptions,
@@ -92,7 +93,10 @@ def evidence_for(
 
 
 def facts_for(
-    model: Model, given: ModelOptions, reading: ReadingOptions, progress: TerminalProgress
+    model: Model | GraphModel,
+    given: ModelOptions,
+    reading: ReadingOptions,
+    progress: TerminalProgress,
 ) -> Facts:
     """Read the facts for a model, with the true known pairs, if any."""
     import hornbeam as hb
@@ -115,7 +119,7 @@ def entity_names(
 
 def with_known_pairs(
     facts: Facts,
-    model: Model,
+    model: Model | GraphModel,
     known: Sequence[str] | None,
     reading: ReadingOptions,
     progress: TerminalProgress,
@@ -125,7 +129,7 @@ def with_known_pairs(
 
     if known:
         return hb.with_known(facts, reading.read(hb.read_labels, known, progress))
-    if model.semantics.cross_evidence:
+    if isinstance(model, hb.Model) and model.semantics.cross_evidence:
         warn(
             "the model was learned with cross-evidence, from true pairs that were evidence for "
             "each other: give its training labels as `known`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,9 +16,10 @@ from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.cli.console import TerminalProgress
     from hornbeam.explaining.explanation import Explanation
-    from hornbeam.graphs.graph_explanation import GraphExplanation
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.facts.entity_names import EntityNames
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
 #: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for and
@@ -85,7 +86,11 @@ def explain(
     rule with its [bold]pull[/bold]: how far the score moves when that rule alone is taken away.
     Below it stand its weight, the number of paths by which it connects the two entities, and the
     first of them in the order of names. At the end come the fewest facts whose removal would flip
-    the decision.
+    the decision. A model whose negatives were sampled decides nothing: its scores come with their
+    place among those of known links.
+
+    A model of a whole graph explains a rank instead, from both ends: what each class of rules adds
+    to the score, the best rules of every class, the largest class first, and the answers above.
 
     [dim]Examples:[/dim]
 
@@ -97,95 +102,82 @@ def explain(
 
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
+    from hornbeam.explaining.shown_names import explanation_in_names, mentioned
     from hornbeam.opened_model import with_model
 
     table.check(console.as_json)
-    triple = pair.triple
-    found = with_model(
-        given.model,
-        lambda model: _explained_pair(model, given, triple, paths, pairs, names, reading, console),
-        lambda model: _explained_answer(model, given, triple, paths, names, reading, console),
-    )
+    asked = Asked(given, pair.triple, paths, pairs, names, reading)
+    with console.progress() as progress:
+        explained, called = with_model(
+            given.model,
+            lambda model: _explained_pair(model, asked, progress),
+            lambda model: _explained_answer(model, asked, progress),
+        )
+    shown = explanation_in_names(explained, called)
+    described = {"names": called.described(mentioned(explained))} if names else {}
+    decision = None if explained.place is not None else explained.decision
     table.write_or_show(
-        found.named.to_table,
-        lambda: found.by_ids.as_dict() | ({"names": found.names} if names else {}),
-        lambda: _show_lines(found.named.lines(), found.decision),
+        shown.to_table,
+        lambda: explained.as_dict() | described,
+        lambda: _show_lines(shown.lines(), decision),
         console.as_json,
     )
 
 
 @dataclass(frozen=True)
-class Explained:
-    """An explanation by ids, the same by the entities' names, and these names."""
+class Asked:
+    """What is to be explained, and by which files."""
 
-    by_ids: Explanation | GraphExplanation
-    named: Explanation | GraphExplanation
-    names: dict[str, Any]
-    decision: bool | None = True  #: None where the model decides nothing
+    given: options.ModelOptions
+    triple: tuple[str, str | None, str]
+    paths: int
+    pairs: list[str] | None
+    names: list[str] | None
+    reading: options.ReadingOptions
 
 
 def _explained_pair(
-    model: Model,
-    given: options.ModelOptions,
-    triple: tuple[str, str | None, str],
-    paths: int,
-    pairs: list[str] | None,
-    names: list[str] | None,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> Explained:
-    """Explain the score of a pair by a rule model."""
+    model: Model, asked: Asked, progress: TerminalProgress
+) -> tuple[Explanation, EntityNames]:
+    """Explain the score of a pair by a rule model; also the names of entities."""
     import hornbeam as hb
-    from hornbeam.explaining.shown_names import explanation_in_names, mentioned
     from hornbeam.facts.names import unknown_entity
 
-    with console.progress() as progress:
-        evidence = facts_for(model, given, reading, progress)
-        called = entity_names(names, evidence, progress)
-        together = None
-        if pairs and model.semantics.collective:
-            together = reading.read(hb.read_pairs, pairs, progress)
-        elif pairs:
-            progress.message("The model is not collective: --pairs changes nothing.")
-        found = model.explain(
-            evidence,
-            [called.entity(name, evidence.entities) for name in (triple[0], triple[2])],
-            target=triple[1],
-            pairs=together,
-            paths=paths,
-            progress=progress,
-        )
-        for name in found.unseen:
-            if together is None or together.entities.index(name) < 0:
-                raise unknown_entity(name, evidence.entities, called=called.names.values())
-    shown = explanation_in_names(found, called)
-    decision = found.decision if found.place is None else None
-    return Explained(found, shown, called.described(mentioned(found)), decision)
+    subject, target, object_ = asked.triple
+    evidence = facts_for(model, asked.given, asked.reading, progress)
+    called = entity_names(asked.names, evidence, progress)
+    together = None
+    if asked.pairs and model.semantics.collective:
+        together = asked.reading.read(hb.read_pairs, asked.pairs, progress)
+    elif asked.pairs:
+        progress.message("The model is not collective: --pairs changes nothing.")
+    explained = model.explain(
+        evidence,
+        [called.entity(name, evidence.entities) for name in (subject, object_)],
+        target=target,
+        pairs=together,
+        paths=asked.paths,
+        progress=progress,
+    )
+    for name in explained.unseen:
+        if together is None or together.entities.index(name) < 0:
+            raise unknown_entity(name, evidence.entities, called=called.names.values())
+    return explained, called
 
 
 def _explained_answer(
-    model: GraphModel,
-    given: options.ModelOptions,
-    triple: tuple[str, str | None, str],
-    paths: int,
-    names: list[str] | None,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> Explained:
-    """Explain an answer of a model of a whole graph."""
+    model: GraphModel, asked: Asked, progress: TerminalProgress
+) -> tuple[Explanation, EntityNames]:
+    """Explain an answer of a model of a whole graph; also the names of entities."""
     import hornbeam as hb
-    from hornbeam.graphs.graph_explanation import graph_explanation_in_names
 
-    subject, relation, object_ = triple
+    subject, relation, object_ = asked.triple
     if relation is None:
-        raise InputError(f"{given.model} has many relations: give SUBJECT RELATION OBJECT")
-    with console.progress() as progress:
-        known = reading.read(hb.read_facts, given.facts, progress)
-        called = entity_names(names, known, progress)
-        ends = [called.known_entity(one, known.entities) for one in (subject, object_)]
-        found = model.explain(known, (ends[0], relation, ends[1]), groundings=paths)
-    shown = graph_explanation_in_names(found, called)
-    return Explained(found, shown, called.described([found.subject, found.object]))
+        raise InputError(f"{asked.given.model} has many relations: give SUBJECT RELATION OBJECT")
+    evidence = asked.reading.read(hb.read_facts, asked.given.facts, progress)
+    called = entity_names(asked.names, evidence, progress)
+    ends = [called.known_entity(name, evidence.entities) for name in (subject, object_)]
+    return model.explain(evidence, ends, target=relation, paths=asked.paths), called
 
 
 def _show_lines(lines: Iterable[tuple[str, str]], decision: bool | None) -> None:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import with_known_pairs
-from hornbeam.errors import DataError, InputError
-
-if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.model import Model
+from hornbeam.errors import DataError
 
 
 def export(
@@ -58,41 +54,23 @@ def export(
       hornbeam export graph.hornbeam -o rules.csv
     """
     import hornbeam as hb
-    from hornbeam.opened_model import with_model
+    from hornbeam.programs.plain_rules import RuleNotPlainError
+    from hornbeam.rules.model_file import rule_lines
 
-    def of_rules(loaded: Model) -> None:
-        from hornbeam.programs.plain_rules import RuleNotPlainError
-        from hornbeam.rules.model_file import rule_lines
-
-        if not facts or not pairs:
-            raise InputError(
-                "a rule model is exported with its facts and pairs: give --facts, --pairs"
-            )
-        with console.progress() as progress:
-            read = reading.read(hb.read_facts, facts, progress)
-            evidence = with_known_pairs(read, loaded, known, reading, progress)
-            listed = reading.read(hb.read_pairs, pairs, progress)
-            try:
-                program = loaded.export(evidence, listed, output, plain=plain)
-            except RuleNotPlainError as error:
-                raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
-        if console.as_json:
-            print_json({"program": str(program)})
-        else:
-            screen().print(
-                f"Wrote {screen_text(program)}; run it with: java -jar psl-runtime.jar "
-                f"{screen_text(program.name)} (in its folder), or: hornbeam infer "
-                f"{screen_text(program)}",
-                soft_wrap=True,
-            )
-
-    def of_graph(loaded: GraphModel) -> None:
-        from hornbeam.graphs.rule_files import save_rules
-
-        save_rules(loaded, output)
-        if console.as_json:
-            print_json({"rules": str(output)})
-        else:
-            screen().print(f"Wrote {screen_text(output)}.", soft_wrap=True)
-
-    with_model(model, of_rules, of_graph)
+    loaded = hb.load(model)
+    with console.progress() as progress:
+        evidence = reading.read_given(hb.read_facts, facts, progress)
+        if evidence is not None:
+            evidence = with_known_pairs(evidence, loaded, known, reading, progress)
+        listed = reading.read_given(hb.read_pairs, pairs, progress)
+        try:
+            written = loaded.export(evidence, listed, output, plain=plain)
+        except RuleNotPlainError as error:
+            raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
+    is_program = isinstance(loaded, hb.Model)
+    if console.as_json:
+        print_json({"program" if is_program else "rules": str(written)})
+        return
+    how = f"; run it with: java -jar psl-runtime.jar {screen_text(written.name)} (in its folder), "
+    how += f"or: hornbeam infer {screen_text(written)}"
+    screen().print(f"Wrote {screen_text(written)}{how if is_program else '.'}", soft_wrap=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typer.core import TyperCommand
 
 #: Parameters of the library whose option has another name.
-DIFFERENCES = {"conf": "spark_conf", "subjects": "subject"}
+DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "filter": "filter_"}
 #: Boolean flags whose value, if any, is given by another option.
 METHODS = {"collective": "collective_method"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,19 +15,13 @@ from hornbeam.cli.console import print_json, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
-from hornbeam.errors import InputError, warn
+from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from hornbeam.cli.console import TerminalProgress
-    from hornbeam.facts.names import Names
-    from hornbeam.facts.table import Facts
-    from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.ranking.named_queries import NamedQueries
+    from hornbeam.graph_model import GraphModel
 
 #: Name of the only progress stage of learning.
 LEARNING = "Learning the graph"
-#: Maximum number of a model's relations in a message.
-NAMED_RELATIONS = 5
 
 LeaveOutLinked = Annotated[
     bool,
@@ -97,7 +90,7 @@ def learn_graph_model(
 ) -> None:
     """Learn a model of a whole graph, write it, and show a summary."""
     import hornbeam as hb
-    from hornbeam.graphs.graph_learning import check_only_counted
+    from hornbeam.graph_learning import check_only_counted
 
     if engine.engine is EngineName.SPARK:
         check_only_counted(graph.rules, graph.valid)  # before it is started
@@ -162,12 +155,9 @@ def _show_learned(model: GraphModel, output: Path, seconds: dict[str, float]) ->
         out.print(model.linked.caution, soft_wrap=True)
     n_rules = sum(len(part.rules) for part in model.relations)
     chosen = model.chosen
-    how = (
-        "counted, and ranked by best confidence: nothing was fitted"
-        if chosen["held_out"] == "none"
-        else f"chosen by an MRR of {chosen['held_out_mrr']:.3f} on held-out queries of "
-        f"{chosen['held_out']}, where true answers that it lacks count as wrong"
-    )
+    how = model.internal_validation or "the time limit left no time to measure the MRR"
+    if chosen["held_out"] == "none":
+        how = "counted, and ranked by best confidence: nothing was fitted"
     out.print(
         f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
         f"{how}; load {seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote "
@@ -187,47 +177,3 @@ def refuse_engine(engine: options.EngineOptions, leave_out_linked: bool) -> None
         raise InputError("--engine spark answers no queries: leave it out")
     if leave_out_linked and engine.engine is not EngineName.MEMORY:
         raise InputError("`leave_out_linked` needs facts in memory: leave out --engine")
-
-
-def relation_names(model: GraphModel) -> list[str]:
-    """The relations that a model has rules for, in the order of their names."""
-    return sorted({part.relation for part in model.relations})
-
-
-def warn_of_another_graph(model: GraphModel, predicates: Names) -> None:
-    """Warn if the facts have no relation of the model: it cannot answer anything."""
-    known = relation_names(model)
-    if any(predicates.index(name) >= 0 for name in known):
-        return
-    first = ", ".join(known[:NAMED_RELATIONS]) + (", ..." if len(known) > NAMED_RELATIONS else "")
-    warn(
-        f"the facts have none of the model's {len(known):,} relations ({first}): was it learned "
-        "from another graph?"
-    )
-
-
-def report_unanswerable(
-    named: NamedQueries, relations: Collection[str], facts: Facts, progress: TerminalProgress
-) -> None:
-    """Report a relation of queries that the model lacks, and the first name that no fact has.
-
-    The number of queries with such names is reported where they are answered.
-    """
-    from hornbeam.base.suggestions import did_you_mean
-
-    queries = named.located(facts)
-    for i, name in enumerate(named.rows.predicates):
-        n = int((named.rows.predicate == i).sum())
-        if n and name not in relations and facts.predicates.index(name) >= 0:
-            asks = "1 query asks" if n == 1 else f"{n:,} queries ask"
-            hint = did_you_mean(name, relations)
-            progress.message(f"The model has no rules for {name!r}, of which {asks}.{hint}")
-    if queries.askable.all():
-        return
-    row = int(queries.askable.argmin())
-    subject, relation, object_ = named.names_at(row)
-    name, known = relation, facts.predicates
-    if queries.relation[row] >= 0:
-        name, known = object_ if named.asks_subject[row] else subject, facts.entities
-    hint = did_you_mean(name, known)
-    progress.message(f"No fact has {name!r}, which query {row + 1:,} names.{hint}")

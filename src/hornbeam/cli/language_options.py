@@ -13,7 +13,7 @@ from hornbeam.errors import InputError
 from hornbeam.rules.body import Kind
 
 if TYPE_CHECKING:
-    from hornbeam.rules.candidates import Language
+    from hornbeam.rules.candidates import RuleLimits
 
 rule_option = partial(typer.Option, rich_help_panel="Which rules")
 
@@ -71,16 +71,16 @@ class LanguageOptions(Options):
     def __post_init__(self) -> None:
         body_kinds(self.bodies)
 
-    def language(self) -> Language:
+    def language(self) -> RuleLimits:
         """The language as the library's object."""
-        from hornbeam.rules.candidates import Language
+        from hornbeam.rules.candidates import RuleLimits
 
         given = {
-            "max_length": self.max_length or Language.max_length,
+            "max_length": self.max_length or RuleLimits.max_length,
             "bodies": body_kinds(self.bodies),
             "exclude": tuple(self.exclude or ()),
         }
-        return Language(**asdict(self) | given)
+        return RuleLimits(**asdict(self) | given)
 
 
 def body_kinds(text: str | None) -> tuple[Kind, ...] | None:

@@ -14,6 +14,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from hornbeam.base.choices import EngineName, Score
+from hornbeam.base.printable import printable
 from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
@@ -104,6 +105,10 @@ class TruthOptions(Options):
             "count as wrong answers.",
         ),
     ] = None
+
+    def filtered_by(self, facts: Sequence[str]) -> list[str]:
+        """Files whose triples do not count as wrong answers: facts, test and filter."""
+        return [printable(file) for file in (*facts, *(self.test or ()), *(self.filter_ or ()))]
 
 
 @dataclass(frozen=True)

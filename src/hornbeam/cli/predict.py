@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,14 +14,8 @@ import typer
 from hornbeam.base.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
-from hornbeam.cli.evidence import entity_names, evidence_for, open_evidence
-from hornbeam.cli.graph_commands import (
-    LeaveOutLinked,
-    refuse_engine,
-    relation_names,
-    report_unanswerable,
-    warn_of_another_graph,
-)
+from hornbeam.cli.evidence import entity_names, evidence_for
+from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.table_output import TableOptions
 from hornbeam.errors import InputError
@@ -30,8 +26,10 @@ if TYPE_CHECKING:
     from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
+    from hornbeam.graphs.graph_ranker import GraphRanker
     from hornbeam.model import Model
+    from hornbeam.ranking.rule_ranker import RuleRanker
 
 
 @dataclass(frozen=True)
@@ -104,10 +102,11 @@ def predict(
     """Score pairs (their columns, then the score), answer queries, or propose the best new links.
 
     New links are found by following the rules forward from the known subjects of the target, so
-    not every pair has to be scored; no entity is proposed for itself where no fact of the target
-    is such a loop. Scores are conditional means, between 0 and 1. A query gets
-    its best new answers, each with its score and its rank. With [bold]--names[/bold] the names of
-    subject and object come last.
+    not every pair has to be scored. A pair may be proposed if a rule for the target has a grounding
+    for it and its arguments fit those of known links. Scores are conditional means, between 0 and
+    1. A query gets its best new answers, each with its score and its rank. With
+    [bold]--names[/bold] names may be given in place of ids, and those of subject and object come
+    last.
 
     [dim]Examples:[/dim]
 
@@ -119,52 +118,35 @@ def predict(
 
       hornbeam predict graph.hornbeam --facts train.tsv --top 10
     """
-    from hornbeam.opened_model import with_model
+    import hornbeam as hb
 
-    found = with_model(
-        given.model,
-        lambda model: _of_rules(model, given, wanted, names, table, engine, reading, console),
-        lambda model: _of_graph(model, given, wanted, names, table, engine, reading, console),
-    )
-    if found is None:  # the engine has written it
-        return
+    model = hb.load(given.model)
+    _check_output(table, engine.engine, console.as_json)
+    if not isinstance(model, hb.Model):
+        refuse_engine(engine, wanted.leave_out_linked)
+        if not (wanted.pairs or wanted.queries) and engine.engine is not EngineName.MEMORY:
+            raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
+    with console.progress() as progress, ExitStack() as stack:
+        called = entity_names(names, None, progress) if names else None
+        pairs = reading.read_given(hb.read_pairs, wanted.pairs, progress)
+        opened = evidence_for(model, given, engine, reading, progress)
+        evidence = stack.enter_context(opened)
+        by_engine = table.form is TableFormat.PARQUET and engine.engine is not EngineName.MEMORY
+        if pairs is not None and by_engine and isinstance(model, hb.Model):
+            if names:
+                raise InputError(f"--engine {engine.engine} writes Parquet without --names")
+            assert table.output is not None
+            _write_parquet(model, evidence, pairs, table.output, wanted.score, progress)
+            return
+        found = _predicted(model, evidence, pairs, wanted, called, engine, reading, progress)
     if table.output is not None or not console.as_json:
         table.write(found, header=False)
     if console.as_json:
         print_json({"predictions": found.dicts()})
 
 
-def _of_rules(
-    model: Model,
-    given: options.ModelOptions,
-    wanted: WantedOptions,
-    names: list[str] | None,
-    table: TableOptions,
-    engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> ResultTable | None:
-    """Predictions of a rule model; None if the engine writes them block by block."""
-    import hornbeam as hb
-
-    _check_output(table, engine.engine, console.as_json)
-    with console.progress() as progress, ExitStack() as stack:
-        called = entity_names(names, None, progress) if names else None
-        pairs = reading.read_given(hb.read_pairs, wanted.pairs, progress)
-        opened = evidence_for(model, given, engine, reading, progress)
-        evidence = stack.enter_context(opened)
-        parquet = table.form is TableFormat.PARQUET
-        if pairs is not None and parquet and engine.engine is not EngineName.MEMORY:
-            if names:
-                raise InputError(f"--engine {engine.engine} writes Parquet without --names")
-            assert table.output is not None
-            _write_parquet(model, evidence, pairs, table.output, wanted.score, progress)
-            return None
-        return _predicted(model, evidence, pairs, wanted, called, engine, reading, progress)
-
-
 def _predicted(
-    model: Model,
+    model: Model | GraphModel,
     evidence: Engine,
     pairs: Targets | None,
     wanted: WantedOptions,
@@ -173,30 +155,34 @@ def _predicted(
     reading: options.ReadingOptions,
     progress: TerminalProgress,
 ) -> ResultTable:
-    """Scores of pairs, answers of queries, or new links."""
+    """Scores of pairs, answers of queries, or new links, in the columns of the command line."""
+    import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
-    from hornbeam.ranking.named_queries import read_queries
 
-    score, threads = wanted.score, engine.threads
+    score, threads, apart = wanted.score, engine.threads, wanted.leave_out_linked
+    of_rules = isinstance(model, hb.Model)
     if pairs is not None:
-        return model.predict(evidence, pairs, score=score, names=names, progress=progress)
-    facts = facts_in_memory(evidence, f"--engine {engine.engine} scores given pairs: give --pairs")
-    if wanted.queries:
-        queries = reading.read(read_queries, wanted.queries, progress)
-        report_unanswerable(queries, model.targets, facts, progress)
-        return model.rank(
-            facts,
-            queries,
-            top=wanted.top or 10,
-            score=score,
-            names=names,
-            threads=threads,
-            progress=progress,
+        found = model.predict(
+            evidence, pairs, score=score, names=names, threads=threads, progress=progress
         )
-    found = model.propose(
-        facts,
+        # the probability of a pair is its score
+        return _columns(found, {"probability": None}) if of_rules else found
+    if wanted.queries:
+        queries = reading.read(hb.read_queries, wanted.queries, progress)
+        ranker: RuleRanker | GraphRanker
+        if isinstance(model, hb.Model):
+            facts = facts_in_memory(evidence, _only_pairs(engine))
+            ranker = model.ranker(facts, score=score, threads=threads)
+        else:
+            ranker = model.ranker(evidence, score=score, threads=threads, leave_out_linked=apart)
+        return ranker.rank(queries, top=wanted.top or 10, names=names, progress=progress)
+    propose = model.propose
+    if not isinstance(model, hb.Model):
+        propose = partial(model.propose, leave_out_linked=apart)
+    found = propose(
+        facts_in_memory(evidence, _only_pairs(engine)),
         target=wanted.target,
-        top=wanted.top or 20,
+        top=wanted.top or (20 if of_rules else 10),
         per_subject=wanted.per_subject,
         subjects=wanted.subject,
         score=score,
@@ -206,54 +192,19 @@ def _predicted(
     )
     if not len(found):
         progress.message("No rule reaches a new link.")
-    return found
+    return found if of_rules else _columns(found, {"predicate": "relation", "score": None})
 
 
-def _of_graph(
-    model: GraphModel,
-    given: options.ModelOptions,
-    wanted: WantedOptions,
-    names: list[str] | None,
-    table: TableOptions,
-    engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> ResultTable:
-    """Answers of a model of a whole graph, or the most probable new facts of every relation."""
-    from hornbeam.counting.opening import facts_of
-    from hornbeam.graphs.memory_ranker import MemoryRanker
-    from hornbeam.graphs.new_facts import new_facts
-    from hornbeam.ranking.named_queries import read_queries
+def _only_pairs(engine: options.EngineOptions) -> str:
+    return f"--engine {engine.engine} scores given pairs: give --pairs"
 
-    table.check(console.as_json)
-    if wanted.pairs:
-        raise InputError(f"{given.model}: a model of a whole graph answers --queries, not --pairs")
-    if wanted.per_subject:
-        raise InputError("--per-subject is for single targets: ask --queries instead")
-    refuse_engine(engine, wanted.leave_out_linked)
-    if not wanted.queries and engine.engine is not EngineName.MEMORY:
-        raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
-    with console.progress() as progress, ExitStack() as stack:
-        called = entity_names(names, None, progress) if names else None
-        known = stack.enter_context(open_evidence(given.facts, engine, reading, progress))
-        apart = wanted.leave_out_linked
-        top = wanted.top or 10
-        if wanted.queries:
-            answering = model.ranker(known, engine.threads, leave_out_linked=apart)
-            queries = reading.read(read_queries, wanted.queries, progress)
-            report_unanswerable(queries, relation_names(model), answering.facts, progress)
-            return answering.rank(queries, top=top, names=called, progress=progress)
-        ranker = MemoryRanker.of(
-            model, facts_of(known), threads=engine.threads, leave_out_linked=apart
-        )
-        warn_of_another_graph(model, ranker.facts.predicates)
-        found = new_facts(
-            ranker, relations=[wanted.target] if wanted.target else None,
-            subjects=wanted.subject, top=top, names=called, progress=progress,
-        )  # fmt: skip
-        if not len(found):
-            progress.message("No new fact is proposed.")
-        return found
+
+def _columns(table: ResultTable, changed: Mapping[str, str | None]) -> ResultTable:
+    """The table with other names of some columns, and without those whose new name is None."""
+    from hornbeam.base.result_table import ResultTable
+
+    names = {name: changed.get(name, name) for name in table.names}
+    return ResultTable({new: table.columns[old] for old, new in names.items() if new is not None})
 
 
 def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,13 +12,8 @@ from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import entity_names, facts_for
-from hornbeam.cli.graph_commands import warn_of_another_graph
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
-
-if TYPE_CHECKING:
-    from hornbeam.graphs.graph_model import GraphModel
-    from hornbeam.model import Model
 
 
 def report(
@@ -44,62 +40,40 @@ def report(
 
       hornbeam report model.psl --facts observed.tsv --labels test.tsv -o report.html
 
-      hornbeam report graph.hornbeam --facts train.tsv --test test.tsv -o report.html
+      hornbeam report graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv -o r.html
     """
     import hornbeam as hb
-    from hornbeam.opened_model import with_model, with_trace
+    from hornbeam.learning.trace import trace_path
+    from hornbeam.opened_model import with_trace
 
     check_output(output)
-
-    def of_rules(model: Model) -> None:
-        from hornbeam.learning.trace import trace_path
-
-        if truth.test or truth.filter_:
-            raise InputError("a rule model is judged by labelled pairs: give --labels")
+    model = hb.load(given.model)
+    further = {}
+    if isinstance(model, hb.Model):
         refuse_inputs(output, [str(trace_path(Path(given.model)))])
-        with console.progress() as progress:
-            model = with_trace(model, given.model)
-            evidence = facts_for(model, given, reading, progress)
-            if model.semantics.collective and not truth.labels:
-                raise InputError("a collective model scores labelled pairs together: give --labels")
-            page = model.report(
-                evidence,
-                reading.read_given(hb.read_labels, truth.labels, progress),
-                names=entity_names(names, evidence, progress),
-                threads=threads,
-                progress=progress,
-            )
-        _write(page, output, console, {"trace": model.trace is not None})
-
-    def of_graph(model: GraphModel) -> None:
-        from hornbeam.reporting.graph_report import graph_report
-
-        if truth.labels:
-            raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
-        if truth.filter_ and not truth.test:
-            raise InputError("--filter needs --test: it names further true triples")
-        with console.progress() as progress:
-            evidence = reading.read(hb.read_facts, given.facts, progress)
-            warn_of_another_graph(model, evidence.predicates)
-            further = reading.read_given(hb.read_facts, truth.filter_, progress)
-            page = graph_report(
-                model,
-                evidence,
-                reading.read_given(hb.read_facts, truth.test, progress),
-                () if further is None else (further,),
-                names=entity_names(names, evidence, progress),
-                threads=threads,
-                progress=progress,
-            )
-        _write(page, output, console, {})
-
-    with_model(given.model, of_rules, of_graph)
-
-
-def _write(
-    page: str, output: Path, console: options.ConsoleOptions, further: dict[str, bool]
-) -> None:
-    """Write the page and report its path."""
+        model = with_trace(model, given.model)
+        if model.semantics.collective and not truth.labels:
+            raise InputError("a collective model scores labelled pairs together: give --labels")
+        further = {"trace": model.trace is not None}
+    elif truth.labels:
+        raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
+    with console.progress() as progress:
+        evidence = facts_for(model, given, reading, progress)
+        files = ", ".join(truth.filtered_by(given.facts))
+        write = (
+            model.report
+            if isinstance(model, hb.Model)
+            else partial(model.report, filtered_by=files)
+        )
+        page = write(
+            evidence,
+            reading.read_given(hb.read_labels, truth.labels, progress),
+            test=reading.read_given(hb.read_facts, truth.test, progress),
+            filter=reading.read_given(hb.read_facts, truth.filter_, progress),
+            names=entity_names(names, evidence, progress),
+            threads=threads,
+            progress=progress,
+        )
     save_text(output, page)
     if console.as_json:
         print_json({"output": str(output), "bytes": len(page.encode()), **further})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hornbeam.cli.console import TerminalProgress
-    from hornbeam.graphs.graph_model import GraphModel
+    from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.serve.access import Access
     from hornbeam.serve.web_app import WebApp
@@ -137,15 +137,15 @@ def _graph_app(
 ) -> Preparing:
     """Return how to make the application of a whole graph; refuse options that it does not use."""
     import hornbeam as hb
-    from hornbeam.serve.graph_app import GraphApp
-    from hornbeam.serve.graph_state import GraphExplorer
+    from hornbeam.serve.graph_explorer import GraphExplorer
+    from hornbeam.serve.web_app import WebApp
 
     for name in ["known"] * bool(given.known) + list(shown.changed()):
         raise InputError(
             f"{given.model}: is a model of a whole graph; `{name}` is for models of one target"
         )
 
-    def prepared(access: Access, progress: TerminalProgress) -> GraphApp:
+    def prepared(access: Access, progress: TerminalProgress) -> WebApp:
         evidence = reading.read(hb.read_facts, given.facts, progress)
         explorer = GraphExplorer(
             evidence,
@@ -154,7 +154,7 @@ def _graph_app(
             entity_names=entity_names(names, evidence, progress),
             threads=threads,
         )
-        return GraphApp(explorer, access)
+        return WebApp(explorer, access)
 
     return prepared
 
@@ -170,8 +170,8 @@ def _rule_app(
     """Load the model to compare with, and return how to make the application."""
     import hornbeam as hb
     from hornbeam.opened_model import open_rule_model, with_trace
-    from hornbeam.serve.rule_app import RuleApp
-    from hornbeam.serve.state import Explorer, refuse_without_pairs
+    from hornbeam.serve.rule_explorer import RuleExplorer, refuse_without_pairs
+    from hornbeam.serve.web_app import WebApp
 
     other_file = shown.compare or ""
     other = with_trace(open_rule_model(other_file), other_file) if other_file else None
@@ -179,9 +179,9 @@ def _rule_app(
     refuse_without_pairs([(loaded, given.model), (other, other_file)], bool(shown.pairs))
     name, other_name = _names(given.model, other_file)
 
-    def prepared(access: Access, progress: TerminalProgress) -> RuleApp:
+    def prepared(access: Access, progress: TerminalProgress) -> WebApp:
         evidence = facts_for(loaded, given, reading, progress)
-        explorer = Explorer(
+        explorer = RuleExplorer(
             evidence,
             loaded,
             name,
@@ -193,7 +193,7 @@ def _rule_app(
             threads=threads,
             progress=progress,
         )
-        return RuleApp(explorer, access)
+        return WebApp(explorer, access)
 
     return prepared
 

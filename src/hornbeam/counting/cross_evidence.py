@@ -19,7 +19,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.candidates import Candidates, RuleLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class FoldedEvidence:
             yield rows, pairs.select(rows), self.engine.over(facts)
             progress.advance(stage, k + 1, total)
 
-    def discover(self, language: Language, *, progress: Progress = SILENT) -> Discovery:
+    def discover(self, language: RuleLimits, *, progress: Progress = SILENT) -> Discovery:
         """Find candidates over all facts, and keep those that enough pairs have in their view.
 
         Each fold sees a subset of the facts, so no candidate is missed.
@@ -59,7 +59,7 @@ class FoldedEvidence:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:

@@ -13,7 +13,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.candidates import Candidates, RuleLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class BodyCounter(Protocol):
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
@@ -82,7 +82,7 @@ class Engine(BodyCounter, Protocol):
     def discover(
         self,
         targets: Targets,
-        language: Language,
+        language: RuleLimits,
         *,
         statistics: bool = True,
         progress: Progress = SILENT,

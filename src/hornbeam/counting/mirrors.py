@@ -7,14 +7,14 @@ from dataclasses import replace
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import BodyCounter, Discovery
 from hornbeam.facts.table import Targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 
 def with_mirrors(
     found: Discovery,
     counter: BodyCounter,
     labels: Targets,
-    language: Language,
+    language: RuleLimits,
     progress: Progress = SILENT,
 ) -> Discovery:
     """Count also the mirror images of candidates whose mirror image is not a candidate."""

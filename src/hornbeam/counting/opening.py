@@ -12,7 +12,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 if TYPE_CHECKING:
     from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -100,7 +100,7 @@ def sql_engine(engine: Engine, why: str) -> SqlEngine:
 def discover_bodies(
     engine: Engine,
     targets: Targets,
-    language: Language,
+    language: RuleLimits,
     *,
     statistics: bool = True,
     progress: Progress = SILENT,

@@ -21,11 +21,11 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
-from hornbeam.explaining.explanation import PATHS, Explanation, not_among_pairs
+from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, not_among_pairs
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.known_scores import KnownScores, compared_links
 from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason, by_strength
+from hornbeam.explaining.reason import Reason, parts_of
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.known import joined
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -175,12 +175,10 @@ class CollectiveExplainer:
             subject,
             target,
             object_,
-            whole,
+            (ExplainedScore(whole, parts_of(reasons)),),
             float(self._map[at]),
             self.model.semantics.threshold,
-            tuple(sorted(reasons, key=by_strength)),
-            None,
-            self.path_explainer.facts.entities.missing([subject, object_]),
+            unseen=self.path_explainer.facts.entities.missing([subject, object_]),
             place=None if self.model.semantics.decides else self.known.place(target, whole),
         )
 

@@ -29,30 +29,8 @@ class Explainer(Protocol):
     """A model over facts, ready to explain pairs; what all pairs share is prepared once."""
 
     @property
-    def model(self) -> RuleModel:
-        """The rules."""
-
-    @property
     def facts(self) -> Facts:
         """The evidence."""
-
-    @property
-    def known(self) -> KnownScores:
-        """Scores of known links, among which a score has its place; computed on first use."""
-
-    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
-        """Count the groundings of every condition; no pair is evidence for itself."""
-
-    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
-        """Score pairs whose groundings have been counted."""
-
-    def groundings(
-        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
-    ) -> tuple[Grounding, ...]:
-        """List the first groundings of a body for a pair; a prior has none.
-
-        For a conjunction, those of each condition, one condition after the other.
-        """
 
     def explain(
         self,
@@ -72,7 +50,33 @@ class Explainer(Protocol):
         """
 
 
-class JointExplainer(Explainer, Protocol):
+class RuleExplainer(Explainer, Protocol):
+    """Explains pairs by rules with weights."""
+
+    @property
+    def model(self) -> RuleModel:
+        """The rules."""
+
+    @property
+    def known(self) -> KnownScores:
+        """Scores of known links, among which a score has its place; computed on first use."""
+
+    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
+        """Count the groundings of every condition; no pair is evidence for itself."""
+
+    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
+        """Score pairs whose groundings have been counted."""
+
+    def groundings(
+        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> tuple[Grounding, ...]:
+        """List the first groundings of a body for a pair; a prior has none.
+
+        For a conjunction, those of each condition, one condition after the other.
+        """
+
+
+class JointExplainer(RuleExplainer, Protocol):
     """Explains pairs that are scored together."""
 
     @property
@@ -85,7 +89,7 @@ class JointExplainer(Explainer, Protocol):
 
 def open_explainer(
     model: RuleModel, engine: MemoryEngine, pairs: Targets | None = None
-) -> Explainer:
+) -> RuleExplainer:
     """The explainer of a model; a collective one needs all pairs that are scored together.
 
     The engine is one in memory, whose graph is walked for groundings.
@@ -111,7 +115,7 @@ def open_joint_explainer(
 
 
 def explain_pair(
-    explainer: Explainer,
+    explainer: RuleExplainer,
     pair: Sequence[str],
     target: str | None = None,
     names: Input | None = None,

@@ -1,18 +1,21 @@
-"""Why a pair scores as it does: what every rule adds, its facts, and what would flip it.
+"""Why a pair scores or a triple ranks as it does: the one explanation of both kinds of models.
 
-This module has the result; `hornbeam.explaining.explanation_text` formats it as text, and
+A score is the sum of parts, a part has reasons, and a reason has groundings by name. This module
+has the result; `hornbeam.explaining.explanation_text` formats it as text, and
 `hornbeam.explaining.explainer` opens the explainer that makes it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from hornbeam.base.arrays import Array
 from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation_html import explanation_html
@@ -20,10 +23,15 @@ from hornbeam.explaining.explanation_text import explanation_lines
 from hornbeam.explaining.flips import FLIP, Crossing, FlipStatus
 from hornbeam.explaining.known_scores import ScorePlace
 from hornbeam.explaining.named_facts import Fact
-from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.reason import AGAINST, FOR, NEUTRAL, PRIORS, Reason, ScorePart, by_strength
 from hornbeam.explaining.waterfall import Waterfall, waterfall
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
 
+#: Version of the JSON of `Explanation.as_dict`.
+SCHEMA = 1
+#: Figures of reasons, as columns of a table.
+FIGURES = ("weight", "count", "log_odds", "pull", "confidence", "hits", "predicted")
 #: Default number of groundings that are listed per condition.
 PATHS = 5
 
@@ -62,21 +70,120 @@ class Flip:
 
 
 @dataclass(frozen=True)
+class HigherAnswer:
+    """An answer that ranks above the explained one, with its strongest reasons."""
+
+    answer: str
+    rank: float
+    probability: float
+    reasons: tuple[Reason, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        reasons = [reason.as_dict() for reason in self.reasons]
+        return {
+            "answer": self.answer,
+            "rank": self.rank,
+            "probability": self.probability,
+            "reasons": reasons,
+        }
+
+
+@dataclass(frozen=True)
+class ExplainedScore:
+    """A score, and the parts that add up to it.
+
+    Attributes
+    ----------
+    score
+        The score of a pair; of an answer the probability that it is right.
+    parts
+        What it is the sum of, the largest part first, in log-odds. The parts of a pair's score add
+        up to its log-odds (`total`); those of an answer to how far its ranking score is above that
+        of the mean candidate of the query.
+    asks
+        Of an answer: which argument the query asks for.
+    rank, candidates
+        Of an answer: its rank among all entities that are not known answers, None if no rule
+        proposes it; and the number of proposed answers.
+    above
+        Of an answer: the best answers above it.
+    """
+
+    score: float
+    parts: tuple[ScorePart, ...]
+    asks: Direction | None = None
+    rank: float | None = None
+    candidates: int = 0
+    above: tuple[HigherAnswer, ...] = ()
+
+    @property
+    def probability(self) -> float:
+        """The score, which is a probability."""
+        return self.score
+
+    @property
+    def total(self) -> float | None:
+        """The sum of the parts; None where the log-odds of a score are not a sum."""
+        values = [part.value for part in self.parts if part.value is not None]
+        return math.fsum(values) if len(values) == len(self.parts) else None
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """The reasons of all parts: of a pair the strongest first, of an answer part by part.
+
+        Confidences and weights, which answers have, cannot be compared across parts.
+        """
+        return tuple(reason for _, reason in self.reasons_in_parts)
+
+    @cached_property
+    def reasons_in_parts(self) -> tuple[tuple[str, Reason], ...]:
+        """The name of its part before every reason, in the order of `reasons`."""
+        rows = [(part.name, reason) for part in self.parts for reason in part.reasons]
+        if self.asks is None:
+            rows.sort(key=lambda row: by_strength(row[1]))
+        return tuple(rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: every reason names its part."""
+        return {
+            "score": self.score,
+            "parts": {part.name: part.value for part in self.parts},
+            "reasons": [
+                {"part": part, "kind": part, **reason.as_dict()}
+                for part, reason in self.reasons_in_parts
+            ],
+        }
+
+    def ranking_as_dict(self) -> dict[str, Any]:
+        """For JSON, with the rank and the answers above."""
+        return {
+            "asks": self.asks,
+            "rank": self.rank,
+            "candidates": self.candidates,
+            "probability": self.score,
+            **self.as_dict(),
+            "above": [answer.as_dict() for answer in self.above],
+        }
+
+
+@dataclass(frozen=True)
 class Explanation:
-    """A scored pair with its reasons.
+    """A scored pair, or a triple that was ranked as an answer, with its reasons.
 
     Attributes
     ----------
     subject, predicate, object
         The pair.
-    score, map
-        Its conditional mean E[y], and its MAP state.
+    directions
+        Its score with the parts and reasons of it. A model of a whole graph has such a score per
+        query that the triple answers; `score`, `parts`, `reasons` and `rank` are those of the
+        first.
+    map
+        The MAP state of a pair. None for a triple, as are the threshold, flip, and place.
     threshold
         The score from which the model calls a pair true. Where its negatives were sampled it calls
         none so, and this is only the score that a flip crosses.
-    reasons
-        Every rule of weight above 0 with a grounding (a prior always has one), the strongest
-        first: by its log-odds, or by its pull where log-odds are not a sum.
     flip
         What would flip the decision; None if that was not requested.
     unseen
@@ -87,97 +194,153 @@ class Explanation:
     place
         Where the model's negatives were sampled: the place of the score among those of known links,
         which texts show in place of a decision. None for other models.
+    is_fact
+        Whether a triple is among the facts; it was removed from them for the explanation.
     """
 
     subject: str
     predicate: str
     object: str
-    score: float
-    map: float
-    threshold: float
-    reasons: tuple[Reason, ...]
+    directions: tuple[ExplainedScore, ...]
+    map: float | None = None
+    threshold: float | None = None
     flip: Flip | None = None
     unseen: tuple[str, ...] = ()
     alone: float | None = None
     place: ScorePlace | None = None
+    is_fact: bool = False
 
     @property
-    def decision(self) -> bool:
+    def relation(self) -> str:
+        """The predicate, by its name in graphs."""
+        return self.predicate
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it is a triple that was ranked as an answer, and no scored pair."""
+        return self.directions[0].asks is not None
+
+    @property
+    def score(self) -> float:
+        """The conditional mean E[y] of a pair; of an answer the probability that it is right."""
+        return self.directions[0].score
+
+    @property
+    def parts(self) -> tuple[ScorePart, ...]:
+        """What the score is the sum of, the largest part first."""
+        return self.directions[0].parts
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """The reasons of all parts; see `ExplainedScore.reasons`.
+
+        A pair's are all rules of weight above 0 with a grounding (a prior always has one), the
+        strongest first: by log-odds, or by pull where log-odds are not a sum. An answer's are the
+        best rules of each part.
+        """
+        return self.directions[0].reasons
+
+    @property
+    def rank(self) -> float | None:
+        """The rank of an answer; None for a pair, and if no rule proposes the answer."""
+        return self.directions[0].rank
+
+    @property
+    def decision(self) -> bool | None:
         """Whether the score reaches the threshold, from which the model calls a pair true.
 
-        Where negatives were sampled, read `place` instead.
+        Where negatives were sampled, read `place` instead. None for a triple.
         """
-        return self.score >= self.threshold
+        return None if self.threshold is None else self.score >= self.threshold
 
     @property
     def crossing(self) -> Crossing:
         """How texts say that a removal of facts carries the score over the threshold."""
-        return FLIP if self.place is None else Crossing.of_threshold(self.threshold, self.decision)
+        if self.place is None or self.threshold is None:
+            return FLIP
+        return Crossing.of_threshold(self.threshold, self.score >= self.threshold)
 
     @property
     def starting_point(self) -> tuple[Reason, ...]:
         """The priors, from which every pair starts."""
-        return tuple(reason for reason in self.reasons if reason.is_prior)
+        return self._of_part(PRIORS)
 
     @property
     def supporting(self) -> tuple[Reason, ...]:
         """Reasons for the pair other than the prior, the strongest first."""
-        return self._on_side("for")
+        return self._of_part(FOR)
 
     @property
     def opposing(self) -> tuple[Reason, ...]:
         """Reasons against the pair other than the prior, the strongest first."""
-        return self._on_side("against")
+        return self._of_part(AGAINST)
 
     @property
     def neutral(self) -> tuple[Reason, ...]:
         """Rules with groundings that do not change the score, since others already saturate it."""
-        return self._on_side("neutral")
+        return self._of_part(NEUTRAL)
 
-    def _on_side(self, side: str) -> tuple[Reason, ...]:
-        return tuple(one for one in self.reasons if one.side == side and not one.is_prior)
+    def _of_part(self, name: str) -> tuple[Reason, ...]:
+        return tuple(reason for part in self.parts if part.name == name for reason in part.reasons)
 
     def waterfall(self, most: int | None = None) -> Waterfall | None:
         """How the log-odds add up: at most `most` rules individually, the rest as one step.
 
         None where log-odds are not a sum over rules; see `hornbeam.explaining.waterfall`.
         """
-        return waterfall(self.reasons, most)
+        return None if self.is_ranked else waterfall(self.reasons, most)
 
     def to_table(self) -> ResultTable:
-        """The reasons: rule, words, weight, count, log-odds, pull and the first grounding.
+        """The reasons: rule, words, figures, the first grounding, and the part that each is of.
 
-        Log-odds are NaN where they are not a sum over rules.
+        For a triple, the column `asks` has the argument that the query asks for. A figure that no
+        rule has gets no column; one that some rules do not have is None there.
         """
-        log_odds = [math.nan if one.log_odds is None else one.log_odds for one in self.reasons]
+        rows = [
+            (one.asks, part, reason)
+            for one in self.directions
+            for part, reason in one.reasons_in_parts
+        ]
+        reasons = [reason for _, _, reason in rows]
+        figures: dict[str, Sequence[Any] | Array] = {}
+        for name in FIGURES:
+            values = [getattr(reason, name) for reason in reasons]
+            if None not in values:
+                figures[name] = np.array(values)
+            elif set(values) != {None}:
+                figures[name] = values
         return ResultTable(
             {
-                "rule": [one.rule for one in self.reasons],
-                "words": [said(one.words) for one in self.reasons],
-                "weight": np.array([one.weight for one in self.reasons]),
-                "count": np.array([one.count for one in self.reasons], dtype=np.int64),
-                "log_odds": np.array(log_odds),
-                "pull": np.array([one.pull for one in self.reasons]),
-                "grounding": [str(next(iter(one.groundings), "")) for one in self.reasons],
+                "rule": [reason.rule for reason in reasons],
+                "words": [said(reason.words) for reason in reasons],
+                **figures,
+                "grounding": [str(next(iter(reason.groundings), "")) for reason in reasons],
+                **({"asks": [str(asks) for asks, _, _ in rows]} if self.is_ranked else {}),
+                "part": [part for _, part, _ in rows],
             }
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """For JSON; `docs/howto/reasons.md` describes the keys."""
+        ranked = self.directions if self.is_ranked else ()
         return {
+            "schema": SCHEMA,
             "subject": self.subject,
             "predicate": self.predicate,
+            "relation": self.predicate,
             "object": self.object,
-            "score": self.score,
             "map": self.map,
             "threshold": self.threshold,
             "decision": self.decision,
-            "reasons": [reason.as_dict() for reason in self.reasons],
+            **self.directions[0].as_dict(),
             "waterfall": None if (fall := self.waterfall()) is None else fall.as_dict(),
             "flip": None if self.flip is None else self.flip.as_dict(self.crossing),
             "unseen": list(self.unseen),
             "alone": self.alone,
             "place": None if self.place is None else self.place.as_dict(),
+            "is_fact": self.is_fact,
+            "rank": self.rank,
+            "directions": [one.ranking_as_dict() for one in ranked],
         }
 
     def lines(self) -> Iterator[tuple[str, str]]:

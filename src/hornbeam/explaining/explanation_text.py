@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from hornbeam.base.printable import printable
 from hornbeam.explaining.known_scores import CAUTION
-from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.reason import Reason, ScorePart
 from hornbeam.explaining.waterfall import Waterfall, WaterfallStep
+from hornbeam.ranking.named_queries import ASKED
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
 
 if TYPE_CHECKING:
-    from hornbeam.explaining.explanation import Explanation
+    from hornbeam.explaining.explanation import ExplainedScore, Explanation
 
 #: Characters of the widest bar of a waterfall.
 BAR = 24
@@ -27,6 +29,19 @@ Line = tuple[str, str]
 def explanation_lines(explained: Explanation) -> Iterator[Line]:
     """Text for a person, line by line, each with its role; see `Explanation.lines`."""
     yield "pair", printable(f"{explained.subject}  {explained.predicate}  {explained.object}")
+    if explained.is_fact:
+        yield "note", "is among the facts; explained as if it were not"
+    if explained.is_ranked:
+        for one in explained.directions:
+            yield from _ranking_lines(explained, one)
+    else:
+        yield from _score_lines(explained)
+    if explained.flip is not None:
+        yield from _flip_lines(explained)
+
+
+def _score_lines(explained: Explanation) -> Iterator[Line]:
+    """The score of a pair, how it adds up, and its reasons."""
     if explained.place is None:
         answer = f"so {verdict(explained)}; MAP state {explained.map:.4g}"
         yield "verdict", f"score {explained.score:.4g}, {answer}"
@@ -47,19 +62,49 @@ def explanation_lines(explained: Explanation) -> Iterator[Line]:
         yield "heading", "Rule by rule: how far the score would move without it"
     if fall is None:
         yield "note", "  Log-odds are not a sum over rules here, and these numbers do not add up."
-    for heading, role, reasons in (
-        ("Starting point", "neutral", explained.starting_point),
-        ("For", "for", explained.supporting),
-        ("Against", "against", explained.opposing),
-        ("Without effect on the score", "neutral", explained.neutral),
-    ):
-        if reasons:
-            yield "heading", heading
-        for reason in reasons:
-            yield role, f"  {signed_pull(reason.pull):7}  {printable(said(reason.words))}"
-            yield from _evidence_lines(reason)
-    if explained.flip is not None:
-        yield from _flip_lines(explained)
+    for part in explained.parts:
+        yield "heading", part.name.capitalize()
+        yield from _part_lines(part)
+
+
+def _ranking_lines(explained: Explanation, one: ExplainedScore) -> Iterator[Line]:
+    """The rank of an answer, its parts with their reasons, and the answers above it."""
+    yield "heading", printable("  ".join(query_of(explained, one)))
+    yield "against" if one.rank is None else "verdict", rank_words(one)
+    if one.parts:
+        parts = ", ".join(f"{part.name} {part.value:+.2f}" for part in one.parts)
+        yield "note", f"score above the mean candidate: {parts}; together {one.total:+.2f}"
+    for part in one.parts:
+        if part.reasons:
+            yield "heading", f"{part.name.capitalize()} {part.value:+.2f}"
+        yield from _part_lines(part)
+    for higher in one.above:
+        yield "heading", printable(f"Above it: {higher.answer}")
+        yield "note", f"  rank {higher.rank:g}, probability {higher.probability:.3f}"
+        yield from _part_lines(ScorePart("", None, higher.reasons))
+
+
+def query_of(explained: Explanation, one: ExplainedScore) -> tuple[str, str, str]:
+    """The query that a triple answers, with a question mark for the argument it asks for."""
+    asks_object = one.asks is Direction.OBJECT
+    subject = explained.subject if asks_object else ASKED
+    return subject, explained.predicate, ASKED if asks_object else explained.object
+
+
+def rank_words(one: ExplainedScore) -> str:
+    """The rank of an answer among those that rules propose."""
+    if one.rank is None:
+        return f"not among the {one.candidates:,} answers that rules propose"
+    found = f"rank {one.rank:g} of {one.candidates:,} proposed answers"
+    return f"{found}, probability {one.score:.3f}"
+
+
+def _part_lines(part: ScorePart) -> Iterator[Line]:
+    """The reasons of a part, each with its figure, its rule and its groundings."""
+    for reason in part.reasons:
+        role = "neutral" if reason.is_prior else reason.side
+        yield role, f"  {reason.figure:7}  {printable(said(reason.words))}"
+        yield from _evidence_lines(reason)
 
 
 def verdict(explained: Explanation) -> str:
@@ -67,11 +112,6 @@ def verdict(explained: Explanation) -> str:
     if explained.place is not None:
         return explained.place.words
     return f"{'true' if explained.decision else 'false'} (true from {explained.threshold:.4g})"
-
-
-def signed_pull(pull: float) -> str:
-    """A pull with its sign, which a tiny one keeps."""
-    return f"{pull:+.0e}" if 0 < abs(pull) < 5e-5 else f"{pull:+.4f}"
 
 
 def step_words(step: WaterfallStep, fall: Waterfall) -> str:
@@ -101,9 +141,9 @@ def _bar(step: WaterfallStep, fall: Waterfall) -> str:
 
 
 def _evidence_lines(reason: Reason) -> Iterator[Line]:
-    """The rule's text, weight and groundings, which follow its words."""
+    """The rule's text, weight or counts, and groundings, which follow its words."""
     yield "note", f"{INDENT}{printable(reason.rule)}"
-    yield "note", f"{INDENT}weight {reason.weight:.4g}, {reason.figures}"
+    yield "note", f"{INDENT}{reason.origin}, {reason.figures}"
     several = len(reason.conditions) > 1
     for condition in reason.conditions:
         if several:

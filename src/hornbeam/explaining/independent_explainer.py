@@ -20,12 +20,12 @@ from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.counterfactual import Removals
-from hornbeam.explaining.explanation import PATHS, Explanation, Flip
+from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, Flip
 from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.known_scores import KnownCounts, KnownScores, ScorePlace
 from hornbeam.explaining.named_facts import GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason, by_strength
+from hornbeam.explaining.reason import Reason, parts_of
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, Part, body_texts
@@ -132,10 +132,9 @@ class IndependentExplainer:
             subject,
             target,
             object_,
-            scored.mean,
+            (ExplainedScore(scored.mean, parts_of(reasons)),),
             scored.map,
             self.model.semantics.threshold,
-            tuple(sorted(reasons, key=by_strength)),
             self._flip(scored, target, progress) if flip else None,
             self.facts.entities.missing([subject, object_]),
             place=self._place(target, scored.mean),

@@ -17,7 +17,7 @@ from hornbeam.base.arrays import Floats
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.link_hashes import COMPARING, LinkHash
+from hornbeam.graph.link_hashes import COMPARING, LinkHash
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.rule_columns import RuleLayout

@@ -1,22 +1,31 @@
-"""The contribution of one rule to the score of a pair."""
+"""The parts of a score, and their reasons: rules, and what each contributes."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
 from hornbeam.rules.rule_words import Words, said
 
+#: The parts of a score by rules with weights: priors, rules for a pair, against it, and others.
+PRIORS, FOR, AGAINST, NEUTRAL = "starting point", "for", "against", "without effect on the score"
+
 
 @dataclass(frozen=True)
 class Reason:
     """The contribution of one rule to the score of a pair.
 
+    A rule of a rule model has a weight, a pull and often log-odds. A rule of a whole graph has
+    either a confidence with its hits and predictions, or a weight that was fitted together with
+    those of other rules. Figures that a rule does not have are None.
+
     Attributes
     ----------
     index
-        Index of the rule in the model.
+        Index of the rule in the model; None for a rule of a whole graph.
     rule
         Its text in the model file, without weight.
     weight
@@ -42,23 +51,29 @@ class Reason:
         Boolean relaxation, for pairs that are scored independently.
     is_prior
         Whether it applies to every pair, and so is where scores start from.
+    confidence, hits, predicted
+        How often its predictions are right: hits / (predictions + 5), hits, and predictions.
     """
 
-    index: int
+    index: int | None
     rule: str
-    weight: float
+    weight: float | None
     count: int
-    pull: float
+    pull: float | None = None
     conditions: tuple[GroundedCondition, ...] = ()
     linked_pairs: tuple[Fact, ...] = ()
     words: Words = ()
     log_odds: float | None = None
     is_prior: bool = False
+    confidence: float | None = None
+    hits: int | None = None
+    predicted: int | None = None
 
     @property
     def strength(self) -> float:
-        """What it is sorted by: its log-odds, or its pull if these are None."""
-        return self.pull if self.log_odds is None else self.log_odds
+        """What it is sorted by: the first that it has of log-odds, pull, weight and confidence."""
+        figures = (self.log_odds, self.pull, self.weight, self.confidence)
+        return next((figure for figure in figures if figure is not None), 0.0)
 
     @property
     def side(self) -> str:
@@ -69,6 +84,22 @@ class Reason:
     def groundings(self) -> tuple[Grounding, ...]:
         """The first groundings of its conditions, one condition after the other."""
         return tuple(one for condition in self.conditions for one in condition.groundings)
+
+    @property
+    def figure(self) -> str:
+        """The figure that texts show before a reason: its pull, its confidence or its weight."""
+        if self.pull is not None:
+            return signed_pull(self.pull)
+        return f"{self.weight:+.3f}" if self.confidence is None else f"{self.confidence:.3f}"
+
+    @property
+    def origin(self) -> str:
+        """Where the figure comes from: a weight, or how often the rule was right."""
+        if self.pull is not None:
+            return f"weight {self.weight:.4g}"
+        if self.confidence is None:
+            return "weight fitted together with others"
+        return f"right {self.hits:,} of {self.predicted:,} times"
 
     @property
     def figures(self) -> str:
@@ -85,6 +116,9 @@ class Reason:
             "rule": self.rule,
             "words": said(self.words),
             "weight": self.weight,
+            "confidence": self.confidence,
+            "hits": self.hits,
+            "predicted": self.predicted,
             "count": self.count,
             "pull": self.pull,
             "log_odds": self.log_odds,
@@ -96,6 +130,54 @@ class Reason:
         }
 
 
-def by_strength(reason: Reason) -> tuple[float, int]:
+def signed_pull(pull: float) -> str:
+    """A pull with its sign, which a tiny one keeps."""
+    return f"{pull:+.0e}" if 0 < abs(pull) < 5e-5 else f"{pull:+.4f}"
+
+
+def by_strength(reason: Reason) -> tuple[float, int, str]:
     """What reasons are sorted by: the strongest first."""
-    return -abs(reason.strength), reason.index
+    return -abs(reason.strength), reason.index or 0, reason.rule
+
+
+@dataclass(frozen=True)
+class ScorePart:
+    """A part of a score: how much it adds, and its reasons, the strongest first.
+
+    `value` is in log-odds, and None where the log-odds of a score are not a sum.
+    """
+
+    name: str
+    value: float | None
+    reasons: tuple[Reason, ...] = ()
+
+
+def largest_first(parts: Iterable[ScorePart]) -> tuple[ScorePart, ...]:
+    """Parts by how much they raise or lower the score; those without a value in their order."""
+    return tuple(sorted(parts, key=lambda part: -abs(part.value or 0.0)))
+
+
+def parts_of(reasons: Sequence[Reason]) -> tuple[ScorePart, ...]:
+    """The parts of a score by rules with weights; parts without reasons are left out.
+
+    Examples
+    --------
+    >>> prior = Reason(0, "!t(A, B)", 1.0, 1, -0.1, log_odds=-1.0, is_prior=True)
+    >>> rule = Reason(1, "p(A, B) -> t(A, B)", 2.0, 2, 0.5, log_odds=4.0)
+    >>> [(part.name, part.value) for part in parts_of([prior, rule])]
+    [('for', 4.0), ('starting point', -1.0)]
+    """
+    names = {"for": FOR, "against": AGAINST, "neutral": NEUTRAL}
+    groups: dict[str, list[Reason]] = {name: [] for name in (PRIORS, *names.values())}
+    for reason in sorted(reasons, key=by_strength):
+        groups[PRIORS if reason.is_prior else names[reason.side]].append(reason)
+    adds_up = all(reason.log_odds is not None for reason in reasons)
+    return largest_first(
+        ScorePart(
+            name,
+            math.fsum(reason.log_odds or 0.0 for reason in group) if adds_up else None,
+            tuple(group),
+        )
+        for name, group in groups.items()
+        if group
+    )

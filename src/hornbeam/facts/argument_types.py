@@ -1,15 +1,15 @@
-"""Which links may be proposed: with the relation's argument types; loops only if it has any."""
+"""Which entities fit the arguments of a relation: types, places in known links, and loops."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids
+from hornbeam.base.arrays import Bools, Ids, Integers
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.names_in_facts import types_in
@@ -34,8 +34,16 @@ class ArgumentTypes:
     facts: Facts
     names: EntityNames | None = None
     labels: Targets | None = None
-    #: Whether relations have loops, as far as queried.
+    #: Subjects and objects of a relation, where `facts` do not have them: those of a database.
+    stored_links: Callable[[str], tuple[Ids, Ids]] | None = None
+    #: What known links have as arguments, as far as queried, by relation (and place).
     _loops: dict[str, bool] = field(default_factory=dict, init=False, repr=False)
+    _kinds: dict[tuple[str, int], Bools | None] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _standing: dict[tuple[str, int], Bools | None] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def kind(self) -> Ids:
@@ -64,12 +72,50 @@ class ArgumentTypes:
 
         Those of a type that some known link of the relation has there, and those without a type.
         """
-        if not self.known:
-            return None
-        seen = np.unique(self.kind[self._links(relation)[place]])
-        if not (seen >= 0).any():
-            return None
-        return np.asarray((self.kind < 0) | np.isin(self.kind, seen))
+        kinds = self._fitting_kinds(relation, place)
+        return None if kinds is None else kinds[self.kind]
+
+    def _fitting_kinds(self, relation: str, place: int) -> Bools | None:
+        """Whether each type fits, by its number; last, an unknown type, which always does."""
+        if (relation, place) not in self._kinds:
+            kinds = None
+            if self.known:
+                kinds = np.zeros(int(self.kind.max()) + 2, dtype=np.bool_)
+                kinds[self.kind[self._links(relation)[place]]] = True
+                kinds = kinds if kinds[:-1].any() else None
+            if kinds is not None:
+                kinds[-1] = True
+            self._kinds[relation, place] = kinds
+        return self._kinds[relation, place]
+
+    def standing(self, relation: str, place: int) -> Bools | None:
+        """Entities that are subjects (`place` 0) or objects (1) of known links; None without any.
+
+        Examples
+        --------
+        >>> from hornbeam.facts.reading.readers import read_facts
+        >>> types = ArgumentTypes(read_facts([("a", "is", "b"), ("b", "likes", "a")]))
+        >>> types.standing("is", 1).tolist(), types.standing("unheard", 1)
+        ([False, True], None)
+        """
+        if (relation, place) not in self._standing:
+            ends = self._links(relation)[place]
+            found = np.zeros(len(self.facts.entities), dtype=np.bool_)
+            found[ends] = True
+            self._standing[relation, place] = found if len(ends) else None
+        return self._standing[relation, place]
+
+    def fits(self, relation: str, subject: Integers, object_: Integers) -> Bools:
+        """Which pairs have types that known links have, and are loops only if a known link is one.
+
+        Subjects and objects are broadcast against each other.
+        """
+        fit = np.ones(np.broadcast_shapes(subject.shape, object_.shape), dtype=np.bool_)
+        for place, ends in enumerate((subject, object_)):
+            kinds = self._fitting_kinds(relation, place)
+            if kinds is not None:
+                fit &= kinds[self.kind[ends]]
+        return fit if self.has_loops(relation) else fit & (subject != object_)
 
     def has_loops(self, relation: str) -> bool:
         """Whether a known link of the relation leads from an entity to itself.
@@ -88,7 +134,7 @@ class ArgumentTypes:
 
     def _links(self, relation: str) -> tuple[Ids, Ids]:
         """Subjects and objects of the known links of a relation."""
-        subject, object_ = self.facts.links(relation)
+        subject, object_ = (self.stored_links or self.facts.links)(relation)
         if self.labels is None or self.labels.predicates.index(relation) < 0:
             return subject, object_
         stated = self.labels.only([relation])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
+from hornbeam.base.arrays import Ids
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names, unknown_entity
 
@@ -61,6 +64,25 @@ class EntityNames:
         if len(ids) > 1:
             raise InputError(f"{len(ids)} entities are called {text!r}: {', '.join(ids)}")
         return ids[0] if ids else text
+
+    def entities(self, texts: Iterable[str], locate: Callable[[Names], Ids]) -> dict[str, str]:
+        """The ids of those texts that are names; see `entity`.
+
+        `locate` gives the ids of entities in the facts, -1 where they do not have one.
+
+        Examples
+        --------
+        >>> names = EntityNames({"Q90": "Paris", "Q64": "Berlin"})
+        >>> known = Names.of(["Q90", "Q64"])
+        >>> names.entities(["Paris", "Q64", "Berlin"], lambda asked: asked.translate(known))
+        {'Paris': 'Q90', 'Berlin': 'Q64'}
+        """
+        called = [text for text in texts if text in self._ids_by_name]
+        if not called:
+            return {}
+        asked = Names.of([*called, *(one for text in called for one in self._ids_by_name[text])])
+        known = Names.of(asked.take(np.flatnonzero(locate(asked) >= 0)))
+        return {text: self.entity(text, known) for text in called}
 
     def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
         """The id for a text, which must be an entity of the facts."""

@@ -86,9 +86,7 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
         raise InputError(f"`folds` is {n}; expected at least 2")
     if labels.millionths is None:
         raise InputError("folds are made from labels; these targets have none")
-    low = np.minimum(labels.subject, labels.object)
-    high = np.maximum(labels.subject, labels.object)
-    group = _distinct([labels.predicate, low, high])
+    group = unordered_pairs(labels)
     true = np.bincount(group, weights=labels.positive) > 0
     false = np.bincount(group, weights=~labels.positive) > 0
     for name, found in (("true", int(true.sum())), ("false", int(false.sum()))):
@@ -157,6 +155,13 @@ def _compared(facts: Facts, targets: Targets) -> tuple[Ints, Positions, Ints]:
         ]
     )
     return number[: len(targets)], rows, number[len(targets) :]
+
+
+def unordered_pairs(targets: Targets) -> Ints:
+    """Number of every target's pair, from 0 on, the same for its mirror image t(o, s)."""
+    low = np.minimum(targets.subject, targets.object)
+    high = np.maximum(targets.subject, targets.object)
+    return _distinct([targets.predicate, low, high])
 
 
 def _distinct(columns: list[Ids]) -> Ints:

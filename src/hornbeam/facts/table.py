@@ -302,6 +302,16 @@ class Targets:
         labels = None if self.millionths is None else self.millionths[rows]
         return Targets(self.entities, self.predicates, *ids, labels)
 
+    def renamed(self, names: Mapping[str, str]) -> Targets:
+        """The same targets with other names for some entities."""
+        if not names:
+            return self
+        texts = [names.get(text, text) for text in self.entities]
+        entities = Names.of(texts)
+        number = entities.find(texts)
+        subject, object_ = number[self.subject], number[self.object]
+        return replace(self, entities=entities, subject=subject, object=object_)
+
     def only(self, predicates: Iterable[str]) -> Targets:
         """Select the targets of some predicates, which are then all that their table has."""
         names = Names.of(predicates)

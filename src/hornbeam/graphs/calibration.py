@@ -34,7 +34,12 @@ def fit_calibration(z: Floats, truth: Bools) -> Calibration:
     slope, intercept = 1.0, 0.0
     if not len(z) or not truth.any() or truth.all():
         return Calibration()
-    label = truth.astype(np.float64)
+    label, sign = truth.astype(np.float64), np.where(truth, -1.0, 1.0)
+
+    def loss(slope: float, intercept: float) -> float:
+        fit = float(np.logaddexp(0.0, sign * (slope * z + intercept)).sum())
+        return fit + 0.5 * ((slope - 1.0) ** 2 + intercept**2)
+
     for _ in range(ROUNDS):
         p = 1.0 / (1.0 + np.exp(-np.clip(slope * z + intercept, -40.0, 40.0)))
         away, weight = p - label, p * (1.0 - p)
@@ -44,6 +49,10 @@ def fit_calibration(z: Floats, truth: Bools) -> Calibration:
         determinant = h00 * h11 - h01 * h01
         d0, d1 = (h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant
         step = min(1.0, 2.0 / max(abs(d0), abs(d1), 1e-12))
+        # full steps can go back and forth between two points, each on the far side of the minimum
+        worse = loss(slope, intercept) * (1.0 + 1e-12)
+        while step > 1e-6 and loss(slope - step * d0, intercept - step * d1) > worse:
+            step /= 2.0
         slope, intercept = slope - step * d0, intercept - step * d1
         if max(abs(d0), abs(d1)) < 1e-10:
             break

@@ -328,11 +328,15 @@ def drop_known(found, is_known):
     found.size[0] = free
 
 
-def chosen_candidates(evidence, listed, limit, strength, has_ridge):
-    """At most `limit` candidates: alternately the best by confidence and the best by ridge."""
+def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
+    """At most `most` candidates: all as they are if these are no more than `limit`.
+
+    Else alternately the best by confidence and the best by ridge.
+    """
     n = len(listed)
     if n <= limit:
         return listed
+    most = min(most, n)
     by_rules = np.empty(n, dtype=np.float64)
     by_ridge = np.empty(n, dtype=np.float64)
     for i in range(n):
@@ -347,10 +351,10 @@ def chosen_candidates(evidence, listed, limit, strength, has_ridge):
     order = np.argsort(by_rules, kind="mergesort")
     other = np.argsort(by_ridge, kind="mergesort") if has_ridge else order
     taken = np.zeros(n, dtype=np.bool_)
-    chosen = np.empty(limit, dtype=np.int32)
+    chosen = np.empty(most, dtype=np.int32)
     at = np.zeros(2, dtype=np.int64)
     filled, turn = 0, 0
-    while filled < limit:
+    while filled < most:
         ranked = order if turn == 0 else other
         while at[turn] < n and taken[ranked[at[turn]]]:
             at[turn] += 1
@@ -423,19 +427,22 @@ def describe_ridge(listed, chosen, forward, backward, feature):
 @kernel
 def gather(
     links, trie, constants, sources, frequent, prior, degree, weights, forward, backward, proposed,
-    smoothing, minimum, most, limit, backward_rules, leave_out_linked, scratch,
+    smoothing, minimum, fan_out, limit, most, backward_rules, leave_out_linked, scratch,
 ):  # fmt: skip
-    """Candidates of every source and their features.
+    """The best `limit` candidates of every source and their features; up to `most` without these.
 
     `prior[k]` is the prior of an entity which is the answer of k links, `weights` are those of
     `count_linked`. `forward` and `backward` are rows of ridge scores (none without a ridge),
     `proposed` the ridge's candidates. `scratch` is restored on return, except for its stamps.
+    Returns numbers of candidates, candidates, features, and both of further ones, in their order.
     """
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
     entity = np.empty((len(sources), limit), dtype=np.int32)
     feature = np.empty((len(sources), limit, 31 if has_ridge else 28), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
+    further = np.empty((len(sources), most - limit), dtype=np.int32)
+    further_count = np.zeros(len(sources), dtype=np.int64)
     for s in range(len(sources)):
         a = sources[s]
         found.size[0] = 0
@@ -444,7 +451,9 @@ def gather(
         if run >= 0:
             known, known_stop = links.run_start[run], links.run_start[run + 1]
         mark(links.end, known, known_stop, is_known, True)
-        fire_all(links, trie, constants, a, run, backward_rules, smoothing, minimum, most, scratch)
+        fire_all(
+            links, trie, constants, a, run, backward_rules, smoothing, minimum, fan_out, scratch
+        )
         for c in frequent:
             propose(found, c)
         if has_ridge:
@@ -462,8 +471,13 @@ def gather(
             for c in listed:
                 strength = max(float(forward[s, c]), 0.0) + max(float(backward[s, c]), 0.0)
                 scratch.strength[c] = strength
-        chosen = chosen_candidates(found.evidence, listed, limit, scratch.strength, has_ridge)
+        ordered = chosen_candidates(
+            found.evidence, listed, limit, most, scratch.strength, has_ridge
+        )
+        chosen = ordered[:limit]
         count[s] = len(chosen)
+        further_count[s] = len(ordered) - len(chosen)
+        further[s, : further_count[s]] = ordered[limit:]
         count_linked(links, a, trie.target, weights, scratch.linked, 1)
         for k in range(len(chosen)):
             c = chosen[k]
@@ -480,14 +494,14 @@ def gather(
             describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
         for c in listed:
             found.evidence[c] = 0.0
-    return count, entity, feature
+    return count, entity, feature, further_count, further
 
 
 @kernel
 def gather_fired(
-    group, confidence, loss, rows, offsets, itself, prior, degree, linked, limit, found
+    group, confidence, loss, rows, offsets, itself, prior, degree, linked, limit, most, found
 ):
-    """Candidates of every source and their features, from rules that fired in a database.
+    """Candidates of every source as of `gather`, from rules that fired in a database.
 
     The rules of candidate i are `rows[i]` to `rows[i + 1]`, in the order in which `gather` would
     fire them. The candidates of source s are `offsets[s]` to `offsets[s + 1]`, by id; `itself[s]`
@@ -499,18 +513,23 @@ def gather_fired(
             # of backward rules computed as in `fire_backward`, to the same bits
             one = -math.log1p(-confidence[k]) if group[k] == BACKWARD else loss[k]
             fire(found, c, group[k], confidence[k], one)
-    count = np.minimum(offsets[1:] - offsets[:-1], limit)
+    size = offsets[1:] - offsets[:-1]
+    count = np.minimum(size, limit)
+    further_count = np.minimum(size, most) - count
     chosen = np.empty(count.sum(), dtype=np.int32)
+    further = np.empty(further_count.sum(), dtype=np.int32)
     feature = np.empty((len(chosen), 28), dtype=np.float32)
-    filled = 0
+    filled, rest = 0, 0
     for s in range(len(offsets) - 1):
         listed = np.arange(offsets[s], offsets[s + 1]).astype(np.int32)
-        best = chosen_candidates(found.evidence, listed, limit, prior, False)
-        for c in best:
+        ordered = chosen_candidates(found.evidence, listed, limit, most, prior, False)
+        further[rest : rest + further_count[s]] = ordered[limit:]
+        rest += further_count[s]
+        for c in ordered[:limit]:
             chosen[filled] = c
             is_seen = prior[c] > prior[len(prior) - 1]
             describe(
                 found.evidence, c, itself[s], prior[c], is_seen, degree, linked, feature[filled]
             )
             filled += 1
-    return count, chosen, feature
+    return count, chosen, feature, further_count, further

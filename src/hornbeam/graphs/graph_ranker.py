@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import Self
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, Singles, part_numbers
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import probabilities, softmax_log_odds
-from hornbeam.graphs.model_parts import StepModel, numbered_model
+from hornbeam.graphs.model_parts import StepModel
 from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.pools import FurtherCandidates, Pool
 from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings, fired_scores, linear_scores
@@ -28,11 +31,15 @@ from hornbeam.ranking.named_queries import as_queries
 from hornbeam.ranking.queries import Answers, Queries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.ranking.ranked_answers import ranked_answers
-from hornbeam.rules.codes import step_code
+from hornbeam.ranking.triples import Triples
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.scoring.scored_links import with_names
 
 #: Number of sources of one relation and direction that are answered at a time.
 PART = 512
+#: How far further candidates score below the pool. Their softmax shares are nil, so that
+#: probabilities do not depend on how many answers are listed.
+BELOW_POOL = 40.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +53,23 @@ class GraphRanker(ABC):
     facts
         The graph to answer from: train's, or any other with the model's relations. For a database
         its names, and the known answers of a test's queries.
+    types
+        Which answers fit their relations.
+    steps
+        What the model has for every step whose relation the facts have, ascending.
     threads
         Threads to use; one per core by default.
+    listed
+        Answers per query that are wanted: the model's pool and the next best up to this number. All
+        that rules propose if it is None.
     """
 
     model: RankingModel
     facts: Facts
+    types: ArgumentTypes
+    steps: Mapping[int, StepModel]
     threads: int | None = None
+    listed: int | None = None
 
     @abstractmethod
     def without_linked(self) -> GraphRanker:
@@ -63,25 +80,35 @@ class GraphRanker(ABC):
         """
 
     @abstractmethod
-    def types(self, names: Input | None) -> ArgumentTypes | None:
-        """Types of arguments by the facts; None if these are not in memory."""
+    def without_facts(self, triples: Triples) -> GraphRanker:
+        """A ranker that does not know some of the facts; a database always knows all of its facts.
+
+        Types of arguments are then those of the other facts.
+        """
 
     @abstractmethod
     def prepare(self) -> None:
         """Compute what all queries share, once, before several threads need it."""
 
     @abstractmethod
-    def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """Candidates of every source along the rules' step, at most as many as the model allows."""
+    def pool(self, rules: PathRules, sources: Ids, further: bool = False) -> Pool:
+        """Candidates of every source along the rules' step, at most as many as the model allows.
+
+        With `further`, those beyond them are added without features.
+        """
 
     @abstractmethod
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates."""
 
-    @cached_property
-    def steps(self) -> dict[int, StepModel]:
-        """What the model has for every step whose relation the facts have, ascending."""
-        return numbered_model(self.model, self.facts.predicates)
+    @property
+    def relations(self) -> set[str]:
+        """Relations that the model has rules for."""
+        return {part.relation for part in self.model.relations}
+
+    def named(self, names: EntityNames) -> Self:
+        """The same ranker, which knows the types that are given with names, too."""
+        return replace(self, types=replace(self.types, names=names)) if names.types else self
 
     def rank(
         self,
@@ -92,13 +119,14 @@ class GraphRanker(ABC):
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.ranking.named_queries`."""
-        named = as_queries(queries)
+        called = as_names(names)
+        ranker = replace(self.named(called), listed=top)
         # known answers are never candidates, so none has to be left out
         found = ranked_answers(
-            self, named, top, known=True, probabilities=self.probabilities, types=self.types(names),
+            ranker, as_queries(queries), called, top, known=True, probabilities=self.probabilities,
             progress=progress,
         )  # fmt: skip
-        return with_names(found, names)
+        return found if names is None else with_names(found, called)
 
     def evaluate(
         self,
@@ -108,13 +136,12 @@ class GraphRanker(ABC):
     ) -> GraphEvaluation:
         """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
         further = [] if filter is None else [as_facts(filter)]
-        relations = {part.relation for part in self.model.relations}
         return evaluate_ranks(
-            self, self.facts, as_facts(test), further, relations=relations, progress=progress
+            self, self.facts, as_facts(test), further, relations=self.relations, progress=progress
         )
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
-        """The candidates of every query, best first; all others tie below them.
+        """The candidates of every query that fit, best first; all others tie below them.
 
         Known answers, those among the facts, are not candidates. A query whose entity or relation
         the facts or the model lack has none.
@@ -138,10 +165,13 @@ class GraphRanker(ABC):
         z = softmax_log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
         return probabilities(z, self.model.calibration)
 
-    def scored(self, step: int, sources: Ids) -> tuple[Pool, Floats]:
-        """The candidates of some sources of one step, with the model's features and scores."""
+    def scored(self, step: int, sources: Ids, further: bool = False) -> tuple[Pool, Floats]:
+        """The candidates of some sources of one step, with the model's features and scores.
+
+        `further` is that of `pool`.
+        """
         model = self.steps[step]
-        pool = self.pool(model.rules, sources)
+        pool = self.pool(model.rules, sources, further)
         pool = replace(pool, feature=_columns(pool, columns_of(self.model.features)))
         score = linear_scores(pool.feature, model.weights)
         if model.rule_weights.any():
@@ -157,10 +187,34 @@ class GraphRanker(ABC):
         return parts
 
     def _ranked(self, part: tuple[int, Ids]) -> Answers:
-        """The candidates of some sources of one step, best first."""
-        pool, score = self.scored(*part)
+        """The candidates of some sources of one step that fit, best first."""
+        step, sources = part
+        wants_more = self.listed is None or self.listed > self.model.pool
+        pool, score = self.scored(step, sources, wants_more)
         order = np.lexsort((pool.entity, -score, part_numbers(pool.offsets)))
-        return Answers(pool.offsets, pool.entity[order], score[order])
+        found = Answers(pool.offsets, pool.entity[order], score[order])
+        found = found if pool.further is None else _with_further(found, pool.further)
+        found = found.where(self.fit(step, sources[found.query], found.entities))
+        return found if self.listed is None else found.best(max(self.listed, self.model.pool))
+
+    def fit(self, step: int, sources: Ids, answers: Ids) -> Bools:
+        """Which answers fit their sources along a step; see `hornbeam.scoring.proposable`."""
+        subject, object_ = (answers, sources) if is_inverse(step) else (sources, answers)
+        return self.types.fits(self.facts.predicates[predicate_of(step)], subject, object_)
+
+
+def _with_further(found: Answers, further: FurtherCandidates) -> Answers:
+    """Answers of a pool, followed by further candidates, each a little below the one before it."""
+    query = np.repeat(np.arange(len(found)), further.sizes)
+    place = np.arange(len(query)) - np.repeat(pointers(further.sizes)[:-1], further.sizes)
+    # a query with further candidates has some in its pool; the last of them is its worst
+    score = found.scores[found.offsets[1:][query] - 1] - BELOW_POOL - np.log1p(place)
+    order = np.argsort(np.concatenate([found.query, query]), kind="stable")
+    return Answers(
+        found.offsets + pointers(further.sizes),
+        np.concatenate([found.entities, further.entity])[order],
+        np.concatenate([found.scores, score])[order],
+    )
 
 
 def _columns(pool: Pool, columns: Ints) -> Singles:

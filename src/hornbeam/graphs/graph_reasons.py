@@ -1,4 +1,4 @@
-"""The reasons for one candidate: the rules of every class that fired for it.
+"""The reasons for one candidate: the rules of every kind that fired for it, with groundings.
 
 The loops of `hornbeam.graphs.evidence_kernels` go over thousands of candidates and keep the best
 confidences only. Here every rule that fired for one candidate is named.
@@ -6,6 +6,7 @@ confidences only. Here every rule that fired for one candidate is named.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,11 +15,13 @@ from itertools import islice
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints
+from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
+from hornbeam.explaining.reason import Reason
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
-from hornbeam.graphs.graph_text import graph_rule_words, rule_text
+from hornbeam.graphs.graph_text import graph_rule_words, rule_ends, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import (
@@ -30,15 +33,13 @@ from hornbeam.graphs.model_parts import (
 )
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import known_argument, path_clause
+from hornbeam.rules.body import Kind, Step, spelt
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import SMOOTHING, CountedRule
-from hornbeam.rules.rule_words import Words
 
-Triple = tuple[str, str, str]
-
-#: Maximum number of properties shown with their ridge weights, and the minimum weight to show.
-RIDGE_SHOWN, MIN_WEIGHT = 5, 1e-3
+#: The minimum weight of a rule that was fitted together with others for it to be named.
+MIN_WEIGHT = 1e-3
 
 
 class EvidenceKind(StrEnum):
@@ -69,50 +70,104 @@ class EvidenceKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class GraphReason:
-    """A reason for an answer, or, with a weight below 0, against it: a rule that fired.
+class FiredRule:
+    """A rule that fired for a candidate, or, with a weight below 0, against it.
 
-    Rules that are counted one by one have a confidence; those fitted together have a weight.
-    `words` are the rule as a sentence. `groundings` are the first ones of a path between the two
-    entities, as triples.
+    Its body is a walk along `codes` from `start`, which is the known entity or the candidate, to
+    `end`; None is any entity. Rules that are counted individually have a confidence; those fitted
+    together have a weight.
     """
 
     kind: EvidenceKind
-    rule: str
-    words: Words
+    clause: Clause
+    start: int
+    codes: list[int]
+    end: int | None
     confidence: float | None = None
     hits: int | None = None
     predicted: int | None = None
     weight: float | None = None
-    groundings: tuple[tuple[Triple, ...], ...] = ()
+
+    @classmethod
+    def counted(
+        cls, kind: EvidenceKind, rule: CountedRule, walk: tuple[int, list[int], int | None]
+    ) -> FiredRule:
+        """A rule with a confidence."""
+        return cls(kind, rule.clause, *walk, rule.confidence, rule.hits, rule.predicted)
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """What rules of a kind are sorted by: the strongest first."""
+        figure = self.weight if self.confidence is None else self.confidence
+        return -abs(figure or 0.0), str(self.clause)
 
 
-def reasons_for(
-    ranker: MemoryRanker, pool: Pool, row: int, groundings: int = 3
-) -> tuple[GraphReason, ...]:
-    """All rules that fire for the candidate at a row of a pool of one source, the best first.
+def fired_rules(ranker: MemoryRanker, pool: Pool, row: int) -> dict[EvidenceKind, list[FiredRule]]:
+    """All rules that fire for the candidate at a row of a pool of one source.
 
-    From the constants that are fitted together, those of the largest weights are taken.
+    They are grouped by kind, the strongest first. Of the constants that are fitted together,
+    weights near 0 are left out.
     """
     step, source, candidate = int(pool.step[0]), int(pool.source[0]), int(pool.entity[row])
-    found = list(_paths(ranker, pool, row, groundings))
+    fired = list(_paths(ranker, pool, row))
     if ranker.model.constants:
-        found += _forward(ranker, step, source, candidate)
+        fired += _forward(ranker, step, source, candidate)
     if ranker.model.backward:
-        found += _backward(ranker, step, source, candidate)
-    found.sort(key=lambda reason: (-(reason.confidence or 0.0), reason.rule))
+        fired += _backward(ranker, step, source, candidate)
     if ranker.evidence.ridge is not None:
-        found += _ridge_reasons(ranker, step, source, candidate)
+        fired += _ridge_rules(ranker, step, source, candidate)
     if "linked_together" in ranker.model.features:
-        found += _linked(ranker, step, source, candidate)
-    return tuple(found)
+        fired += _linked(ranker, step, source, candidate)
+    groups: dict[EvidenceKind, list[FiredRule]] = {}
+    for rule in sorted(fired, key=lambda rule: rule.order):
+        groups.setdefault(rule.kind, []).append(rule)
+    return groups
+
+
+def as_reason(ranker: MemoryRanker, pool: Pool, fired: FiredRule, paths: int) -> Reason:
+    """A fired rule as a reason, with the number of its groundings and the first `paths` of them."""
+    facts, graph, source = ranker.facts, ranker.graph, int(pool.source[0])
+    walks = Walks(graph, fired.start, fired.end, fired.codes)
+    direction, identifiers = direction_of(int(pool.step[0])), ranker.model.identifiers
+    known = known_argument(direction)
+    is_path = fired.kind in (EvidenceKind.PATH, EvidenceKind.LINKED)
+    body, _ = fired.clause.atoms(*rule_ends(direction))
+    steps = [step_of(facts.predicates, code) for code in fired.codes]
+    condition = GroundedCondition(
+        " & ".join(spelt(literal, identifiers) for literal in body),
+        Kind.PATH if is_path else Kind.OPEN if fired.end is None else Kind.ANCHORED,
+        known if fired.start == source else 1 - known,
+        walks.number,
+        tuple(_grounding(facts, steps, walk) for walk in islice(walks, paths)),
+        steps=len(steps),
+    )
+    return Reason(
+        None,
+        rule_text(fired.clause, direction, identifiers),
+        fired.weight,
+        condition.count,
+        conditions=(condition,),
+        words=graph_rule_words(fired.clause, direction),
+        confidence=fired.confidence,
+        hits=fired.hits,
+        predicted=fired.predicted,
+    )
+
+
+def _grounding(facts: Facts, steps: list[Step], walk: list[int]) -> Grounding:
+    entities = tuple(facts.entities[entity] for entity in walk)
+    ends = (entities[i : i + 2][:: -1 if step.inverse else 1] for i, step in enumerate(steps))
+    return Grounding(
+        entities,
+        tuple(Fact.of(step.predicate, pair) for step, pair in zip(steps, ends, strict=True)),
+    )
 
 
 # --- paths ----------------------------------------------------------------------------------------
 
 
-def _paths(ranker: MemoryRanker, pool: Pool, row: int, most: int) -> Iterator[GraphReason]:
-    step = int(pool.step[0])
+def _paths(ranker: MemoryRanker, pool: Pool, row: int) -> Iterator[FiredRule]:
+    step, source, candidate = int(pool.step[0]), int(pool.source[0]), int(pool.entity[row])
     facts, rules = ranker.facts, ranker.steps[step].rules
     fired = ranker.firings(rules, pool)
     for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
@@ -120,30 +175,8 @@ def _paths(ranker: MemoryRanker, pool: Pool, row: int, most: int) -> Iterator[Gr
         rule = CountedRule.of(
             _path_clause(facts, step, codes), int(rules.hits[number]), int(rules.predicted[number])
         )
-        walks = connecting_walks(ranker.graph, int(pool.source[0]), int(pool.entity[row]), codes)
-        shown = tuple(_triples(facts, codes, walk) for walk in islice(walks, most))
-        yield _counted(EvidenceKind.PATH, ranker, step, rule, shown)
-
-
-def _counted(
-    kind: EvidenceKind,
-    ranker: MemoryRanker,
-    step: int,
-    rule: CountedRule,
-    groundings: tuple[tuple[Triple, ...], ...] = (),
-) -> GraphReason:
-    """A rule with a confidence as a reason."""
-    text, words = _said(ranker, step, rule.clause)
-    return GraphReason(
-        kind, text, words, rule.confidence, rule.hits, rule.predicted, groundings=groundings
-    )
-
-
-def _said(ranker: MemoryRanker, step: int, clause: Clause) -> tuple[str, Words]:
-    """A clause as text and as a sentence."""
-    direction = direction_of(step)
-    text = rule_text(clause, direction, ranker.model.identifiers)
-    return text, graph_rule_words(clause, direction)
+        walk = source, codes, candidate
+        yield FiredRule.counted(EvidenceKind.PATH, rule, walk)
 
 
 def _path_clause(facts: Facts, step: int, codes: list[int]) -> Clause:
@@ -152,40 +185,55 @@ def _path_clause(facts: Facts, step: int, codes: list[int]) -> Clause:
     return path_clause(relation, direction_of(step), path)
 
 
-def connecting_walks(graph: LinkedGraph, a: int, c: int, codes: list[int]) -> Iterator[list[int]]:
-    """Entities along every walk from a to c by some steps, as rules take them.
+class Walks:
+    """The walks from a to c by some steps, as rules take them; by one step to any end if c is None.
 
     A walk never returns to a, and its first step does not lead to c unless it is the only one.
     Entities that lead to c are found first, backwards, so that no walk is started in vain.
     """
-    leading = [{c}]
-    for code in reversed(codes[1:]):
-        before = {int(v) for end in leading[-1] for v in graph.ends(end, inverse_code(code))}
-        leading.append(before - {a})
-    leading.reverse()
-    if len(codes) > 1:
-        leading[0].discard(c)
 
-    def walks(at: int, depth: int) -> Iterator[list[int]]:
-        if depth == len(codes):
-            yield [at]
-            return
-        for end in graph.ends(at, codes[depth]).tolist():
-            if end in leading[depth]:
+    def __init__(self, graph: LinkedGraph, a: int, c: int | None, codes: list[int]) -> None:
+        self.graph, self.start, self.codes = graph, a, codes
+        #: Per step the entities that it may lead to.
+        self.leading = [set(graph.ends(a, codes[0]).tolist()) if c is None else {c}]
+        for code in reversed(codes[1:]):
+            before = {
+                int(v) for end in self.leading[-1] for v in graph.ends(end, inverse_code(code))
+            }
+            self.leading.append(before - {a})
+        self.leading.reverse()
+        if len(codes) > 1 and c is not None:
+            self.leading[0].discard(c)
+
+    def _next(self, entity: int, depth: int) -> Iterator[int]:
+        """Where a walk may continue after some steps, ascending."""
+        ends = self.graph.ends(entity, self.codes[depth]).tolist()
+        return (end for end in ends if end in self.leading[depth])
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """Entities along every walk, in the order of their ids."""
+
+        def walks(at: int, depth: int) -> Iterator[list[int]]:
+            if depth == len(self.codes):
+                yield [at]
+                return
+            for end in self._next(at, depth):
                 for rest in walks(end, depth + 1):
                     yield [at, *rest]
 
-    return walks(a, 0)
+        return walks(self.start, 0)
 
-
-def _triples(facts: Facts, codes: list[int], walk: list[int]) -> tuple[Triple, ...]:
-    named = [facts.entities[v] for v in walk]
-    triples = []
-    for i, code in enumerate(codes):
-        step = step_of(facts.predicates, code)
-        ends = named[i : i + 2][::-1] if step.inverse else named[i : i + 2]
-        triples.append((ends[0], step.predicate, ends[1]))
-    return tuple(triples)
+    @property
+    def number(self) -> int:
+        """How many walks there are, counted entity by entity without walking them all."""
+        reached = {self.start: 1}
+        for depth in range(len(self.codes)):
+            further: Counter[int] = Counter()
+            for entity, walks in reached.items():
+                for end in self._next(entity, depth):
+                    further[end] += walks
+            reached = dict(further)
+        return sum(reached.values())
 
 
 # --- constants ------------------------------------------------------------------------------------
@@ -211,17 +259,18 @@ def holders_of(graph: LinkedGraph, number: int) -> Ids:
     return links.end[links.run_start[number] : links.run_start[number + 1]]
 
 
-def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
     """The rules t(X, c) <- property of X, for the properties of a."""
     facts, graph = ranker.facts, ranker.graph
     rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
     fired: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
     for row in np.flatnonzero(fired).tolist():
         rule = named_constant(graph, facts, rules, row)
-        yield _counted(EvidenceKind.FORWARD, ranker, step, rule)
+        code, end = property_of(graph, int(rules.property[row]))
+        yield FiredRule.counted(EvidenceKind.FORWARD, rule, (a, [code], end))
 
 
-def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
+def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
     """The rules t(a, Y) <- property of Y, for the properties of c that known answers of a share."""
     graph = ranker.graph
     known = graph.ends(a, step)
@@ -233,8 +282,11 @@ def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[Graph
         hits = int(contained(known, holders).sum())  # both ascend
         confidence = hits / (len(holders) + SMOOTHING)
         if hits >= MIN_HITS and confidence >= MIN_CONFIDENCE:
-            said = _said(ranker, step, _about_answers(ranker, step, a, number))
-            yield GraphReason(EvidenceKind.BACKWARD, *said, confidence, hits, len(holders))
+            code, end = property_of(graph, number)
+            yield FiredRule(
+                EvidenceKind.BACKWARD, _about_answers(ranker, step, a, number), c, [code], end,
+                confidence, hits, len(holders),
+            )  # fmt: skip
 
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
@@ -254,42 +306,34 @@ def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> Clau
 # --- links of the pair, fitted together --------------------------------------------------------
 
 
-def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
-    """Rules of the other links between the two, those of the largest weights."""
+def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
+    """Rules of the other links between the two."""
     graph, facts, weights = ranker.graph, ranker.facts, ranker.evidence.pair_weights
-    found = []
     for code in range(2, len(weights)):
         weight = int(weights[code, step]) / MILLION
         if abs(weight) >= MIN_WEIGHT and c in graph.ends(a, code):
-            found.append((weight, *_said(ranker, step, _path_clause(facts, step, [code]))))
-    found.sort(key=lambda one: (-abs(one[0]), one[1]))
-    for weight, text, words in found[:RIDGE_SHOWN]:
-        yield GraphReason(EvidenceKind.LINKED, text, words, weight=weight)
+            clause = _path_clause(facts, step, [code])
+            yield FiredRule(EvidenceKind.LINKED, clause, a, [code], c, weight=weight)
 
 
 # --- constants fitted together --------------------------------------------------------------------
 
 
-def _ridge_reasons(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[GraphReason]:
-    """Rules of the ridge about the known argument and the answer, of the largest weights."""
-    facts, graph = ranker.facts, ranker.graph
-    found = []
+def _ridge_rules(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
+    """Rules of the ridge about the known argument and the answer."""
+    facts, graph, known = ranker.facts, ranker.graph, known_argument(direction_of(step))
     for number, weight in ridge_weights(ranker, a, _property(graph, step, c)):
-        code, entity = property_of(graph, number)
-        assert entity is not None
-        known, ends = (
-            known_argument(direction_of(step)),
-            (facts.entities[entity], facts.entities[c]),
-        )
-        clause = clause_about(facts.predicates, step, known, code, *ends)
-        found.append((weight, *_said(ranker, step, clause)))
+        code, end = property_of(graph, number)
+        assert end is not None
+        if abs(weight) >= MIN_WEIGHT:
+            names = facts.entities[end], facts.entities[c]
+            clause = clause_about(facts.predicates, step, known, code, *names)
+            yield FiredRule(EvidenceKind.RIDGE, clause, a, [code], end, weight=weight)
     for number, weight in ridge_weights(ranker, c, _property(graph, inverse_code(step), a)):
-        found.append((weight, *_said(ranker, step, _about_answers(ranker, step, a, number))))
-    found.sort(key=lambda one: (-abs(one[0]), one[1]))
-    for weight, text, words in found[:RIDGE_SHOWN]:
-        if abs(weight) < MIN_WEIGHT:
-            break
-        yield GraphReason(EvidenceKind.RIDGE, text, words, weight=weight)
+        code, end = property_of(graph, number)
+        if abs(weight) >= MIN_WEIGHT:
+            clause = _about_answers(ranker, step, a, number)
+            yield FiredRule(EvidenceKind.RIDGE, clause, c, [code], end, weight=weight)
 
 
 def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[int, float]]:

@@ -10,12 +10,12 @@ import numpy as np
 from hornbeam.base.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
+from hornbeam.graph.link_hashes import ASKING, COUNTING, JUDGING
 from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths
 from hornbeam.graphs.equal_steps import canonical_paths
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.grouped_queries import queries_of_links
-from hornbeam.graphs.link_hashes import ASKING, COUNTING, JUDGING
 from hornbeam.graphs.path_rules import PathRules, best_rules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import ImportedRules

@@ -82,6 +82,8 @@ def write_model(model: RankingModel) -> str:
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
         "# they are counted again from the facts that the model is used with.",
     ]
+    if model.internal_validation is not None:
+        lines.append(f"# {model.internal_validation}.")
     for part in model.relations:
         lines += _section(part, model)
     return "\n".join([*lines, "", END]) + "\n"
@@ -92,7 +94,7 @@ def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
     figures: dict[str, Any] = {"queries": part.queries}
     if part.weights is not None:
         figures["weights"] = dict(zip(model.features, part.weights, strict=True))
-    subject, object_ = _ends(part.direction)
+    subject, object_ = rule_ends(part.direction)
     head = f"{spelt[part.relation]}({subject}, {object_})"
     yield ""
     yield f"## {head}, Y is asked for: {json.dumps(figures, ensure_ascii=False)}"
@@ -101,7 +103,7 @@ def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
         yield f"{rule.confidence:.4f}: {text} {rule.bracket}"
 
 
-def _ends(direction: Direction) -> tuple[Variable, Variable]:
+def rule_ends(direction: Direction) -> tuple[Variable, Variable]:
     """Variables of subject and object."""
     return (KNOWN, ANSWER) if direction is Direction.OBJECT else (ANSWER, KNOWN)
 
@@ -117,12 +119,12 @@ def rule_text(clause: Clause, direction: Direction, identifiers: Mapping[str, st
     >>> rule_text(clause, Direction.OBJECT, {"born in": "born_in"})
     'born_in(X, A) & part_of(A, Y) -> lives_in(X, Y)'
     """
-    return clause.applied_text(*_ends(direction), identifiers)
+    return clause.applied_text(*rule_ends(direction), identifiers)
 
 
 def graph_rule_words(clause: Clause, direction: Direction) -> Words:
     """A clause as a sentence: X is known, Y is the answer."""
-    return applied_words(clause, *_ends(direction))
+    return applied_words(clause, *rule_ends(direction))
 
 
 # --- reading --------------------------------------------------------------------------------------

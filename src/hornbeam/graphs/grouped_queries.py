@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Ids, Ints, pointers, ranges
-from hornbeam.graphs.link_hashes import LinkHash
+from hornbeam.graph.link_hashes import LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import is_inverse
 

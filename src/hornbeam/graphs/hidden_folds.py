@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from hornbeam.base.arrays import Ids, Ints
+from hornbeam.graph.link_hashes import LinkHash
 from hornbeam.graphs.graph_settings import Extent
-from hornbeam.graphs.link_hashes import LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
 
 

@@ -12,6 +12,7 @@ from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
+from hornbeam.graph.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.constants import any_entity_rules, constant_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.equal_steps import canonical_links, canonical_steps
@@ -26,7 +27,6 @@ from hornbeam.graphs.grouped_queries import (
     sampled_links,
 )
 from hornbeam.graphs.hidden_folds import hidden_folds
-from hornbeam.graphs.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.multiple_links import linked_shares

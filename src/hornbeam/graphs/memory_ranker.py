@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from hornbeam.base.arrays import Ids
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input
-from hornbeam.facts.table import Facts
+from hornbeam.facts.atom_keys import atom_keys
+from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.grouped_queries import no_queries
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.model_parts import numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.softmax import Firings
+from hornbeam.ranking.triples import Triples
 
 #: Number of relations and directions whose constants are cached for further queries.
 REMEMBERED = 64
@@ -47,7 +50,11 @@ class MemoryRanker(GraphRanker):
         penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
         classes = UsedRuleClasses(model.constants, model.backward)
         evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
-        return cls(model, facts, threads, evidence=evidence, leave_out_linked=leave_out_linked)
+        steps = numbered_model(model, facts.predicates)
+        return cls(
+            model, facts, ArgumentTypes(facts), steps, threads, evidence=evidence,
+            leave_out_linked=leave_out_linked,
+        )  # fmt: skip
 
     @property
     def graph(self) -> LinkedGraph:
@@ -58,19 +65,34 @@ class MemoryRanker(GraphRanker):
         """The same ranker with `leave_out_linked`; nothing is counted again."""
         return replace(self, leave_out_linked=True)
 
-    def types(self, names: Input | None) -> ArgumentTypes:
-        """Types of arguments by the facts."""
-        return ArgumentTypes(self.facts, as_names(names))
+    def without_facts(self, triples: Triples) -> MemoryRanker:
+        """A ranker over the other facts, whose rules are counted anew."""
+        facts, table = self.facts, self.facts.binary
+        sizes = len(facts.entities), len(facts.predicates)
+        hidden = atom_keys(triples.subject, triples.relation, triples.object, *sizes)
+        subject, object_ = table.arguments
+        kept = ~np.isin(atom_keys(subject, table.predicate, object_, *sizes), hidden)
+        rest = Atoms(
+            table.predicate[kept],
+            (subject[kept], object_[kept]),
+            None if table.millionths is None else table.millionths[kept],
+        )
+        ranker = MemoryRanker.of(
+            self.model, replace(facts, atoms={**facts.atoms, 2: rest}), threads=self.threads,
+            leave_out_linked=self.leave_out_linked,
+        )  # fmt: skip
+        types = replace(ranker.types, names=self.types.names)
+        return replace(ranker, types=types, listed=self.listed)
 
     def prepare(self) -> None:
         """Compute what all queries share, once, before several threads need it."""
         self.evidence.prepare()
 
-    def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """Candidates of every source along the rules' step, at most as many as the model allows."""
+    def pool(self, rules: PathRules, sources: Ids, further: bool = False) -> Pool:
+        """Candidates of every source along the rules' step; see `GraphRanker.pool`."""
         return pool_of(
             self.evidence, rules, no_queries(sources), self.model.pool,
-            leave_out_linked=self.leave_out_linked,
+            leave_out_linked=self.leave_out_linked, further=further,
         )  # fmt: skip
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:

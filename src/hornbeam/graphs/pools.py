@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.graph.link_hashes import LinkHash
 from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence
@@ -17,6 +19,7 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import MAX_PROPOSED, PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
+from hornbeam.rules.codes import is_inverse, predicate_of
 from hornbeam.rules.rule_model import SMOOTHING
 
 #: Other links between the known argument and the answer: in the query's direction, against it, and
@@ -39,12 +42,20 @@ INFORMATIVE_SHARE = 0.9
 BLOCK = 64
 
 
+class FurtherCandidates(NamedTuple):
+    """Candidates of sources, `sizes[i]` of source i."""
+
+    sizes: Ints
+    entity: Ids
+
+
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Candidates of sources along steps: those of source i are offsets[i] to offsets[i + 1].
 
     `missed` counts the true answers of every source that are not among its candidates; `fold` is
-    the number of the hidden fold that a source's queries come from.
+    the number of the hidden fold that a source's queries come from. `further` are candidates beyond
+    those of every source, without features, in the order in which they would have been among them.
     """
 
     step: Ids
@@ -55,6 +66,7 @@ class Pool:
     truth: Bools
     missed: Ints
     fold: Ids
+    further: FurtherCandidates | None = None
 
     @property
     def n_queries(self) -> int:
@@ -70,6 +82,7 @@ class Pool:
         entity: Ids,
         feature: Singles,
         fold: int,
+        further: FurtherCandidates | None = None,
     ) -> Pool:
         """Candidates of the sources of queries along a step, `sizes[i]` of source i."""
         n, offsets, of_row = len(queries.sources), pointers(sizes), part_numbers(pointers(sizes))
@@ -77,18 +90,20 @@ class Pool:
         truth = np.isin(pair_keys(of_row, entity), wanted)
         missed = np.diff(queries.offsets) - np.bincount(of_row[truth], minlength=n)
         steps, folds = (np.full(n, number, dtype=np.int32) for number in (step, fold))
-        return cls(steps, queries.sources, offsets, entity, feature, truth, missed, folds)
+        return cls(steps, queries.sources, offsets, entity, feature, truth, missed, folds, further)
 
     @classmethod
     def concatenated(cls, pools: Sequence[Pool]) -> Pool:
-        """Pools one after the other."""
+        """Pools one after the other, without further candidates."""
         sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
-        names = [one.name for one in fields(cls) if one.name != "offsets"]
-        parts = {name: np.concatenate([getattr(pool, name) for pool in pools]) for name in names}
+        names = [one.name for one in fields(cls) if one.name not in ("offsets", "further")]
+        parts: dict[str, Any] = {
+            name: np.concatenate([getattr(pool, name) for pool in pools]) for name in names
+        }
         return cls(offsets=pointers(sizes), **parts)
 
     def select(self, sources: Ints | Bools) -> Pool:
-        """Keep some sources."""
+        """Keep some sources, without further candidates."""
         chosen = np.arange(len(self.source))[sources]
         rows = ranges(self.offsets[chosen], self.offsets[chosen + 1])
         return Pool(
@@ -109,6 +124,17 @@ class Pool:
         chosen = (true > 0) & (true < np.diff(self.offsets))
         return self if chosen.mean() > INFORMATIVE_SHARE else self.select(chosen)
 
+    def where(self, kept: Bools) -> Pool:
+        """Keep some of the candidates."""
+        sizes = np.bincount(part_numbers(self.offsets)[kept], minlength=len(self.source))
+        return replace(
+            self,
+            offsets=pointers(sizes),
+            entity=self.entity[kept],
+            feature=self.feature[kept],
+            truth=self.truth[kept],
+        )
+
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links than those queried."""
         sources, place = np.unique(pair_keys(self.step, self.source), return_inverse=True)
@@ -117,14 +143,51 @@ class Pool:
         found = sources[at] == wanted
         of = part_numbers(self.offsets)
         right = np.isin(pair_keys(place[of], self.entity), pair_keys(at[found], answer[found]))
-        kept = self.truth | ~right
+        return self._keeping(self.truth | ~right, self.truth, self.missed)
+
+    def asking(self, asked: Bools, known: Bools, missed: Ints) -> Pool:
+        """The same sources asked for some candidates; those not asked have no candidates.
+
+        Parameters
+        ----------
+        asked
+            Candidates that are the true answers; all others count as wrong.
+        known
+            Candidates that are left out.
+        missed
+            Number of true answers of every source that are not among its candidates.
+        """
+        of = part_numbers(self.offsets)
+        is_asked = np.bincount(of[asked], minlength=len(self.source)) + missed > 0
+        return self._keeping(is_asked[of] & ~known, asked, missed)
+
+    def _keeping(self, kept: Bools, truth: Bools, missed: Ints) -> Pool:
+        """Keep some candidates; `truth` and `missed` are those of all candidates and sources."""
+        sizes = np.bincount(part_numbers(self.offsets)[kept], minlength=len(self.source))
         return replace(
             self,
-            offsets=pointers(np.bincount(of[kept], minlength=len(self.source))),
+            offsets=pointers(sizes),
             entity=self.entity[kept],
             feature=self.feature[kept],
-            truth=self.truth[kept],
+            truth=truth[kept],
+            missed=missed,
         )
+
+    def in_first_half(self, seed: int, purpose: int) -> Bools:
+        """For every true candidate, whether its link is in a random half of all links.
+
+        A link is in the same half in both directions.
+        """
+        of = part_numbers(self.offsets)[self.truth]
+        step, source, answer = self.step[of], self.source[of], self.entity[self.truth]
+        inverse, predicate = is_inverse(step), predicate_of(step)
+        subject, object_ = np.where(inverse, answer, source), np.where(inverse, source, answer)
+        half = np.empty(len(of), dtype=np.bool_)
+        for one in np.unique(predicate).tolist():
+            rows = np.flatnonzero(predicate == one)
+            hashes = LinkHash.of(seed, purpose, one).of_links(subject[rows], object_[rows])
+            half[rows] = hashes % 2 == 0
+        return half
 
 
 def pool_of(
@@ -134,28 +197,36 @@ def pool_of(
     limit: int,
     fold: int = 0,
     leave_out_linked: bool = False,
+    further: bool = False,
 ) -> Pool:
-    """Gather at most `limit` candidates of every source along the rules' step."""
+    """Gather at most `limit` candidates of every source along the rules' step.
+
+    With `further`, all others are added without features.
+    """
     graph, step = evidence.graph, rules.step
     constants, prior = evidence.tables(step, queries.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
-    counts, entities, features = [], [], []
+    most = max(limit, graph.n_entities) if further else limit
+    counts, entities, features, further_counts, others = [], [], [], [], []
     with evidence.scratch() as scratch:
         for start in range(0, len(queries.sources), BLOCK):
             sources = queries.sources[start : start + BLOCK]
             forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
-            count, entity, feature = run(
+            count, entity, feature, further_count, other = run(
                 graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
                 graph.degree, evidence.pair_weights, forward, backward, proposed, SMOOTHING,
-                MIN_CONFIDENCE, MAX_PROPOSED, limit, evidence.classes.backward,
+                MIN_CONFIDENCE, MAX_PROPOSED, limit, most, evidence.classes.backward,
                 leave_out_linked, scratch,
             )  # fmt: skip
             used = np.arange(limit) < count[:, None]
             counts.append(count)
             entities.append(entity[used])
             features.append(feature[used])
+            further_counts.append(further_count)
+            others.append(other[np.arange(most - limit) < further_count[:, None]])
     sizes, entity, feature = map(np.concatenate, (counts, entities, features))
-    return Pool.of(step, queries, sizes, entity, feature, fold)
+    beyond = FurtherCandidates(np.concatenate(further_counts), np.concatenate(others))
+    return Pool.of(step, queries, sizes, entity, feature, fold, beyond)
 
 
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:

@@ -19,6 +19,13 @@ from hornbeam.rules.rule_model import CountedRule, Rule
 
 #: Difference between the fractions of linked pairs in train and valid above which to warn.
 LINKED_APART = 0.15
+#: What the MRR of held-out queries was measured on, by the facts that they are of.
+MEASURED_ON = {
+    "train": "hidden facts of train, where true answers that train lacks count as wrong (a "
+    "filtered test usually shows more)",
+    "valid": "facts of valid, where true answers that train and valid lack count as wrong (a "
+    "filtered test usually shows more)",
+}
 
 
 def path_clause(relation: str, direction: Direction, path: Sequence[Step]) -> Clause:
@@ -137,7 +144,7 @@ class RankingModel:
     seed
         The seed of the random choices.
     chosen
-        What else learning chose, and the MRR on held-out queries that it chose by.
+        What else learning chose, and the MRR of held-out queries, None if it was not measured.
     """
 
     relations: tuple[RelationRules, ...]
@@ -159,3 +166,16 @@ class RankingModel:
         names = {part.relation for part in self.relations}
         bodies = (rule.clause.body for part in self.relations for rule in part.all_rules)
         return identifiers(names.union(*(body.predicates for body in bodies)))
+
+    @property
+    def internal_validation(self) -> str | None:
+        """The MRR of held-out queries and what it was measured on, None if it was not measured."""
+        mrr, measured_on = self.chosen.get("held_out_mrr"), self.measured_on
+        if measured_on is None or not isinstance(mrr, float | int):
+            return None
+        return f"MRR {mrr:.3f} on {measured_on}"
+
+    @property
+    def measured_on(self) -> str | None:
+        """The facts that held-out queries are of, and what counts as wrong there."""
+        return MEASURED_ON.get(str(self.chosen.get("held_out")))

@@ -8,7 +8,7 @@ from hornbeam.base.arrays import part_numbers
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ridge import Ridge
-from hornbeam.graphs.softmax import summed_reciprocal_ranks
+from hornbeam.graphs.softmax import reciprocal_ranks
 
 #: The penalty of graphs where trying others would cost too much, and those to choose from.
 DEFAULT_PENALTY = 40.0
@@ -38,6 +38,5 @@ def _sum_of_ranks(ridge: Ridge, queries: QueriesByStep) -> float:
         for row, source in enumerate(some.sources.tolist()):
             score[row, graph.ends(source, step)] = -np.inf
         offsets = np.arange(len(score) + 1) * graph.n_entities
-        sums = summed_reciprocal_ranks(offsets, score.ravel(), truth.ravel())
-        total += float(sums.sum())
+        total += float(reciprocal_ranks(offsets, score.ravel(), truth.ravel()).sum())
     return total

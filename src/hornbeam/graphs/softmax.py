@@ -16,7 +16,7 @@ from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.softmax_kernels import (
     add_curvature,
     loss_and_gradient,
-    reciprocal_ranks,
+    ranks_among_wrong,
 )
 
 #: Number of scored candidates, over all calls, above which compiling is worth it.
@@ -139,8 +139,8 @@ def fired_scores(firings: Firings, weights: Floats) -> Floats:
     return sums
 
 
-def summed_reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:
-    """Sum of 1 / rank over the true answers of every source."""
-    run = reciprocal_ranks.choose(len(score), WORTH_COMPILING)
-    sums: Floats = run(offsets, score, truth)
-    return sums
+def reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:
+    """1 / rank of every true answer among the wrong answers of its source."""
+    run = ranks_among_wrong.choose(len(score), WORTH_COMPILING)
+    rank: Floats = run(offsets, score, truth)
+    return 1.0 / rank

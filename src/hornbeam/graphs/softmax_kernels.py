@@ -138,9 +138,10 @@ def add_curvature(offsets, feature, truth, fired_start, fired, weights, score, m
 
 
 @kernel
-def reciprocal_ranks(offsets, score, truth):
-    """Sum of 1 / rank of every source's true answers among its false ones, ties averaged."""
-    sums = np.zeros(len(offsets) - 1, dtype=np.float64)
+def ranks_among_wrong(offsets, score, truth):
+    """Rank of every true answer among the wrong answers of its source, ties averaged."""
+    rank = np.empty(truth.sum(), dtype=np.float64)
+    n = 0
     for s in range(len(offsets) - 1):
         for i in range(offsets[s], offsets[s + 1]):
             if truth[i]:
@@ -149,5 +150,6 @@ def reciprocal_ranks(offsets, score, truth):
                     if not truth[k]:
                         above += score[k] > score[i]
                         equal += score[k] == score[i]
-                sums[s] += 1.0 / (1.0 + above + 0.5 * equal)
-    return sums
+                rank[n] = 1.0 + above + 0.5 * equal
+                n += 1
+    return rank

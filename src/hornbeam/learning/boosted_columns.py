@@ -40,7 +40,7 @@ class BoostedColumns:
 
     Where the target is symmetric, every pair has a second row with subject and object swapped, and
     `mirror[j]` is the column of the mirror image of column j's body; a pair's score is the sum over
-    both rows.
+    both rows. `pair` has equal numbers for a pair and its mirror image, which share a `fold`.
     """
 
     features: Sequence[Feature]
@@ -49,6 +49,7 @@ class BoostedColumns:
     y: Floats
     target: str
     fold: Ints
+    pair: Ints
     mirror: dict[int, int]
 
     @classmethod
@@ -90,6 +91,7 @@ class BoostedColumns:
             problem.y[order],
             next(iter(targets)),
             held_out_folds(problem, folds, seed)[order],
+            (np.arange(n) if problem.pair is None else problem.pair)[order],
             mirror,
         )
 
@@ -114,7 +116,9 @@ class BoostedColumns:
 
     def _subset(self, pairs: Bools) -> BoostedColumns:
         binned = self.binned.subset(np.tile(pairs, self.times))
-        return replace(self, binned=binned, y=self.y[pairs], fold=self.fold[pairs])
+        return replace(
+            self, binned=binned, y=self.y[pairs], fold=self.fold[pairs], pair=self.pair[pairs]
+        )
 
     def constant(self, trees: Sequence[Tree]) -> float:
         """The constant that all trees add to every pair."""

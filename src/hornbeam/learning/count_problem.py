@@ -24,6 +24,7 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers
 from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
+from hornbeam.facts.folds import unordered_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of, useful_ways
@@ -53,8 +54,9 @@ class CountProblem:
     Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
     column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
     that occur `times` times in a ground clause. Priors come last. Where the target is
-    `symmetric`, a clause represents its mirror image too. Where facts are `soft`, entries are made
-    of truths of groundings, not of their numbers.
+    `symmetric`, a clause represents its mirror image too, and `pair` has the number of every
+    target's unordered pair. Where facts are `soft`, entries are made of truths of groundings, not
+    of their numbers.
     """
 
     clauses: Sequence[Clause]
@@ -67,6 +69,7 @@ class CountProblem:
     times: tuple[int, ...] = ()
     symmetric: bool = False
     soft: bool = False
+    pair: Ints | None = None
     #: Strengths and moments at the latest weights.
     _latest: dict[bytes, tuple[Floats, Moments]] = field(
         default_factory=dict, init=False, repr=False
@@ -124,6 +127,7 @@ class CountProblem:
             relaxation,
             symmetric=symmetric,
             soft=statistics.body_truth is not None,
+            pair=unordered_pairs(labels) if symmetric else None,
         )
 
     @classmethod
@@ -338,6 +342,7 @@ class CountProblem:
             row=place[self.row[keep]].astype(np.int32),
             x=self.x[keep],
             y=self.y[targets],
+            pair=None if self.pair is None else self.pair[targets],
         )
 
 

@@ -68,6 +68,11 @@ class HingeProblem(Generic[C]):
         return False
 
     @property
+    def pair(self) -> None:
+        """None: a target's mirror image is a target like any other."""
+        return
+
+    @property
     def size(self) -> int:
         """Number of hinges."""
         return len(self.rule)

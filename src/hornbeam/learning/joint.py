@@ -226,15 +226,22 @@ def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
     """The fold of every target, with each class spread evenly.
 
     They are assigned in an order that depends on labels and counts only (a random projection of the
-    counts), so that neither the order nor the names of the targets change what is learned.
+    counts), so that neither the order nor the names of the targets change what is learned. A pair
+    of a symmetric relation shares the fold of its mirror image: one direction tells the other.
     """
     rng = np.random.default_rng(seed)
     y = problem.y
     signature = problem.signature(rng)
     order = np.lexsort((signature, y))
+    pair = np.arange(len(y)) if problem.pair is None else problem.pair
+    _, first, number = np.unique(pair[order], return_index=True, return_inverse=True)
+    is_true = y[order][first] >= 0.5
+    by_order = np.argsort(first)
+    fold_of_pair = np.empty(len(first), dtype=np.int64)
+    for part in (by_order[is_true[by_order]], by_order[~is_true[by_order]]):
+        fold_of_pair[rng.permutation(part)] = np.arange(len(part)) % folds
     fold = np.empty(len(y), dtype=np.int64)
-    for part in (order[y[order] >= 0.5], order[y[order] < 0.5]):
-        fold[rng.permutation(part)] = np.arange(len(part)) % folds
+    fold[order] = fold_of_pair[number]
     return fold
 
 
@@ -247,3 +254,9 @@ def log_losses(y: Floats, score: Floats) -> Floats:
     """Cross-entropy of every target."""
     clipped = np.clip(score, 1e-15, 1.0 - 1e-15)
     return -(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped))
+
+
+def clustered_error(gain: Floats, group: Ints) -> float:
+    """Standard error of the mean gain, where pairs of a group are not independent."""
+    sums = np.bincount(group, gain - gain.mean())
+    return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(gain))

@@ -49,6 +49,10 @@ class Problem(Fittable, Protocol):
     def symmetric(self) -> bool:
         """Whether a clause represents its mirror image too."""
 
+    @property
+    def pair(self) -> Ints | None:
+        """Number of every target's unordered pair where the target is symmetric, else None."""
+
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
 

@@ -14,7 +14,7 @@ from hornbeam.base.choices import Sampling
 from hornbeam.base.files import cannot_be_written, fingerprint
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.rules.body import Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 #: Keys of the traces of all versions.
 KEYS = {"method", "targets", "positives", "found", "candidates", "seconds"}
@@ -148,7 +148,7 @@ class Trace:
     candidates: tuple[CandidateOutcome, ...]  #: the bodies that were learned from
     seconds: Mapping[str, float]
     seed: int = 0
-    language: Language = field(default_factory=Language)
+    language: RuleLimits = field(default_factory=RuleLimits)
     #: How negatives were sampled where there were no labels.
     sampled_negatives: Sampling | None = None
     fit: FitReport = field(default_factory=FitReport)
@@ -271,11 +271,11 @@ def _sampling(written: Any) -> Sampling | None:  # noqa: ANN401
     return cast(Sampling | None, written)
 
 
-def _language(written: Mapping[str, Any]) -> Language:
+def _language(written: Mapping[str, Any]) -> RuleLimits:
     bodies = written.get("bodies")
     kinds = None if bodies is None else tuple(Kind(kind) for kind in bodies)
     exclude = tuple(map(str, written.get("exclude", ())))
-    return Language(**{**written, "bodies": kinds, "exclude": exclude})
+    return RuleLimits(**{**written, "bodies": kinds, "exclude": exclude})
 
 
 def _outcome(row: Mapping[str, Any]) -> CandidateOutcome:

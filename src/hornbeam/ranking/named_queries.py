@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools
-from hornbeam.base.progress import Progress
-from hornbeam.errors import DataError
+from hornbeam.base.suggestions import did_you_mean
+from hornbeam.errors import DataError, InputError, warn
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.headers import TableLayout
@@ -40,6 +41,13 @@ class NamedQueries:
     def names_at(self, row: int) -> tuple[str, str, str]:
         """Subject, relation and object of a query, one of them "?"."""
         return self.rows.names_at(row)
+
+    def by_ids(self, names: EntityNames, facts: Facts) -> NamedQueries:
+        """The queries with the ids of entities that are given by name; refuses ambiguous names."""
+        given = self.rows.entities
+        meant = names.entities(given, lambda asked: asked.translate(facts.entities))
+        meant.pop(ASKED, None)
+        return replace(self, rows=self.rows.renamed(meant))
 
     def located(self, facts: Facts) -> Queries:
         """The queries by the ids of facts, -1 where these do not have a name."""
@@ -111,14 +119,38 @@ def _plain_queries(given: Input) -> NamedQueries | None:
     return NamedQueries(rows, rows.subject == entities.index(ASKED))
 
 
-def report_unknown(queries: Queries, progress: Progress) -> int:
-    """Report and return the number of queries with an entity or a relation that no fact has."""
+def check_answerable(
+    named: NamedQueries, facts: Facts, relations: Collection[str], names: EntityNames
+) -> None:
+    """Warn of queries that get no answer: of relations without rules, and with unknown names.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where no query has names that the facts know.
+    """
+    queries = named.located(facts)
+    for i, name in enumerate(named.rows.predicates):
+        n = int((named.rows.predicate == i).sum())
+        if n and name not in relations and facts.predicates.index(name) >= 0:
+            asks = "1 query asks" if n == 1 else f"{n:,} queries ask"
+            hint = did_you_mean(name, relations)
+            warn(f"the model has no rules for {name!r}, of which {asks}.{hint}")
     unknown = int(np.count_nonzero(~queries.askable))
-    if unknown:
-        named = "1 query names" if unknown == 1 else f"{unknown:,} queries name"
-        gets = "it gets" if unknown == 1 else "they get"
-        progress.message(f"{named} an entity or a relation that no fact has; {gets} no answer.")
-    return unknown
+    if not unknown:
+        return
+    row = int(queries.askable.argmin())
+    subject, name, object_ = named.names_at(row)
+    known: Iterable[str] = facts.predicates
+    if queries.relation[row] >= 0:
+        name = object_ if named.asks_subject[row] else subject
+        known = [*names.names.values(), *facts.entities]
+    first = f"no fact has {name!r}, which query {row + 1:,} names"
+    if unknown == len(queries):
+        raise InputError(f"{first}: no query can be answered.{did_you_mean(name, known)}")
+    others = f", nor a name of {unknown - 1:,} more" if unknown > 1 else ""
+    gets = "they get" if unknown > 1 else "it gets"
+    warn(f"{first}{others}; {gets} no answer.{did_you_mean(name, known)}")
 
 
 def _first_wrong(sources: Sequence[Source]) -> DataError:

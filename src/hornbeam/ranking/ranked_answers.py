@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Floats, Positions, run_starts
+from hornbeam.base.arrays import Array, Floats, Positions, run_starts
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, contained
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.table import Facts
-from hornbeam.ranking.named_queries import NamedQueries, report_unknown
+from hornbeam.ranking.named_queries import NamedQueries, check_answerable
 from hornbeam.ranking.queries import Answers, Queries, Ranker, answered
 from hornbeam.ranking.triples import Triples
 
 
 class FactRanker(Ranker, Protocol):
     """A ranker with the facts over which it ranks."""
+
+    @property
+    def relations(self) -> Collection[str]:
+        """Relations that it has rules for."""
 
     @property
     def facts(self) -> Facts:
@@ -29,41 +34,41 @@ class FactRanker(Ranker, Protocol):
 def ranked_answers(
     ranker: FactRanker,
     named: NamedQueries,
+    names: EntityNames = NO_NAMES,
     top: int = 10,
     known: bool = False,
     probabilities: Callable[[Answers], Floats] | None = None,
-    types: ArgumentTypes | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """Answer queries; a row per answer, in the order of the queries and then of the ranks.
 
     The columns are subject, relation, object, score, rank and query (its number, from 1), and
     probability where the ranker has `probabilities` for all answers of a query together. Answers
-    that are facts already are left out unless `known`, and so are those that do not fit the
-    relation; equal scores share the mean of their ranks.
+    that are facts already are left out unless `known`; equal scores share the mean of their ranks.
+    Queries name entities by ids or by `names`, without these by those in the facts.
     """
+    names = names if len(names) else EntityNames(labels_in(ranker.facts))
+    named = named.by_ids(names, ranker.facts)
+    check_answerable(named, ranker.facts, ranker.relations, names)
     queries = named.located(ranker.facts)
-    report_unknown(queries, progress)
     found = answered(ranker, queries, progress)
     if not known:
         found = new_answers(found, queries, ranker.facts)
     likely = None if probabilities is None else probabilities(found)
-    if types is not None:
-        fit = fitting(found, queries, types)
-        found, likely = found.where(fit), None if likely is None else likely[fit]
     rank = tied_ranks(found)
     best = found.best(top)
+    _report_fewer(best, queries, ranker, top, progress)
     rows = best.query
     first = best.offsets[:-1]
     kept = np.arange(len(rows)) - np.repeat(first - found.offsets[:-1], best.sizes)
     answer = ranker.facts.entities.take(best.entities.tolist())
-    names = [named.names_at(int(i)) for i in range(len(named))]
+    asked = [named.names_at(int(i)) for i in range(len(named))]
     asks_subject = named.asks_subject[rows]
     table = ResultTable(
         {
-            "subject": _filled(answer, [name[0] for name in names], rows, asks_subject),
-            "relation": [names[i][1] for i in rows.tolist()],
-            "object": _filled(answer, [name[2] for name in names], rows, ~asks_subject),
+            "subject": _filled(answer, [name[0] for name in asked], rows, asks_subject),
+            "relation": [asked[i][1] for i in rows.tolist()],
+            "object": _filled(answer, [name[2] for name in asked], rows, ~asks_subject),
             "score": best.scores,
             "rank": rank[kept],
             "query": rows + 1,
@@ -93,24 +98,15 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
     return found.where(~contained(atom_keys(subject, relation, object_, n, n_relations), stated))
 
 
-def fitting(found: Answers, queries: Queries, types: ArgumentTypes) -> Bools:
-    """Which answers have an argument type that occurs among the relation's facts.
-
-    Loops only if the relation has some among its facts.
-    """
-    query, fit = found.query, np.ones(len(found.entities), dtype=np.bool_)
-    relation, asks_subject = queries.relation[query], queries.asks_subject[query]
-    loop = found.entities == queries.known[query]
-    for p, asks in set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True)):
-        if p < 0:
-            continue
-        rows, name = (relation == p) & (asks_subject == asks), types.facts.predicates[p]
-        allowed = types.allowed(name, 0 if asks else 1)
-        if allowed is not None:
-            fit[rows] = allowed[found.entities[rows]]
-        if not types.has_loops(name):
-            fit[rows] &= ~loop[rows]
-    return fit
+def _report_fewer(
+    best: Answers, queries: Queries, ranker: FactRanker, top: int, progress: Progress
+) -> None:
+    """Report once that rules propose fewer answers than wanted."""
+    with_rules = np.isin(queries.relation, ranker.facts.predicates.find(ranker.relations))
+    fewer = int(np.count_nonzero(best.sizes[queries.askable & with_rules] < top))
+    if fewer:
+        of = "the query" if len(queries) == 1 else f"{fewer:,} of {len(queries):,} queries"
+        progress.message(f"Rules propose fewer than {top:,} answers to {of}.")
 
 
 def tied_ranks(found: Answers) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,24 +24,23 @@ from hornbeam.ranking.named_queries import as_queries
 from hornbeam.ranking.queries import Answers, Queries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.ranking.ranked_answers import ranked_answers
-from hornbeam.ranking.separable_scores import ProposedBlock, SeparableScores, is_separable
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.best_links import ScoredPairs
 from hornbeam.scoring.model_checks import warn_of_missing_names
-from hornbeam.scoring.proposals import scored_pairs, target_reach
-from hornbeam.scoring.reach import Reach
+from hornbeam.scoring.proposals import Proposer
 from hornbeam.scoring.scored_links import with_names
 
 
 @dataclass(frozen=True, eq=False)
 class RuleRanker:
-    """Proposes entities for which a positive rule has a grounding, with the scores of the pairs.
+    """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
 
-    An entity that no positive rule leads to is not proposed, whatever the negative rules.
-    See `hornbeam.ranking.queries.Ranker`.
+    See `hornbeam.scoring.proposable` and `hornbeam.ranking.queries.Ranker`.
     """
 
     model: RuleModel
     engine: MemoryEngine
+    types: ArgumentTypes
     score: Score = Score.MEAN
 
     @classmethod
@@ -60,12 +59,17 @@ class RuleRanker:
             facts = with_targets(
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
-        return cls(model, engine.over(facts), score)
+        return cls(model, engine.over(facts), ArgumentTypes(facts), score)
 
     @property
     def facts(self) -> Facts:
         """The evidence."""
         return self.engine.facts
+
+    @property
+    def relations(self) -> Sequence[str]:
+        """Relations that the model has rules for."""
+        return self.model.targets
 
     def rank(
         self,
@@ -77,9 +81,10 @@ class RuleRanker:
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best answers of queries by names; see `hornbeam.ranking.named_queries`."""
-        named, types = as_queries(queries), ArgumentTypes(self.facts, as_names(names))
-        found = ranked_answers(self, named, top, known, types=types, progress=progress)
-        return with_names(found, names)
+        called = as_names(names)
+        ranker = replace(self, types=replace(self.types, names=called)) if called.types else self
+        found = ranked_answers(ranker, as_queries(queries), called, top, known, progress=progress)
+        return found if names is None else with_names(found, called)
 
     def evaluate(
         self,
@@ -90,7 +95,7 @@ class RuleRanker:
         """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
         further = [] if filter is None else [as_facts(filter)]
         return evaluate_ranks(
-            self, self.facts, as_facts(test), further, relations=self.model.targets,
+            self, self.facts, as_facts(test), further, relations=self.relations,
             progress=progress,
         )  # fmt: skip
 
@@ -111,53 +116,23 @@ class RuleRanker:
 
     def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
         """Answers of the queries of one relation and direction, by their known arguments."""
-        blocks = list[ProposedBlock]()
-        for block in self._proposing(self.facts.predicates[relation], near).blocks(starts):
-            blocks.append(block)
-            progress.advance("Following rules", block.done, len(starts))
-        row = np.concatenate([np.empty(0, np.int64), *(block.row for block in blocks)])
-        return Answers(
-            pointers(np.bincount(row, minlength=len(starts))),
-            np.concatenate([np.empty(0, np.int32), *(block.entity for block in blocks)]),
-            np.concatenate([np.empty(0), *(block.score for block in blocks)]),
-        )
+        blocks = list[ScoredPairs]()
+        for done, pairs in self._proposer(self.facts.predicates[relation], near).links_from(starts):
+            order = np.lexsort((pairs.end, -pairs.score, pairs.start))
+            blocks.append(pairs.take(order))
+            progress.advance("Following rules", done, len(starts))
+        found = ScoredPairs.concatenated(blocks)
+        sizes = np.bincount(np.searchsorted(starts, found.start), minlength=len(starts))
+        return Answers(pointers(sizes), found.end, found.score)
 
-    def _proposing(self, target: str, near: int) -> ConnectedScores | SeparableScores:
-        """The scores that propose answers of one target in one direction, made at first use."""
-        if (target, near) not in self._made:
+    def _proposer(self, target: str, near: int) -> Proposer:
+        """The proposer of one target in one direction, made at first use."""
+        if (target, near) not in self._proposers:
             rules = self.model.of_target(target)
-            kind = SeparableScores if is_separable(rules, self.facts, near) else ConnectedScores
-            made = kind(rules, self.engine, target, near, self.score)
-            self._made[target, near] = made
-        return self._made[target, near]
+            made = Proposer(rules, self.engine, target, self.types, near, self.score)
+            self._proposers[target, near] = made
+        return self._proposers[target, near]
 
     @cached_property
-    def _made(self) -> dict[tuple[str, int], ConnectedScores | SeparableScores]:
+    def _proposers(self) -> dict[tuple[str, int], Proposer]:
         return {}
-
-
-@dataclass(frozen=True, eq=False)
-class ConnectedScores:
-    """Scores of the pairs that rules connect, counted pair by pair; see `SeparableScores`."""
-
-    model: RuleModel
-    engine: MemoryEngine
-    target: str
-    near: int
-    score: Score = Score.MEAN
-
-    @cached_property
-    def _reach(self) -> Reach:
-        return target_reach(self.model, self.engine, self.target, self.near)
-
-    def blocks(self, starts: Ids) -> Iterator[ProposedBlock]:
-        """Proposals for known arguments, a block of them at a time."""
-        for done, pairs, scores in scored_pairs(
-            self.model, self.engine, self._reach, starts, self.score
-        ):
-            known, answer = pairs.subject, pairs.object
-            if self.near:
-                known, answer = answer, known
-            order = np.lexsort((answer, -scores, known))
-            row = np.searchsorted(starts, known[order])
-            yield ProposedBlock(done, row, answer[order], scores[order])

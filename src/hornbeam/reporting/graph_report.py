@@ -6,26 +6,24 @@ is a page like that of `hornbeam.reporting.report`, with the same style sheet an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.explaining.explanation import ExplainedScore, Explanation
+from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_explanation import (
-    GraphExplanation,
-    explain_triple,
-    graph_explanation_in_names,
-)
-from hornbeam.graphs.graph_model import GraphModel
+from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_text import graph_rule_words
 from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered
-from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks, evaluate_ranks
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting.charts import column_chart
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, fitting_page
@@ -58,28 +56,30 @@ class HardQuery:
 
     rank: float
     direction: Direction
-    explanation: GraphExplanation
+    explanation: Explanation
 
     @property
-    def reasons(self) -> object:
+    def reasons(self) -> ExplainedScore:
         """The reasons for the answer in that direction, and the answers above it."""
         return next(one for one in self.explanation.directions if one.asks is self.direction)
 
 
 def graph_report(
-    model: GraphModel,
+    model: RankingModel,
     facts: Facts,
     test: Facts | None = None,
-    filters: tuple[Facts, ...] = (),
+    filter: Facts | None = None,  # noqa: A002
     *,
+    filtered_by: str,
     names: EntityNames = NO_NAMES,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> str:
     """Write the report of a model as one HTML page.
 
-    `test` are true triples, ideally not used for learning, `filters` further true ones, which are
-    not counted as wrong answers; without `test` the page only shows what was learned.
+    `test` are true triples, ideally not used for learning, `filter` further true ones, which are
+    not counted as wrong answers; without `test` the page only shows what was learned. Ranks are
+    those of `GraphRanker.evaluate`; `filtered_by` names the files whose triples are not wrong.
     """
     relations = {part.relation for part in model.relations}
     values = {
@@ -94,8 +94,9 @@ def graph_report(
         values |= {"evaluation": None, "relations": _relations(model, None)}
         return fitting_page("graph_report.html.j2", values)
     ranker = MemoryRanker.of(model, facts, threads=threads)
-    found = evaluate_ranks(ranker, facts, test, filters, relations=relations, progress=progress)
+    found = ranker.evaluate(test, filter, progress)
     values |= {
+        "filtered_by": filtered_by,
         "evaluation": found,
         "relations": _relations(model, found),
         "figures": [_rank_figure(found.ranks), _reliability(ranker, found.ranks, progress)],
@@ -104,7 +105,7 @@ def graph_report(
     return fitting_page("graph_report.html.j2", values)
 
 
-def _relations(model: GraphModel, found: GraphEvaluation | None) -> list[RelationRow]:
+def _relations(model: RankingModel, found: GraphEvaluation | None) -> list[RelationRow]:
     """The relations of the test, most queries first; without a test all, most rules first."""
     ranks = {(one.relation, one.direction): one for one in found.relations} if found else {}
     rows = []
@@ -175,7 +176,7 @@ def _stated_and_true(
     unique = Queries(
         distinct[0].astype(np.int32), distinct[2].astype(np.int32), distinct[1].astype(np.bool_)
     )
-    found = answered(ranker, unique, progress)
+    found = answered(replace(ranker, listed=0), unique, progress)  # no more than the pool
     of = found.query
     own = atom_keys(
         unique.known[of], unique.relation[of], found.entities, united.n_entities, united.n_relations
@@ -209,9 +210,9 @@ def _hardest(
         seen.add(kind)
         ends = (answer, known) if kind[1] else (known, answer)
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
-        explained = explain_triple(ranker.model, ranker.facts, triple, ranker=ranker, groundings=1)
+        explained = GraphExplainer(ranker, reasons=1).explain(*triple, paths=1)
         direction = Direction.SUBJECT if kind[1] else Direction.OBJECT
-        shown = graph_explanation_in_names(explained, names)
+        shown = explanation_in_names(explained, names)
         found.append(HardQuery(float(ranks.rank[row]), direction, shown))
         progress.advance("Explaining the hardest queries", len(found), HARDEST)
         if len(found) == HARDEST:

@@ -14,7 +14,7 @@ from hornbeam.base.arrays import Floats, Positions
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.explainer import Explainer
+from hornbeam.explaining.explainer import RuleExplainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
@@ -82,7 +82,7 @@ class Mistake:
 
 
 def report(
-    explainer: Explainer,
+    explainer: RuleExplainer,
     labels: Targets | None,
     trace: Trace | None = None,
     progress: Progress = SILENT,
@@ -157,7 +157,7 @@ def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
 
 
 def _examples(
-    explainer: Explainer,
+    explainer: RuleExplainer,
     counted: Statistics,
     labels: Targets,
     names: EntityNames,
@@ -184,7 +184,11 @@ def _examples(
 
 
 def _mistakes(
-    explainer: Explainer, labels: Targets, scores: Floats, names: EntityNames, progress: Progress
+    explainer: RuleExplainer,
+    labels: Targets,
+    scores: Floats,
+    names: EntityNames,
+    progress: Progress,
 ) -> dict[str, list[Mistake]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
     semantics = explainer.model.semantics

@@ -244,6 +244,20 @@ def simplest(parts: Sequence[Part]) -> AnyBody:
     return Conjunction(tuple(parts))
 
 
+def free_argument(body: AnyBody) -> int | None:
+    """The argument that a body has no condition on; None where it has conditions on both.
+
+    Examples
+    --------
+    >>> free_argument(Body((Step("cites"),), "alike", Kind.OPEN, argument=0))
+    1
+    """
+    bodies = [part.body for part in body.parts]
+    if any(one.is_path for one in bodies) or len({one.argument for one in bodies}) != 1:
+        return None
+    return 1 - bodies[0].argument
+
+
 def variables() -> Iterator[Variable]:
     """A, B, ..., Z, A1, B1, ... without end."""
     for turn in count():

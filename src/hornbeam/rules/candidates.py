@@ -25,7 +25,7 @@ from hornbeam.rules.codes import code_limit, step_code
 
 
 @dataclass(frozen=True)
-class Language:
+class RuleLimits:
     """Which clauses are candidates.
 
     Parameters
@@ -242,7 +242,7 @@ class Candidates:
             conditions = self.conditions.followed_by(other.conditions)
         return replace(self, **columns, conditions=conditions)
 
-    def pruned(self, language: Language) -> Ints:
+    def pruned(self, language: RuleLimits) -> Ints:
         """Rows that pass the language's limits, ordered by coverage, length, text."""
         kept = np.flatnonzero(
             (self.coverage >= language.min_coverage)

@@ -17,7 +17,7 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.weighing import Counts, Weighing
 
 if TYPE_CHECKING:
-    from hornbeam.rules.candidates import Language
+    from hornbeam.rules.candidates import RuleLimits
 
 
 #: Smoothing constant added to predictions, which lowers confidences with little support.
@@ -85,7 +85,7 @@ class PairDensity:
 class Semantics:
     """What a model's scores depend on in addition to its rules; the first line of a model file.
 
-    `distinct_variables` and `max_fanout` limit how rules walk the graph, as in `Language`;
+    `distinct_variables` and `max_fanout` limit how rules walk the graph, as in `RuleLimits`;
     `threshold` is the score from which a target is called true. With `cross_evidence` the true
     training pairs were evidence for one another, and known pairs should be facts when it scores. A
     `collective` model scores pairs together, by that method; one of two steps has the density of
@@ -156,13 +156,13 @@ class RuleModel:
         return len(self.targets) == 1 and set(self.rules).issuperset(mirrored)
 
     @cached_property
-    def language(self) -> Language:
+    def language(self) -> RuleLimits:
         """How the rules walk the graph."""
         # imported late: it needs NumPy, and the help of commands only the enumerations above
-        from hornbeam.rules.candidates import Language
+        from hornbeam.rules.candidates import RuleLimits
 
         semantics = self.semantics
-        return Language(
+        return RuleLimits(
             distinct_variables=semantics.distinct_variables,
             max_fanout=semantics.max_fanout,
             shares=self.shares,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Positions
+from hornbeam.base.arrays import Bools, Floats
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_mean
@@ -52,9 +52,9 @@ class CachedCounts:
             return score_targets(self.model.with_rules(rules), self.statistics, self.pairs)
         return score_mean(*added(self._columns, weights_of(rules), len(self.pairs)), relaxation)
 
-    def grounded(self, rules: Bools) -> Positions:
-        """The pairs for which one of these rules, all of them for the target, has a grounding."""
+    def grounded(self, rules: Bools) -> Bools:
+        """Which pairs have a grounding of one of these rules, all of them with a body."""
         found = np.zeros(len(self.pairs), dtype=np.bool_)
         for part in self._columns:
             found[part.cell[np.repeat(rules[part.rules], part.sizes)]] = True
-        return np.flatnonzero(found)
+        return found

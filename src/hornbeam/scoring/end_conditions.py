@@ -17,7 +17,7 @@ from hornbeam.base.arrays import Floats, Ids, run_starts
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import Part
+from hornbeam.rules.body import Part, free_argument
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import strengths
 
@@ -31,18 +31,23 @@ class EndConditions:
     target: str
     argument: int
 
+    @cached_property
     def strengths(self) -> tuple[Floats, Floats]:
         """A and B of rules on this end alone, for every entity; priors are with subjects."""
         rules = (rule for rule in self.model.rules if only_argument(rule) == self.argument)
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
+    def conditions(self, parts: Sequence[Part]) -> list[Part]:
+        """Those parts of a body that are conditions on this end."""
+        return [p for p in parts if not p.body.is_path and p.body.argument == self.argument]
+
     def factor(self, parts: Sequence[Part]) -> Floats:
-        """For every entity the factor of conditions on the groundings of their conjunction.
+        """For every entity the factor of a body's conditions on this end in its groundings.
 
         Facts are true or absent here, so that a condition has one row per entity.
         """
         product = np.ones(len(self.engine.facts.entities))
-        for part in parts:
+        for part in self.conditions(parts):
             grounded = self._columns.grounded_part(part)
             factor = np.zeros(len(product))
             factor[grounded.target] = grounded.number
@@ -68,12 +73,9 @@ class EndConditions:
 
 
 def only_argument(rule: Rule) -> int | None:
-    """The only argument that a rule depends on; None with a path or conditions on both."""
-    parts = rule.clause.body.parts
-    if any(part.body.is_path for part in parts):
-        return None
-    arguments = {part.body.argument for part in parts} or {0}
-    return arguments.pop() if len(arguments) == 1 else None
+    """The only argument that a rule depends on, 0 for priors; None if it depends on both."""
+    free = 1 if rule.clause.is_prior else free_argument(rule.clause.body)
+    return None if free is None else 1 - free
 
 
 def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import place_of
 
@@ -60,21 +60,24 @@ class TermColumns(NamedTuple):
 class EndMargins(NamedTuple):
     """Contributions of rules with conditions on one end: margins, and strengths of either sign.
 
-    `led_to` are the objects that conditions lead to, those of highest margin first.
+    Conditions lead start a to the ends of list k = `list_of[a]`, from `first_led_to[k]` to
+    below `first_led_to[k + 1]` in `led_to`, those of highest margin first.
     """
 
     near: Floats
     near_strength: Floats
     far: Floats
     far_strength: Floats
+    list_of: Ints
+    first_led_to: Ints
     led_to: Ids
 
 
 class MarginScratch(NamedTuple):
-    """Sums of one subject, by steps taken and node, all zero between subjects.
+    """Sums of one start, by steps taken and node, all zero between starts.
 
     `reached` lists the nodes after every number of steps, `size` their number; `touched`
-    lists the objects that some term counts for. Made by NumPy: every array that a kernel makes by
+    lists the ends that some term counts for. Made by NumPy: every array that a kernel makes by
     itself takes a fifth of a second to compile.
     """
 
@@ -104,16 +107,18 @@ class MarginScratch(NamedTuple):
 
 
 class MarginPairs(NamedTuple):
-    """Room for pairs: the row of the subject, the object, the margin."""
+    """Room for pairs: the row of the start, the end, the margin, and whether a term counts."""
 
     row: Ints
-    object: Ids
+    end: Ids
     margin: Floats
+    connected: Bools
 
     @classmethod
     def of(cls, size: int) -> MarginPairs:
         """Allocate arrays for `size` pairs."""
-        return cls(np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size))
+        row, end = np.empty(size, np.int64), np.empty(size, np.int32)
+        return cls(row, end, np.empty(size), np.empty(size, np.bool_))
 
 
 def follow(walks, wanted, count, share, reached, depth, size):
@@ -154,24 +159,23 @@ def weighed(way, median, x):
 
 
 @kernel
-def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scratch, pairs):
-    """Fill `pairs` with those of margin `floor` or more, subject by subject from row `first`.
+def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch, pairs):
+    """Fill `pairs` with those of margin `floor` or more, start by start from row `first`.
 
-    Margins come with `slack` times all strengths that went into them added. Facts are left out, and
-    pairs that have groundings only by conditions on the subject. Returns the row of the
-    first subject whose pairs may not fit, and the number of pairs.
+    Margins come with `slack` times all strengths that went into them added. Facts are left out.
+    Returns the row of the first start whose pairs may not fit, and the number of pairs.
     """
     count, share, reached, size, margin, strength, state, touched = scratch
     depth, steps, first_term = trie
     weight, kind, bound, way, median, near, far, near_factor, far_factor = terms
-    own, own_strength, others, others_strength, led_to = ends
+    own, own_strength, others, others_strength, list_of, first_led_to, led_to = ends
     known_offsets, known = walks.known_offsets, walks.known
-    rows, objects, margins = pairs
+    rows, found_ends, margins, connected = pairs
     n, levels = len(own), len(size)
     found = 0
     row = first
-    while row < len(subjects) and found + n <= len(rows):
-        a = subjects[row]
+    while row < len(starts) and found + n <= len(rows):
+        a = starts[row]
         for i in range(known_offsets[a], known_offsets[a + 1]):
             state[known[i]] = 2  # a fact; 1 is a pair that a term counts for
         n_touched = 0
@@ -214,15 +218,17 @@ def margins_above(walks, trie, terms, ends, slack, subjects, first, floor, scrat
             most = margin[b] + own[a] + others[b]
             most += slack * (strength[b] + own_strength[a] + others_strength[b])
             if most >= floor:
-                rows[found], objects[found], margins[found] = row, b, most
+                rows[found], found_ends[found], margins[found] = row, b, most
+                connected[found] = True
                 found += 1
-        for i in range(len(led_to)):
+        for i in range(first_led_to[list_of[a]], first_led_to[list_of[a] + 1]):
             b = led_to[i]
             most = own[a] + others[b] + slack * (own_strength[a] + others_strength[b])
             if most < floor:
                 break
             if state[b] == 0:
-                rows[found], objects[found], margins[found] = row, b, most
+                rows[found], found_ends[found], margins[found] = row, b, most
+                connected[found] = False
                 found += 1
         for i in range(n_touched):
             margin[touched[i]], strength[touched[i]], state[touched[i]] = 0.0, 0.0, 0

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, pointers
+from hornbeam.base.arrays import Floats, Positions, pointers, run_starts
 from hornbeam.counting.columns import weighed
 from hornbeam.facts.names import Names
+from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Part
-from hornbeam.rules.codes import path_codes
+from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring import margin_kernels as kernels
 from hornbeam.scoring.end_conditions import EndConditions, only_argument
-from hornbeam.scoring.walk_bounds import WalkBounds
 
 #: Tolerance of thresholds on shares, which engines agree on to nine digits.
 SHARE_SLACK = 1e-8
@@ -32,10 +31,64 @@ WAYS = {
 
 
 @dataclass(frozen=True, eq=False)
+class WalkBounds:
+    """How many groundings, or what share, a path may have at most from every entity.
+
+    `weight` is the factor of every edge in a path's share.
+    """
+
+    edges: Adjacency
+    weight: Floats
+    #: Edges of a code, and the nodes that these leave; a cache.
+    _of_code: dict[int, tuple[Positions, Positions]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    @property
+    def n_entities(self) -> int:
+        """Number of nodes."""
+        return len(self.edges.offsets) - 1
+
+    def groundings(self, codes: Sequence[int]) -> Floats:
+        """The most groundings of a path from every entity to any other.
+
+        n(a, b) is the sum over a's first steps to u of n'(u, b), and the greatest of a sum is at
+        most the sum of the greatest.
+        """
+        return self._most(codes, np.ones(len(self.weight)))
+
+    def shares(self, codes: Sequence[int]) -> Floats:
+        """The greatest share of a path from every entity to any other.
+
+        It is at most 1: the matrix of a step's weights has no singular value above that.
+        """
+        return np.minimum(self._most(codes, self.weight), 1.0)
+
+    def _most(self, codes: Sequence[int], weight: Floats) -> Floats:
+        *first, last = codes
+        edges, node = self._leaving(last)
+        most: Floats = np.zeros(self.n_entities)
+        if len(edges):  # parallel edges follow each other, and are added up
+            starts = run_starts(node, self.edges.neighbour[edges])
+            np.maximum.at(most, node[starts], np.add.reduceat(weight[edges], starts))
+        for code in reversed(first):
+            edges, node = self._leaving(code)
+            ahead = weight[edges] * most[self.edges.neighbour[edges]]
+            most = np.bincount(node, ahead, self.n_entities).astype(np.float64)
+        return most
+
+    def _leaving(self, code: int) -> tuple[Positions, Positions]:
+        if code not in self._of_code:
+            edges = np.flatnonzero(self.edges.code == code)
+            self._of_code[code] = edges, np.searchsorted(self.edges.offsets, edges, "right") - 1
+        return self._of_code[code]
+
+
+@dataclass(frozen=True, eq=False)
 class MarginTerm:
     """A rule with a path, or with conditions on both ends."""
 
-    weight: float  #: below 0 where the rule is against its target
+    weight: float  #: at most 0 where the rule is against its target
     weighing: Weighing
     codes: tuple[int, ...]  #: steps of its path; none where it has conditions only
     threshold: Threshold | None  #: on the groundings of the path
@@ -57,12 +110,11 @@ class MarginTerm:
         """The threshold; one on shares is lowered a little, so that the margin stays a bound."""
         if self.threshold is None:
             return 0.0
-        slack = SHARE_SLACK if self.threshold.share else 0.0
-        return self.threshold.bound * (1.0 - math.copysign(slack, self.weight))
+        return self.threshold.bound * (1.0 - SHARE_SLACK if self.threshold.share else 1.0)
 
-    def most(self, walks: WalkBounds, n_entities: int) -> Floats:
-        """For every subject the most that it may add to a pair."""
-        x = np.ones(n_entities) if self.near is None else self.near
+    def most(self, walks: WalkBounds) -> Floats:
+        """For every start the most that it may add to a pair."""
+        x = np.ones(walks.n_entities) if self.near is None else self.near
         if self.far is not None:
             x = x * self.far.max(initial=0.0)
         if self.codes and self.kind == kernels.SHARE:
@@ -75,7 +127,10 @@ class MarginTerm:
 
 @dataclass(frozen=True, eq=False)
 class TermBuilder:
-    """Makes terms of a model's rules, and of these the arrays of the kernel."""
+    """Makes terms of a model's rules, and of these the arrays of the kernel.
+
+    `ends` are the conditions on the argument that walks start from, and on the other.
+    """
 
     model: RuleModel
     predicates: Names
@@ -109,7 +164,7 @@ class TermBuilder:
     @cached_property
     def arrays(self) -> kernels.TermColumns:
         """The terms as columns, and the distinct factors of both ends."""
-        terms, n = self.terms, self.walks.graph.n_entities
+        terms, n = self.terms, self.walks.n_entities
         near, near_factor = _stacked([term.near for term in terms], n)
         far, far_factor = _stacked([term.far for term in terms], n)
         return kernels.TermColumns(
@@ -127,36 +182,34 @@ class TermBuilder:
     def _term(self, rule: Rule) -> MarginTerm | None:
         clause, parts = rule.clause, rule.clause.body.parts
         paths = [part for part in parts if part.body.is_path]
-        sequences = [path_codes(part.body, self.predicates) for part in paths]
-        if None in sequences or (clause.negated and len(paths) > 1):
-            return None
-        near, far = (
-            self._factor(
-                argument,
-                tuple(p for p in parts if p not in paths and p.body.argument == argument),
-            )
-            for argument in (0, 1)
-        )
-        for part, codes in zip(paths[1:], sequences[1:], strict=True):
-            most = self.walks.groundings(codes or ())
+        sequences = list[Sequence[int]]()
+        for part in paths:
+            codes = path_codes(part.body, self.predicates)
+            if codes is None:
+                return None
+            sequences.append(reversed_sequence(codes) if self.ends[0].argument else codes)
+        near, far = (self._factor(end, parts) for end in self.ends)
+        for part, sequence in zip(paths[1:], sequences[1:], strict=True):
+            most = self.walks.groundings(sequence)
             most = most if part.threshold is None else np.minimum(most, 1.0)
             near = most if near is None else near * most
+        threshold = paths[0].threshold if paths else None
+        weight = -rule.weight if clause.negated else rule.weight
+        if clause.negated and (len(paths) > 1 or (threshold is not None and threshold.share)):
+            weight = 0.0  # it may have fewer groundings than here: only the pair is known
         return MarginTerm(
-            -rule.weight if clause.negated else rule.weight,
-            self.model.counts_of(clause),
-            tuple(sequences[0] or ()) if paths else (),
-            paths[0].threshold if paths else None,
-            near,
-            far,
-        )
+            weight, self.model.counts_of(clause), tuple(sequences[0] if paths else ()), threshold,
+            near, far,
+        )  # fmt: skip
 
-    def _factor(self, argument: int, parts: tuple[Part, ...]) -> Floats | None:
-        """The factor of conditions on an end, cached."""
-        if not parts:
+    def _factor(self, end: EndConditions, parts: Sequence[Part]) -> Floats | None:
+        """The factor of a body's conditions on an end, cached; None without any."""
+        key = end.argument, tuple(end.conditions(parts))
+        if not key[1]:
             return None
-        if (argument, parts) not in self._factors:
-            self._factors[argument, parts] = self.ends[argument].factor(parts)
-        return self._factors[argument, parts]
+        if key not in self._factors:
+            self._factors[key] = end.factor(parts)
+        return self._factors[key]
 
 
 def _stacked(factors: Sequence[Floats | None], n_entities: int) -> tuple[list[int], Floats]:

@@ -1,17 +1,17 @@
-"""Margins of all pairs of a subject at once, so that only the best need be counted one by one.
+"""Margins of all pairs of an entity at once, so that only the best need be counted one by one.
 
-The margin of a pair is A - B, what its rules add for the link less what they add against it. It is
-a sum of
+Pairs are found from one of their arguments, the start: the subject, or the object. The margin of a
+pair is A - B, what its rules add for the link less what they add against it. It is a sum of
 
-    near(a)         rules whose conditions are about the subject, and priors
-    far(b)          rules whose conditions are about the object
+    near(a)         rules whose conditions are about the start, and priors
+    far(b)          rules whose conditions are about the other end
     term(a, b)      rules with a path, or with conditions on both ends
 
-and a path's groundings and shares come for all objects together by walking forward from the
-subject, common first steps once. Where a rule has two paths, the second one's groundings are not
-known at the end of the first: they are bounded by all that the subject may have, and a rule against
-the link is left out. So margins are upper bounds, and exact except for that and for rounding, which
-`SLACK` covers.
+A condition on one argument is a column over entities (`hornbeam.scoring.end_conditions`); a path's
+groundings and shares come for all ends together by walking from the start, common first steps
+once. Where a rule has two paths, the second one's groundings are not known at the end of the first:
+they are bounded by all that the start may have, and a rule against the link is left out. So margins
+are upper bounds, and exact except for that and for rounding, which `SLACK` covers.
 
 Soft facts and distinct variables only reduce groundings: where every fact is wholly true and
 variables may coincide, a rule has as many groundings, each at least as true. So a model and facts
@@ -22,17 +22,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, pointers
+from hornbeam.base.arrays import Bools, Floats, Ids, pointers, ranges
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.table import Facts
+from hornbeam.rules.body import free_argument
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels
 from hornbeam.scoring.end_conditions import EndConditions
-from hornbeam.scoring.margin_terms import TermBuilder
-from hornbeam.scoring.reach import Reach
-from hornbeam.scoring.walk_bounds import WalkBounds
+from hornbeam.scoring.margin_terms import TermBuilder, WalkBounds
+from hornbeam.scoring.proposable import positive_bodies
 
 #: Fraction of all strengths in a margin: far more than its rounding error.
 SLACK = 1e-11
@@ -42,13 +45,18 @@ ROOM = 1 << 16
 WORTH_COMPILING = 20_000
 
 
+def is_plain(model: RuleModel, facts: Facts) -> bool:
+    """Whether facts are 0/1 and variables may coincide, so that walks find exact counts."""
+    return not (facts.soft or model.semantics.distinct_variables)
+
+
 def bounding_model(model: RuleModel, engine: MemoryEngine) -> tuple[RuleModel, MemoryEngine]:
     """A model and an engine over 0/1 facts that score no pair lower, variables free to coincide.
 
-    They are the given ones where these are like that already.
+    Returns `model` and `engine` themselves where `is_plain`.
     """
     facts, semantics = engine.facts, model.semantics
-    if not facts.soft and not semantics.distinct_variables:
+    if is_plain(model, facts):
         return model, engine
     rules = [rule for rule in model.rules if rule.clause.is_prior or not rule.clause.negated]
     model = replace(model.with_rules(rules), semantics=replace(semantics, distinct_variables=False))
@@ -58,60 +66,97 @@ def bounding_model(model: RuleModel, engine: MemoryEngine) -> tuple[RuleModel, M
     return model, engine.over(replace(facts, atoms=true))
 
 
+class PairBounds(NamedTuple):
+    """Pairs from starts to ends, and upper bounds on their margins, grouped by start.
+
+    Where a pair is not `connected`, no rule about both of its arguments has a grounding: its rules
+    are those of `Margins.by_ends`.
+    """
+
+    start: Ids
+    end: Ids
+    margin: Floats
+    connected: Bools
+
+
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Upper bounds on the margins of new pairs of one target.
+    """Upper bounds on the margins of new pairs of one target, from their argument `near`.
 
-    Model and engine are those of `bounding_model`; the rules are those of the reach's target.
+    Model and engine are those of `bounding_model`; the rules are those of the target.
     """
 
     model: RuleModel
     engine: MemoryEngine
-    reach: Reach
+    target: str
+    types: ArgumentTypes
+    near: int = 0  #: 0 to start from subjects, 1 from objects
 
-    def above(self, subjects: Ids, floor: float) -> tuple[Ids, Ids, Floats]:
-        """Pairs that are not facts and whose margin may reach `floor`: subject, object and margin.
+    def above(self, starts: Ids, floor: float) -> PairBounds:
+        """Pairs that are not facts and whose margin may reach `floor`.
 
-        All that some rule for the target may have groundings for is among them.
+        All that some rule for the target may have groundings for is among them, if it fits.
         """
-        edges = int(np.diff(self._walks.offsets)[subjects].sum()) + len(subjects)
         trie, n = self._rules.trie, len(self.engine.facts.entities)
-        run = kernels.margins_above.choose(edges * len(trie.step), WORTH_COMPILING)
+        edges = int(np.diff(self._walks.offsets)[starts].sum()) + len(starts)
+        without_path = len(starts) * n * int(trie.first[1])
+        run = kernels.margins_above.choose(edges * len(trie.step) + without_path, WORTH_COMPILING)
         scratch = kernels.MarginScratch.of(int(trie.depth.max()) + 1, n)
         room, next_row = kernels.MarginPairs.of(2 * n + ROOM), 0
         parts = [[column[:0] for column in room]]
-        while next_row < len(subjects):
+        while next_row < len(starts):
             next_row, size = run(
-                self._walks, trie, self._rules.arrays, self._ends, SLACK, subjects, next_row, floor,
+                self._walks, trie, self._rules.arrays, self._ends, SLACK, starts, next_row, floor,
                 scratch, room,
             )  # fmt: skip
             parts.append([column[:size].copy() for column in room])
-        row, end, margin = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        kept = self.reach.may_lead(subjects[row], end)
-        return subjects[row[kept]], end[kept], margin[kept]
+        row, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        start, end = starts[row], columns[0]
+        fits = self.types.fits(self.target, *self.ordered(start, end))
+        return PairBounds(start[fits], *(column[fits] for column in columns))
 
-    def most(self, subjects: Ids) -> Floats:
-        """Upper bound on the margins of each subject, whatever the object."""
+    def most(self, starts: Ids) -> Floats:
+        """Upper bound on the margins of each start, whatever the end."""
         ends, n = self._ends, len(self.engine.facts.entities)
-        pull = sum((term.most(self._bounds, n) for term in self._rules.terms if term.weight > 0),
+        pull = sum((term.most(self._bounds) for term in self._rules.terms if term.weight > 0),
                    start=np.zeros(n))  # fmt: skip
         strength = pull + ends.near_strength + ends.far_strength.max(initial=0.0)
         bound: Floats = pull + ends.near + ends.far.max(initial=-np.inf) + 2 * SLACK * strength
-        return bound[subjects]
+        return bound[starts]
+
+    def by_ends(self, start: Ids, end: Ids) -> tuple[Floats, Floats]:
+        """A and B of new pairs by priors and rules with conditions on one argument alone."""
+        near, far = (conditions.strengths for conditions in self._conditions)
+        return near[0][start] + far[0][end], near[1][start] + far[1][end]
+
+    def facts_of(self, starts: Ids) -> tuple[Ids, Ids]:
+        """Starts and ends of the target's facts."""
+        offsets, known = self._walks.known_offsets, self._walks.known
+        low, high = offsets[starts], offsets[starts + 1]
+        return np.repeat(starts, high - low), known[ranges(low, high)]
+
+    def ordered(self, start: Ids, end: Ids) -> tuple[Ids, Ids]:
+        """Subjects and objects of pairs from starts to ends, or the other way round."""
+        return (end, start) if self.near else (start, end)
 
     @property
     def ends_by_conditions(self) -> int:
-        """How many objects conditions alone may give every subject."""
-        return len(self._ends.led_to)
+        """Maximum number of ends that conditions alone may give a start."""
+        return int(np.diff(self._ends.first_led_to).max())
 
     @cached_property
     def _bounds(self) -> WalkBounds:
-        return WalkBounds(self.engine, self.model.semantics.max_fanout)
+        fanout = self.model.semantics.max_fanout
+        graph, shares = self.engine.limited_graph(fanout), self.engine.share_counter(fanout)
+        edges = graph.backward if self.near else graph.forward
+        if not self.model.shares:
+            return WalkBounds(edges, np.ones(len(edges.code)))
+        return WalkBounds(edges, shares.steps_back if self.near else shares.step_weights)
 
     @cached_property
     def _conditions(self) -> tuple[EndConditions, EndConditions]:
-        known = self.model, self.engine, self.reach.target
-        return EndConditions(*known, 0), EndConditions(*known, 1)
+        known = self.model, self.engine, self.target
+        return EndConditions(*known, self.near), EndConditions(*known, 1 - self.near)
 
     @cached_property
     def _rules(self) -> TermBuilder:
@@ -119,22 +164,45 @@ class Margins:
 
     @cached_property
     def _walks(self) -> kernels.MarginGraph:
-        """The graph, and the objects of the target's facts by subject."""
-        n = len(self.engine.facts.entities)
-        subject, object_ = self.reach.facts.links(self.reach.target)
-        order = np.argsort(subject, kind="stable")
-        offsets, neighbour, code, _ = self._bounds.graph.forward
-        weight = self._bounds.step_weights if self.model.shares else np.ones(len(code))
-        known = pointers(np.bincount(subject, minlength=n))
-        return kernels.MarginGraph(offsets, neighbour, code, weight, known, object_[order])
+        """The graph, and the ends of the target's facts by start."""
+        links = self.engine.with_projections.links(self.target)
+        start, end = links[self.near], links[1 - self.near]
+        order = np.argsort(start, kind="stable")
+        offsets, neighbour, code, _ = self._bounds.edges
+        known = pointers(np.bincount(start, minlength=len(self.engine.facts.entities)))
+        return kernels.MarginGraph(offsets, neighbour, code, self._bounds.weight, known, end[order])
 
     @cached_property
     def _ends(self) -> kernels.EndMargins:
-        """Margins by conditions on both ends, and the objects that they lead to, best first."""
-        near, far = (end.strengths() for end in self._conditions)
+        """Margins by conditions on either end, and the ends that they lead to, best first."""
+        near, far = (end.strengths for end in self._conditions)
         margin, strength = far[0] - far[1], far[0] + far[1]
-        led_to = np.flatnonzero(self.reach.ends_by_conditions)
-        order = np.argsort(-(margin + SLACK * strength)[led_to], kind="stable")
+        bound = margin + SLACK * strength
+        # rules about the end alone lead from `starts` to `ends`, those about the start alone from
+        # `other_starts` to `other_ends`
+        starts, ends = self._standing(0), self._meeting(1)
+        other_starts, other_ends = self._meeting(0), self._standing(1)
+        led_to = [
+            objects[np.argsort(-bound[objects], kind="stable")]
+            for objects in map(np.flatnonzero, (ends & False, ends, other_ends, ends | other_ends))
+        ]
         return kernels.EndMargins(
-            near[0] - near[1], near[0] + near[1], margin, strength, led_to[order].astype(np.int32)
-        )
+            near[0] - near[1], near[0] + near[1], margin, strength,
+            starts + 2 * other_starts.astype(np.int64),
+            pointers(np.array([len(objects) for objects in led_to])),
+            np.concatenate(led_to).astype(np.int32),
+        )  # fmt: skip
+
+    def _meeting(self, end: int) -> Bools:
+        """Which entities meet a rule for the target with conditions on the start (0) or end (1)."""
+        conditions = self._conditions[end]
+        met = np.zeros(len(self.engine.facts.entities), dtype=np.bool_)
+        for body in positive_bodies(self.model):
+            if free_argument(body) == 1 - conditions.argument:
+                met |= conditions.factor(body.parts) > 0
+        return met
+
+    def _standing(self, end: int) -> Bools:
+        """Which entities may be starts (0) or ends (1) for rules without a condition on them."""
+        standing = self.types.standing(self.target, self._conditions[end].argument)
+        return np.ones(len(self.engine.facts.entities), np.bool_) if standing is None else standing

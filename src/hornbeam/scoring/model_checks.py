@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -20,19 +21,27 @@ from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts
 
 
-def one_target(model: RuleModel, target: str | None) -> str:
+class HasTargets(Protocol):
+    """A model of either kind: it has rules for these predicates."""
+
+    @property
+    def targets(self) -> list[str]:
+        """The predicates, in the order of their names."""
+
+
+def one_target(model: HasTargets, target: str | None) -> str:
     """The target of that name, or the only one."""
     if target is None and len(model.targets) == 1:
         return model.targets[0]
     if target is None:
-        known = ", ".join(model.targets)
+        known = ", ".join(model.targets[:10]) + ", ..." * (len(model.targets) > 10)
         raise InputError(f"the model has several targets; name one by `target`: {known}")
     if target not in model.targets:
         raise UnknownTargetError(target, model.targets)
     return target
 
 
-def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tuple[str, str, str]:
+def named_atom(model: HasTargets, pair: Sequence[str], target: str | None) -> tuple[str, str, str]:
     """Subject, predicate and object of a pair that may leave out the predicate."""
     if isinstance(pair, str) or len(pair) not in (2, 3):
         raise InputError(
@@ -41,12 +50,12 @@ def named_atom(model: RuleModel, pair: Sequence[str], target: str | None) -> tup
     return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
 
 
-def pairs_for(model: RuleModel, given: Input) -> Targets:
+def pairs_for(model: HasTargets, given: Input) -> Targets:
     """Pairs in any form; those without a predicate are of the one target that a model has."""
     return as_pairs(given, model.targets[0] if len(model.targets) == 1 else None)
 
 
-def labels_for(model: RuleModel, given: Input) -> Targets:
+def labels_for(model: HasTargets, given: Input) -> Targets:
     """Labels in any form; those without a predicate are of the one target that a model has."""
     return as_labels(given, model.targets[0] if len(model.targets) == 1 else None)
 

@@ -1,35 +1,38 @@
-"""New links: follow the rules forward from subjects instead of scoring every pair.
+"""New links: follow the rules from one argument instead of scoring every pair.
 
-A pair that no positive rule reaches scores as its prior, so the best new links are among the
-pairs that positive rules reach (`Reach`). The best of all subjects, or of each, are found without
-scoring all of these (`hornbeam.scoring.bounded_search`, `hornbeam.scoring.best_of_each`); what is
-scored is counted exactly like any other pair.
+Which pairs may be proposed is defined in `hornbeam.scoring.proposable`; `Margins` finds a superset,
+with upper bounds. The best of all subjects, or of each, are found without scoring all of these
+(`hornbeam.scoring.best_links`); what is scored is counted exactly like any other pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Positions
+from hornbeam.base.arrays import Floats, Ids
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.statistics import Statistics
+from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody
-from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.rules.weighing import Counts, Weighing
-from hornbeam.scoring.best_of_each import best_of_each
-from hornbeam.scoring.bounded_search import best_pairs
+from hornbeam.rules.rule_model import RuleModel
+from hornbeam.scoring.best_links import ScoredPairs, best_of_all, best_of_each
 from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.margins import Margins, bounding_model
-from hornbeam.scoring.reach import Reach
+from hornbeam.scoring.margins import Margins, bounding_model, is_plain
+from hornbeam.scoring.proposable import grounded_pairs, positive_bodies, proposable
+
+#: Maximum number of starts followed at once, and roughly that of the pairs that conditions alone
+#: may give them.
+MAX_STARTS = 256
+MAX_PAIRS = 4_000_000
 
 
 def best_new_links(
@@ -42,88 +45,92 @@ def best_new_links(
     top: int,
     per_subject: bool = False,
     score: Score = Score.MEAN,
-    objects: Bools | None = None,
-    loops: bool = True,
+    types: ArgumentTypes,
     progress: Progress = SILENT,
 ) -> tuple[Targets, Floats]:
     """Find the best `top` pairs, overall or of every subject, that are not facts yet.
 
-    The engine's graph is walked, and the pairs that are found are counted by `counter`. `objects`
-    are the entities that may be objects, all of them where it is None, and `loops` whether a
-    subject may be its own.
-
-    Only pairs with a grounding of some positive rule count as reached, under the rules' own
-    variables, thresholds and fan-out limit; see `hornbeam.scoring.reach` for rules without a
-    condition on the object. Best first, ties by subject and object; by subject first where
-    `per_subject`.
+    The engine's graph is walked, and the pairs that are found are counted by `counter`. Only pairs
+    that `proposable` allows come out, under the rules' own variables, thresholds and fan-out limit.
+    Best first, ties by subject and object; by subject first where `per_subject`.
     """
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
-    of_target, entities = model.of_target(target), engine.facts.entities
-    reach = target_reach(of_target, engine, target, allowed=objects, loops=loops)
+    proposer = Proposer(model.of_target(target), engine, target, types, score=score)
+    search = best_of_each if per_subject else best_of_all
 
-    def score_ids(subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
-        pairs = Targets.between(entities, target, subject, object_)
-        pairs, found = _scored(of_target, counter, reach, pairs, score)
-        return pairs.subject, pairs.object, found
+    def score_ids(subject: Ids, object_: Ids) -> ScoredPairs:
+        return proposer.scored(subject, object_, counter)
 
-    margins = Margins(*bounding_model(of_target, engine), reach)
-    search = best_of_each if per_subject else best_pairs
-    best = search(margins, score_ids, subjects, top, score, progress)
-    return Targets.between(entities, target, best.subject, best.object), best.score
+    best = search(proposer.margins, score_ids, subjects, top, score, progress)
+    return proposer.pairs(best.start, best.end), best.score
 
 
-def target_reach(
-    model: RuleModel,
-    engine: MemoryEngine,
-    target: str,
-    near: int = 0,
-    allowed: Bools | None = None,
-    loops: bool = True,
-) -> Reach:
-    """Where the positive rules of a target lead, from subjects or, with `near` 1, from objects."""
-    pulling = [rule.clause.body for rule in model.of_target(target).rules if is_positive(rule)]
-    return Reach(engine.with_projections, target, pulling, near, allowed, loops)
+@dataclass(frozen=True, eq=False)
+class Proposer:
+    """Proposes pairs of one target from their argument `near`: subjects (0) or objects (1).
 
-
-def scored_pairs(
-    model: RuleModel,
-    engine: MemoryEngine,
-    reach: Reach,
-    starts: Ids,
-    score: Score = Score.MEAN,
-) -> Iterator[tuple[int, Targets, Floats]]:
-    """Score the pairs for which some rule of the reach has a grounding, a block at a time.
-
-    Comes with the number of starts done. The model's rules are those of the reach's target.
+    The rules are those of the target.
     """
-    for done, start, end in reach.blocks(starts):
-        subject, object_ = (end, start) if reach.near else (start, end)
-        pairs = Targets.between(engine.facts.entities, reach.target, subject, object_)
-        yield done, *_scored(model, engine, reach, pairs, score)
 
+    model: RuleModel
+    engine: MemoryEngine
+    target: str
+    types: ArgumentTypes
+    near: int = 0
+    score: Score = Score.MEAN
 
-def _scored(
-    model: RuleModel, counter: Engine, reach: Reach, pairs: Targets, score: Score
-) -> tuple[Targets, Floats]:
-    """The pairs for which some rule of the reach has a grounding, and their scores."""
-    counted = counter.count(pairs, model.bodies, model.language)
-    reached = grounded_for(counted, reach.restricting_bodies)
-    return pairs.select(reached), score_targets(model, counted, pairs, score)[reached]
+    @cached_property
+    def margins(self) -> Margins:
+        """Finds pairs, with bounds."""
+        bounding = bounding_model(self.model, self.engine)
+        return Margins(*bounding, self.target, self.types, self.near)
 
+    def pairs(self, start: Ids, end: Ids) -> Targets:
+        """Pairs from starts to ends as targets."""
+        ends = self.margins.ordered(start, end)
+        return Targets.between(self.engine.facts.entities, self.target, *ends)
 
-def grounded_for(counted: Statistics, bodies: Sequence[AnyBody]) -> Positions:
-    """The targets for which one of the bodies has a grounding, in their order."""
-    columns, exists = Columns(counted), Weighing(Counts.EXISTS)
-    grounded = np.zeros(counted.n_targets, dtype=np.bool_)
-    for body in bodies:
-        grounded[columns.of(body, exists)[0]] = True
-    return np.flatnonzero(grounded)
+    def scored(self, start: Ids, end: Ids, counter: Engine | None = None) -> ScoredPairs:
+        """Count pairs, by the engine if there is no other `counter`, and score them.
 
+        Those that may not be proposed are left out.
+        """
+        model, pairs = self.model, self.pairs(start, end)
+        counted = (counter or self.engine).count(pairs, model.bodies, model.language)
+        grounded = grounded_pairs(counted, positive_bodies(model))
+        may = proposable(self.types, self.target, pairs.subject, pairs.object, grounded)
+        scores = score_targets(model, counted, pairs, self.score)
+        return ScoredPairs(start, end, scores).take(may)
 
-def is_positive(rule: Rule) -> bool:
-    """Whether a rule with a body and some weight is for its target."""
-    return not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
+    def links_from(self, starts: Ids) -> Iterator[tuple[int, ScoredPairs]]:
+        """All pairs that may be proposed, facts among them, a block of starts at a time.
+
+        Comes with the number of starts done.
+        """
+        wide = self.margins.ends_by_conditions
+        size = max(1, min(MAX_STARTS, MAX_PAIRS // max(wide, 1)))
+        for low in range(0, len(starts), size):
+            block = starts[low : low + size]
+            yield low + len(block), self._links_from(block)
+
+    def _links_from(self, starts: Ids) -> ScoredPairs:
+        """All pairs of some starts.
+
+        In pairs that are not connected, and not facts, only conditions on one argument hold, which
+        are counted once per entity: a rule such as `p(B, X)` leads to the same entities everywhere.
+        """
+        start, end, _, connected = self.margins.above(starts, -np.inf)
+        known = self.margins.facts_of(starts)
+        if not is_plain(self.model, self.engine.facts):
+            connected = np.ones_like(connected)
+        counted = self.scored(
+            np.concatenate([start[connected], known[0]]), np.concatenate([end[connected], known[1]])
+        )
+        start, end = start[~connected], end[~connected]
+        closed_form = score_map if self.score is Score.MAP else score_mean
+        scores = closed_form(*self.margins.by_ends(start, end), self.model.semantics.relaxation)
+        return ScoredPairs.concatenated([counted, ScoredPairs(start, end, scores)])
 
 
 def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -> Ids:

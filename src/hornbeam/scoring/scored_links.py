@@ -13,6 +13,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
@@ -29,13 +30,15 @@ def score_pairs(
     score: Score | str = Score.MEAN,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Score pairs in their order."""
-    wanted = checks.pairs_for(model, pairs)
+    """Score pairs in their order; entities by ids or by names."""
+    wanted, called = checks.pairs_for(model, pairs), as_names(names)
+    wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
     checks.warn_of_missing_names(model, engine)
     checks.warn_of_other_targets(model, wanted)
     scorer = open_scorer(model, engine)
     checks.report_unseen(model, scorer.locate(wanted.entities), wanted, progress)
-    return scored_table(wanted, scorer.scores(wanted, Score(score), progress), names)
+    scores = scorer.scores(wanted, Score(score), progress)
+    return scored_table(wanted, scores, None if names is None else called)
 
 
 def propose_links(
@@ -51,14 +54,12 @@ def propose_links(
     score: Score | str = Score.MEAN,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Find the best new links of a target.
+    """Find the best new links of a target; see `hornbeam.scoring.proposable`.
 
-    Their objects are of types that its facts have, and none is a loop where no fact is. The
-    engine's graph is walked; `counter` counts the proposed links over the same facts.
+    The engine's graph is walked; `counter` counts the proposed links over the same facts.
     """
     known, name = engine.facts, checks.one_target(model, target)
     called = None if names is None else as_names(names)
-    types = ArgumentTypes(known, called)
     checks.warn_of_missing_names(model, engine)
     pairs, scores = best_new_links(
         model,
@@ -69,8 +70,7 @@ def propose_links(
         top=top,
         per_subject=per_subject,
         score=Score(score),
-        objects=types.allowed(name, 1),
-        loops=types.has_loops(name),
+        types=ArgumentTypes(known, called),
         progress=progress,
     )
     return scored_table(pairs, scores, called)
@@ -79,10 +79,11 @@ def propose_links(
 def _entities(
     subjects: Sequence[str] | None, names: EntityNames | None, known: Facts
 ) -> Sequence[str] | None:
-    """Ids of subjects given by ids or names."""
-    if subjects is None or names is None:
-        return subjects
-    return [names.known_entity(name, known.entities, "subject") for name in subjects]
+    """Ids of subjects given by ids or names, without these by those in the facts."""
+    if subjects is None:
+        return None
+    called = names or EntityNames(labels_in(known))
+    return [called.known_entity(name, known.entities, "subject") for name in subjects]
 
 
 def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> ResultTable:

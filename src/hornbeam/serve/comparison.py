@@ -11,7 +11,7 @@ from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.rule_words import Words, rule_words
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.links import ShownLink
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ModelComparison:
     links: Sequence[ShownLink]
 
 
-def compare(explorer: Explorer, edits: Edits, top: int) -> ModelComparison:
+def compare(explorer: RuleExplorer, edits: Edits, top: int) -> ModelComparison:
     """Compare the model as it is edited with the other one."""
     assert explorer.other is not None
     rules = paired_rules(edits.kept(explorer.model.rules), explorer.other.model.rules)

@@ -44,3 +44,8 @@ class EntitySearch:
         found = [entity for name in named for entity in self.owners[name]]
         found += self.ids.take(self.by_id.find(typed, limit))
         return list(dict.fromkeys(found))[:limit]
+
+    def called(self, text: str) -> str:
+        """The id of an entity that is called by its id, or by a name that no other one has."""
+        owners = self.owners.get(text, ())
+        return owners[0] if self.ids.index(text) < 0 and len(owners) == 1 else text

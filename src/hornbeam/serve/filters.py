@@ -5,26 +5,32 @@ Filters and not macros: a page shows hundreds of them, and a macro costs ten tim
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from jinja2.utils import url_quote
 from markupsafe import Markup, escape
 
 from hornbeam.base.printable import elided, printable
-from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.ranking.queries import Direction
 from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.links import ShownLink
 from hornbeam.serve.pins import Pin
+
+if TYPE_CHECKING:
+    from hornbeam.explaining.reason import Reason
 
 #: Maximum letters of a name where several are shown.
 SHORT_NAME = 32
 #: Changes below this are shown as no change.
 NO_CHANGE = 0.0005
+
+#: A link by its names.
+NamedLink = ShownLink | Fact | Pin
 
 
 @lru_cache(maxsize=10_000)
@@ -38,25 +44,41 @@ def entity_url(name: str) -> str:
     return f"/entity?name={quoted(name)}"
 
 
-def link_url(pair: ShownLink | Explanation | Fact | Pin, page: str = "link") -> Markup:
-    """Address of a pair's page, escaped for HTML."""
-    return Markup(link_address(pair, page))
+def link_url(link: NamedLink, page: str = "link") -> Markup:
+    """Address of a link's page, escaped for HTML."""
+    return Markup(link_address(link, page))
 
 
-def link_address(pair: ShownLink | Explanation | Fact | Pin, page: str = "link") -> str:
-    """Address of a pair's page, escaped for HTML, as a plain string."""
+def link_address(link: NamedLink, page: str = "link") -> str:
+    """Address of a link's page, escaped for HTML, as a plain string."""
     return (
-        f"/{page}?subject={quoted(pair.subject)}&amp;predicate={quoted(pair.predicate)}"
-        f"&amp;object={quoted(pair.object or '')}"
+        f"/{page}?subject={quoted(link.subject)}&amp;relation={quoted(link.predicate)}"
+        f"&amp;object={quoted(link.object or '')}"
     )
 
 
-def links_url(pair: ShownLink | Explanation | Pin, other: Pin) -> Markup:
+def triple_url(subject: str, relation: str, object_: str) -> Markup:
+    """Address of the page of a link by its names, escaped for HTML."""
+    return link_url(Pin(subject, relation, object_))
+
+
+def links_url(link: NamedLink, other: Pin) -> Markup:
     """Address of two links side by side, escaped for HTML."""
     return Markup(
-        f"{link_url(pair, 'links')}&amp;subject2={quoted(other.subject)}"
-        f"&amp;predicate2={quoted(other.predicate)}&amp;object2={quoted(other.object)}"
+        f"{link_url(link, 'links')}&amp;subject2={quoted(other.subject)}"
+        f"&amp;relation2={quoted(other.predicate)}&amp;object2={quoted(other.object)}"
     )
+
+
+def query_url(known: str, relation: str, asks: Direction) -> Markup:
+    """Address of the answers of a query, escaped for HTML."""
+    given = "subject" if asks is Direction.OBJECT else "object"
+    return Markup(f"/query?relation={quoted(relation)}&amp;{given}={quoted(known)}")
+
+
+def rules_url(relation: str) -> str:
+    """Address of the rules of a relation."""
+    return f"/rules?relation={quoted(relation)}"
 
 
 def score_text(value: float | None) -> str:
@@ -163,6 +185,34 @@ def rule_text(text: str) -> Markup:
     return Markup(" ").join(Markup("<span class='atom'>{}</span>").format(part) for part in parts)
 
 
+def lift_bar(lift: float, parts: Collection[float]) -> Markup:
+    """One of the parts of a score as a bar to the right, or to the left where it lowers the score.
+
+    The largest part fills its half.
+    """
+    long = 50 * abs(lift) / (max(map(abs, parts)) or 1.0)
+    side, start = ("for", 50.0) if lift >= 0 else ("against", 50.0 - long)
+    return Markup(
+        '<svg class="bar-chart lift" viewBox="0 0 100 8" preserveAspectRatio="none" '
+        'aria-hidden="true" focusable="false"><rect class="track" width="100" height="8" rx="4"/>'
+        f'<rect class="{side}" x="{start:.1f}" width="{long:.1f}" height="8"/></svg>'
+    )
+
+
+def reason_figure(reason: Reason) -> Markup:
+    """The confidence of a rule that fires, or its weight where it was fitted with others."""
+    if reason.confidence is None:
+        figure: str | Markup = change(reason.weight or 0.0)
+    else:
+        figure = score_text(reason.confidence)
+    return Markup(f'<span class="number pull">{figure}</span>')
+
+
+def rank_text(rank: float | None) -> str:
+    """A rank; the mean of places that are shared may end in a half."""
+    return "–" if rank is None else f"{rank:,g}"
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "entity_url": entity_url,
     "link_url": link_url,
@@ -176,5 +226,11 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "rule": rule_text,
     "log_odds_html": log_odds_html,
     "waterfall_bar": waterfall_bar,
+    "triple_url": triple_url,
     "links_url": links_url,
+    "query_url": query_url,
+    "rules_url": rules_url,
+    "lift_bar": lift_bar,
+    "reason_figure": reason_figure,
+    "rank": rank_text,
 }

@@ -141,10 +141,8 @@ class IndependentPairs:
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
     ) -> NewLinks:
         """Best new links of an entity as subject (`forward`) or object."""
-        leads = self.finder.leads(target, rules, forward)
         found = self._connected.get(
-            (entity, target, forward, leads),
-            lambda: self.finder.connected(target, entity, forward, leads),
+            (entity, target, forward), lambda: self.finder.connected(target, entity, forward)
         )
         pairs, scores, total = self.finder.best(found, rules, top)
         return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)

@@ -1,4 +1,4 @@
-"""Pairs as pages show them: by their names, with scores and labels, best first."""
+"""Pairs as pages show them: by their names, with scores and labels, best first; listed pairs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Integers, Positions
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import ONE, Targets
 
 
 @dataclass(frozen=True)
 class ShownLink:
-    """A pair by its names, with its score and, if any, its label."""
+    """A pair by its names, with its score and, if any, its label.
+
+    `before` is the score that it is compared with, `rank` its place among the answers of a query.
+    """
 
     subject: str
     predicate: str
@@ -21,6 +25,7 @@ class ShownLink:
     score: float
     label: float | None = None
     before: float | None = None
+    rank: float | None = None
 
     @property
     def change(self) -> float:
@@ -63,3 +68,21 @@ def largest(values: Floats, top: int) -> Positions:
     if len(values) > top:
         rows = np.flatnonzero(values >= np.partition(values, -top)[-top])
     return rows[np.argsort(-values[rows], kind="stable")][:top]
+
+
+def rows_of(targets: Targets, entity: str) -> Positions:
+    """Rows that name the entity, in their order."""
+    i = targets.entities.index(entity)
+    return np.flatnonzero((targets.subject == i) | (targets.object == i))
+
+
+def unlisted(pairs: Targets, listed: Targets) -> Targets:
+    """The pairs that are not listed yet."""
+    to_entity = pairs.entities.translate(listed.entities)
+    predicate = pairs.predicates.translate(listed.predicates)[pairs.predicate]
+    subject, object_ = to_entity[pairs.subject], to_entity[pairs.object]
+    known = (predicate >= 0) & (subject >= 0) & (object_ >= 0)
+    sizes = len(listed.entities), len(listed.predicates)
+    keys = atom_keys(subject, predicate, object_, *sizes)
+    listed_keys = atom_keys(listed.subject, listed.predicate, listed.object, *sizes)
+    return pairs.select(~(known & np.isin(keys, listed_keys)))

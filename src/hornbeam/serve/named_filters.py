@@ -14,8 +14,17 @@ from markupsafe import Markup, escape
 
 from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.ranking.queries import Direction
 from hornbeam.serve.entity_facts import EdgeGroup
-from hornbeam.serve.filters import change, entity_url, label, link_address, score_bar, short_name
+from hornbeam.serve.filters import (
+    change,
+    entity_url,
+    label,
+    link_address,
+    rank_text,
+    score_bar,
+    short_name,
+)
 from hornbeam.serve.links import ShownLink
 
 
@@ -61,8 +70,9 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         other_known: KnownScores | None,
     ) -> str:
         head = f'data-name="{heads[0]}"' if heads else ""
+        rank = "" if link.rank is None else f'<td class="number">{rank_text(link.rank)}</td>'
         cells = [
-            f'  <td class="wide">{pair_link(link, seen_from)}</td>\n'
+            f'  {rank}<td class="wide">{pair_link(link, seen_from)}</td>\n'
             f"  {scored_cell(link, link.score, known, head)}\n"
         ]
         if heads and link.before is not None:
@@ -86,7 +96,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         """Rows of a table of links, scored by one model or by two with these `names`.
 
         Scores of a model that decides nothing are shown with their places among `known` ones, the
-        second model's among `other_known`.
+        second model's among `other_known`. Answers that are ranked begin with their ranks.
         """
         heads = [f"{escape(name)}" for name in names]
         further = (seen_from, heads, show_label, known, other_known)
@@ -113,4 +123,17 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         """Known facts, group by group."""
         return Markup("".join(map(edge_group, groups)))
 
-    return {"short": short, "pill": pill, "link_rows": link_rows, "edge_groups": edge_groups}
+    def question(known: str, relation: str, asks: Direction) -> Markup:
+        """A query, with a question mark for what it asks for."""
+        entity = f"<bdi>{shown(known)}</bdi>"
+        predicate = f'<span class="predicate">{escape(relation)}</span>'
+        parts = (entity, predicate, "?") if asks is Direction.OBJECT else ("?", predicate, entity)
+        return Markup(" ".join(parts))
+
+    return {
+        "short": short,
+        "pill": pill,
+        "link_rows": link_rows,
+        "edge_groups": edge_groups,
+        "question": question,
+    }

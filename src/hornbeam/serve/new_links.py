@@ -22,11 +22,12 @@ from hornbeam.model import Model
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.reach import Reach, restricts_other_argument
+from hornbeam.scoring.margins import Margins, bounding_model, is_plain
+from hornbeam.scoring.proposable import proposable
 from hornbeam.scoring.rule_columns import weights_of
 from hornbeam.serve.links import largest
 from hornbeam.serve.target_rules import TargetRules
-from hornbeam.serve.walk import NO_WEIGHTS, Ends, StepWeights, WalkArrays, ends_of, neighbours
+from hornbeam.serve.walk import NO_WEIGHTS, StepWeights, WalkArrays, ends_of, neighbours
 
 #: Maximum number of pairs to count with the engine: those connected by most paths.
 MAX_COUNTED = 5000
@@ -57,14 +58,8 @@ class NewLinkFinder:
     engine: MemoryEngine
     model: Model
     types: ArgumentTypes
-    #: Cached results of `_reach`.
-    _reaches: dict[tuple[str, bool, bool], Reach] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    #: Cached results of `_entities_of_other_types`.
-    _other_types: dict[tuple[str, int], tuple[Ids, bool]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    #: Cached results of `_margins_of`.
+    _margins: dict[tuple[str, bool], Margins] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def facts(self) -> Facts:
@@ -84,7 +79,7 @@ class NewLinkFinder:
     @cached_property
     def walks_count(self) -> bool:
         """Whether walks find all counts that scores need."""
-        return not (self.facts.soft or self.model.language.distinct_variables)
+        return is_plain(self.model, self.facts)
 
     @cached_property
     def weights(self) -> StepWeights:
@@ -102,92 +97,76 @@ class NewLinkFinder:
             target: TargetRules.of(self.model, target, predicates) for target in self.model.targets
         }
 
-    def _reach(self, target: str, forward: bool, leads: bool) -> Reach:
-        key, near = (target, forward, leads), 0 if forward else 1
-        if key not in self._reaches:
-            supporting = self.by_target[target].supporting
-            bodies = [body for body in supporting if restricts_other_argument(body, near) == leads]
-            self._reaches[key] = Reach(self.engine.with_projections, target, bodies, near)
-        return self._reaches[key]
+    def _margins_of(self, target: str, forward: bool) -> Margins:
+        """Finds what rules for a target lead to from an entity.
 
-    def leads(self, target: str, rules: Sequence[Rule], forward: bool) -> bool:
-        """Whether some rule leads from the one argument to the other under the current weights."""
-        of_target = self.by_target[target]
-        restricting = of_target.restricting[0 if forward else 1]
-        return any(restricting[k] and rules[i].weight > 0 for k, i in enumerate(of_target.members))
-
-    def connected(
-        self, target: str, entity: int, forward: bool, leads: bool = True
-    ) -> CountedPairs:
-        """Follow every rule of a target from its subject, or backwards from its object.
-
-        If no rule `leads` anywhere, the others are followed to the entities of the target's facts.
+        Weights may be edited, so all of these rules have the same here.
         """
+        key = target, forward
+        if key not in self._margins:
+            rules = self.by_target[target].model.rules
+            even = [Rule(1.0, rule.clause) for rule in rules if not rule.clause.negated]
+            bounding = bounding_model(self.model.with_rules(even), self.engine)
+            self._margins[key] = Margins(*bounding, target, self.types, 0 if forward else 1)
+        return self._margins[key]
+
+    def connected(self, target: str, entity: int, forward: bool) -> CountedPairs:
+        """Follow every rule of a target from its subject, or backwards from its object."""
         rules = self.by_target[target]
+        if not (rules.paths_only and self.walks_count):
+            return self._counted(target, entity, forward)
         graph = self.graph if forward else self.graph.reversed
         weights = self.weights if forward else self.weights.reversed
         walks = rules.forward if forward else rules.backward
         known = self._never_proposed(target, entity, forward)
         ends = ends_of(graph, weights, entity, walks, rules.wanted, known, self.arrays)
-        if rules.paths_only and self.walks_count:
-            counted = Statistics(
-                rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths,
-                share=ends.share if self.model.language.shares else None,
-            )  # fmt: skip
-            pairs = _pairs(self.facts, target, entity, ends.nodes, forward)
-            return CountedPairs(rules.kept(pairs, counted), forward, 0)
-        nodes = ends.nodes
-        if not rules.paths_only:
-            walked = {body: ends.reached_by(k) for k, body in enumerate(rules.paths)}
-            reached = self._reach(target, forward, leads).ends_of(entity, walked)
-            nodes = np.setdiff1d(reached, known)
-        return self._counted(target, entity, forward, nodes, ends)
+        counted = Statistics(
+            rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths,
+            share=ends.share if self.model.language.shares else None,
+        )  # fmt: skip
+        pairs = _pairs(self.facts, target, entity, ends.nodes, forward)
+        return CountedPairs(rules.kept(pairs, counted), forward, 0)
 
     def best(
         self, found: CountedPairs, rules: Sequence[Rule], top: int
     ) -> tuple[Targets, Floats, int]:
         """The best new pairs under the current weights, their scores, and the number of new pairs.
 
-        Only pairs that a positive rule of positive weight connects count; ties go by name.
+        Only pairs that `proposable` allows count; ties go by name.
         """
-        pairs = found.kept.pairs
-        of_target, near = self.by_target[pairs.predicates[0]], 0 if found.forward else 1
+        pairs, target = found.kept.pairs, found.kept.pairs.predicates[0]
+        of_target = self.by_target[target]
         target_rules = [rules[i] for i in of_target.members]
-        rows = found.kept.grounded(of_target.followed(weights_of(target_rules), near))
+        weighty = weights_of(target_rules) > 0
+        grounded = {
+            free: found.kept.grounded(supporting & weighty)
+            for free, supporting in of_target.supporting_rules.items()
+        }
+        may = proposable(self.types, target, pairs.subject, pairs.object, grounded)
+        rows = np.flatnonzero(may)
         scores = found.kept.scores(target_rules)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
         return pairs.select(best), scores[best], len(rows)
 
-    def _counted(
-        self, target: str, entity: int, forward: bool, nodes: Ids, ends: Ends
-    ) -> CountedPairs:
+    def _counted(self, target: str, entity: int, forward: bool) -> CountedPairs:
         """Count the pairs that may be reached; if they are many, only the best connected."""
-        kept = nodes
-        if len(nodes) > MAX_COUNTED:
-            paths = np.zeros(self.graph.n_entities)
-            paths[ends.nodes] = np.bincount(ends.place, ends.paths, len(ends.nodes))
-            kept = np.sort(nodes[np.argsort(-paths[nodes], kind="stable")[:MAX_COUNTED]])
-        pairs = _pairs(self.facts, target, entity, kept, forward)
+        start = np.array([entity], dtype=np.int32)
+        found = self._margins_of(target, forward).above(start, -np.inf)
+        best = np.argsort(-found.margin, kind="stable")[:MAX_COUNTED]
+        pairs = _pairs(self.facts, target, entity, np.sort(found.end[best]), forward)
         rules = self.by_target[target]
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
-        return CountedPairs(rules.kept(pairs, counted), forward, len(nodes) - len(kept))
+        return CountedPairs(rules.kept(pairs, counted), forward, len(found.end) - len(pairs))
 
     def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:
-        """Entities that a fact links already, of the wrong type, or that would make a loop."""
+        """Entities that a fact links already, and those that do not fit."""
         code = step_code(self.engine.predicates.index(target), inverse=not forward)
         known = neighbours(self.engine.graph.forward, entity, code)
-        others, loops = self._entities_of_other_types(target, 1 if forward else 0)
-        own = known[:0] if loops else np.array([entity], dtype=np.int32)
-        return np.concatenate([known, others, own])
-
-    def _entities_of_other_types(self, target: str, place: int) -> tuple[Ids, bool]:
-        """Entities of types that an argument of the target never has, and whether it has loops."""
-        if (target, place) not in self._other_types:
-            allowed = self.types.allowed(target, place)
-            others = np.flatnonzero([] if allowed is None else ~allowed).astype(np.int32)
-            self._other_types[target, place] = others, self.types.has_loops(target)
-        return self._other_types[target, place]
+        others = np.arange(len(self.facts.entities), dtype=np.int32)
+        here = np.array([entity], dtype=np.int32)
+        fit = self.types.fits(target, *((here, others) if forward else (others, here)))
+        return np.concatenate([known, others[~fit]])
 
 
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:

@@ -1,48 +1,76 @@
-"""The pages: functions from a visit to HTML, independent of the server.
+"""The pages of the explorer: functions from a visit to what is shown, independent of the server.
 
-A visit has the visitor's edits; an answer may have new ones. Every page works without JavaScript;
-with it, htmx requests the same addresses and gets the parts that change.
+A page is a template with values, and the same as plain values for programs: an address answers in
+HTML, and with the suffix `.json` in JSON, which has both ids and names of entities. The pages are
+the same for every kind of model; those that need rules with weights are in
+`hornbeam.serve.weight_pages`. Every page works without JavaScript; with it, htmx requests the same
+addresses and gets the parts that change.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from hornbeam.base.plain_numbers import number_in
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.named_facts import Fact
-from hornbeam.explaining.shown_names import fact_in_names
-from hornbeam.facts.entity_names import EntityNames
-from hornbeam.reporting.cautions import cautions
-from hornbeam.rules.rule_words import rule_words
-from hornbeam.serve.around import around_values
-from hornbeam.serve.comparison import compare
-from hornbeam.serve.drawing import draw
+from hornbeam.explaining.shown_names import fact_in_names, mentioned, rule_in_names
+from hornbeam.ranking.queries import Direction
+from hornbeam.rules.rule_words import with_plain_words
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import edge_groups, is_edge, other_groups
+from hornbeam.serve.entity_facts import edge_groups, other_groups
+from hornbeam.serve.explorer import (
+    Explorer,
+    QueryAnswers,
+    UnknownNameError,
+    entity_id,
+    relation_summary,
+)
 from hornbeam.serve.filters import FILTERS, link_url
 from hornbeam.serve.link_comparison import compare_links
-from hornbeam.serve.pins import KEYS, Pin
-from hornbeam.serve.shared_edits import KEY, own_address, page_to_continue, shared_address
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.pins import Pin
+from hornbeam.serve.plain_values import (
+    entities_in,
+    plain_branch,
+    plain_compared_rules,
+    plain_figures,
+    plain_link,
+    plain_query,
+)
+from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.shared_edits import KEY, PLACES, shared_address
 from hornbeam.serve.templating import PageWriter, page_writer
-from hornbeam.serve.unfolding import Unfolding
-from hornbeam.serve.vertical_drawing import draw_vertical
-from hornbeam.serve.visits import LONGEST_QUERY, PageAnswer, Visit, pinned, whole_number
+from hornbeam.serve.unfolded_drawing import draw_columns, draw_outline
+from hornbeam.serve.unfolding import Unfolding, unfold
+from hornbeam.serve.visits import (
+    LONGEST_QUERY,
+    Page,
+    PageAnswer,
+    View,
+    ViewOf,
+    Visit,
+    pinned,
+    triple_in,
+    whole_number,
+)
+from hornbeam.serve.weight_pages import WeightPages
 
 #: Maximum numbers of items on a page.
 FOUND = 20
-PREDICTED = 20
-LISTED = 50
-REASONS = 40
-STEPS = 12
-CHANGED = 8
-DIFFERENT = 25
-EXAMPLES = 8
-STRONGEST = 8
+LISTED = 20
+RELATIONS = 50
+ANSWERS = 50
+#: Queries that are answered on an entity's page; further ones are only named.
+QUERIES = 12
+
+NO_WEIGHTS = (
+    "A model of a whole graph has no edits, no listed pairs, no flips and no second model: its "
+    "ranks come from weights that were fitted together."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,278 +83,330 @@ class Pages:
     def writer(self) -> PageWriter:
         """Fills the templates."""
         names = self.explorer.entity_names
+
+        def shown_atom(fact: Fact) -> str:
+            """A fact as an atom, with names instead of ids."""
+            return fact_in_names(fact, names).atom
+
+        def named_rule(rule: str) -> str:
+            """A rule of a whole graph, with names instead of ids."""
+            return rule_in_names(rule, names)
+
         filters = FILTERS | {
-            "shown_atom": partial(shown_atom, names),
-            "shared_address": partial(shared_address, fingerprint=self._fingerprint),
+            "shown_atom": shown_atom,
+            "named_rule": named_rule,
+            "shared_address": partial(shared_address, fingerprint=self.explorer.fingerprint),
         }
-        return page_writer(names, filters, base="base.html", explorer=self.explorer)
+        weights = isinstance(self.explorer, RuleExplorer)
+        return page_writer(names, filters, self.explorer, weights=weights)
+
+    @cached_property
+    def weighted(self) -> WeightPages | None:
+        """Pages that need rules with weights; None for a model of a whole graph."""
+        if isinstance(self.explorer, RuleExplorer):
+            return WeightPages(self.explorer, self.writer)
+        return None
+
+    @property
+    def weights(self) -> WeightPages:
+        """Pages that need rules with weights; an error for a model of a whole graph."""
+        if self.weighted is None:
+            raise UnknownNameError(NO_WEIGHTS)
+        return self.weighted
 
     def prerender(self) -> None:
         """Warm up caches by rendering some pages."""
-        facts, model = self.explorer.facts, self.explorer.model
-        self.home(Visit())
-        self.search(Visit({"q": "a"}))
-        self.rules(Visit(path="/rules"))
-        for target in model.targets[:1] if len(facts.binary) else ():
+        facts, relations = self.explorer.facts, self.explorer.relations
+        visits = [(self.home, Visit()), (self.search, Visit({"q": "a"})), (self.rules, Visit())]
+        if len(facts.binary) and relations:
             subject, object_ = (facts.entities[int(ids[0])] for ids in facts.binary.arguments)
-            self.entity(Visit({"name": subject}, path="/entity"))
-            pair = dict(zip(KEYS, (subject, target, object_), strict=True))
-            self.link(Visit(pair, path="/link"))
+            link = {"subject": subject, "relation": relations[0].relation, "object": object_}
+            visits += [(self.entity, Visit({"name": subject})), (self.link, Visit(link))]
+        for view, visit in visits:
+            self.html(view)(visit)
 
-    def home(self, visit: Visit) -> PageAnswer:
-        """The start page: search, figures, the strongest rules, example entities."""
-        rows = [row for row in self._rule_rows(visit.edits) if row["on"]]
-        strongest = sorted(rows, key=lambda row: -row["weight"])
-        priors = [row for row in strongest if row["prior"]]
-        others = [row for row in strongest if not row["prior"]][:STRONGEST]
-        caveats = cautions(self.explorer.model, self.explorer.model.trace)
-        return self.writer.page("home.html", visit, examples=self._examples, priors=priors,
-                                strongest=others, cautions=caveats)  # fmt: skip
+    # -- how views become answers -----------------------------------------------------------------
 
-    def search(self, visit: Visit) -> PageAnswer:
+    def found(self, page: Page) -> Page:
+        """A page that says so where it does not find what is requested."""
+
+        def answer(visit: Visit) -> PageAnswer:
+            try:
+                return page(visit)
+            except UnknownNameError as error:
+                return self.writer.not_found(visit, str(error))
+
+        return answer
+
+    def html(self, view: ViewOf) -> Page:
+        """The page of a view; an address with edits shows these first."""
+
+        def page(visit: Visit) -> PageAnswer:
+            if KEY in visit.query and visit.path in PLACES and self.weighted is not None:
+                return self.weighted.shared(visit)
+            shown = view(visit)
+            return self.writer.page(shown.template, visit, **shown.values)
+
+        return self.found(page)
+
+    def json(self, view: ViewOf) -> Page:
+        """The same as JSON; with the edits in the address, if there are some."""
+
+        def page(visit: Visit) -> PageAnswer:
+            try:
+                if KEY in visit.query and self.weighted is not None:
+                    visit = replace(visit, edits=self.weighted.edits_in_address(visit))
+                return _json(view(visit).plain())
+            except UnknownNameError as error:
+                return _json({"error": str(error)}, 404)
+            except InputError as error:
+                return _json({"error": str(error)}, 400)
+
+        return page
+
+    def edits_in_cookie(self, text: str) -> Edits:
+        """A visitor's edits; none for a model of a whole graph."""
+        return NO_EDITS if self.weighted is None else self.weighted.decoded(text)
+
+    # -- views ------------------------------------------------------------------------------------
+
+    def home(self, visit: Visit) -> View:
+        """The start page: search, a query, the rules or the relations that have some."""
+        explorer = self.explorer
+        values: dict[str, Any] = self._relation_page(visit)
+        if self.weighted is not None:
+            values |= self.weighted.home_values(visit.edits)
+
+        def plain() -> dict[str, Any]:
+            return {
+                "model": explorer.name,
+                "editable": self.weighted is not None,
+                "facts": len(explorer.facts),
+                "entities": len(explorer.facts.entities),
+                "relations": self._plain_relations(),
+                "cautions": list(explorer.cautions),
+                "examples": list(explorer.examples),
+                "figures": plain_figures(values.get("figures")),
+            }
+
+        return View("home.html", values, plain)
+
+    def search(self, visit: Visit) -> View:
         """Entities that match the typed text."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
         found = self.explorer.search.find(typed, FOUND + 1)
         values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
-        return self.writer.page("_found.html" if visit.is_htmx else "search.html", visit, **values)
+        template = "_found.html" if visit.is_htmx else "search.html"
+        return View(template, values, lambda: {**values, "names": self._names(found[:FOUND])})
 
-    def entity(self, visit: Visit) -> PageAnswer:
-        """One entity: its new links, its listed pairs, its facts."""
-        name = visit.query.get("name", "")
-        entity = self.explorer.facts.entities.index(name)
-        listed, n_listed = self.explorer.listed(name, visit.edits, PREDICTED)
+    def entity(self, visit: Visit) -> View:
+        """One entity: its best new links, its listed pairs, its facts."""
+        explorer, name = self.explorer, visit.query.get("name", "")
+        entity = explorer.facts.entities.index(name)
+        listed, n_listed = explorer.listed(name, visit.edits, LISTED)
         if entity < 0 and not n_listed:
-            return self.writer.not_found(visit, f"No fact and no listed pair names “{name[:100]}”.")
-        values: dict[str, object] = {"name": name, "listed": listed, "n_listed": n_listed}
-        values |= {"predicted": [], "known": [], "stated": []}
-        values["known_scores"] = self.explorer.served.known(visit.edits)
-        if entity >= 0:
-            values["predicted"] = self._predicted(entity, visit.edits)
-            values["known"] = edge_groups(self.explorer, entity)
-            values["stated"] = other_groups(self.explorer.facts, entity)
-        return self.writer.page("entity.html", visit, **values)
+            raise UnknownNameError(f"No fact and no listed pair names “{name[:100]}”.")
+        queries = explorer.missing(name, visit.edits) if entity >= 0 else []
+        missing, others = queries[:QUERIES], queries[QUERIES:]
+        known = edge_groups(explorer, entity) if entity >= 0 else []
+        stated = other_groups(explorer.facts, entity) if entity >= 0 else []
+        known_scores = explorer.known_scores(visit.edits)
 
-    def link(self, visit: Visit) -> PageAnswer:
-        """One pair: its score, its reasons, and a drawing of what is behind them."""
-        subject, predicate, object_ = self._pair(visit)
-        explained = self.explorer.explain(subject, predicate, object_, visit.edits)
-        before = explained.score
-        if visit.edits:
-            before = self.explorer.score_before(subject, predicate, object_)
-        return self.writer.page(
-            "link.html",
-            visit,
-            explained=explained,
-            before=before,
-            label=self.explorer.label(subject, predicate, object_),
-            is_fact=is_edge(self.explorer.engine, subject, predicate, object_),
-            reasons=sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
-            waterfall=explained.waterfall(STEPS),
-            drawing=draw(explained, self.explorer.entity_names),
-            vertical=draw_vertical(explained, self.explorer.entity_names),
-            inferred=self._inferred(explained),
+        def plain() -> dict[str, Any]:
+            named = [
+                name,
+                *entities_in(one.asked for one in missing),
+                *(end for link in listed for end in (link.subject, link.object)),
+                *(end for group in known for end in group.first),
+            ]
+            return {
+                "entity": name,
+                "missing": [
+                    {**self._plain_query(one.asked, visit), "expected": one.expected}
+                    for one in missing
+                ],
+                "listed": [plain_link(link, known_scores) for link in listed],
+                "known": [asdict(group) for group in known],
+                "stated": [asdict(group) for group in stated],
+                "names": self._names(named),
+            }
+
+        values = {
+            "name": name,
+            "missing": missing,
+            "others": others,
+            "listed": listed,
+            "n_listed": n_listed,
+            "known": known,
+            "stated": stated,
+            "known_scores": known_scores,
+        }
+        return View("entity.html", values, plain)
+
+    def query(self, visit: Visit) -> View:
+        """The answers of one query."""
+        subject, relation, object_ = triple_in(visit)
+        if not relation or bool(subject) == bool(object_):
+            raise InputError("A query needs a relation and either a subject or an object.")
+        asks = Direction.OBJECT if subject else Direction.SUBJECT
+        known = self.explorer.search.called(subject or object_)
+        asked = self.explorer.ask(known, relation, asks, visit.edits, ANSWERS)
+        values = {
+            "asked": asked,
+            "known": self._known_answers(asked),
+            "known_scores": self.explorer.known_scores(visit.edits),
+        }
+
+        def plain() -> dict[str, Any]:
+            named = self._names([known, *entities_in([asked])])
+            return {**self._plain_query(asked, visit), "names": named}
+
+        return View("query.html", values, plain)
+
+    def link(self, visit: Visit) -> View:
+        """One link: its score, its reasons, and what is behind them."""
+        link = self._link(visit)
+        explained = self.explorer.explain(*link.triple, visit.edits)
+        is_fact = self.explorer.is_fact(*link.triple)
+        values: dict[str, Any] = {"link": link, "explained": explained, "is_fact": is_fact}
+        if isinstance(explained, Explanation):
+            values |= self.weights.link_values(explained, visit.edits)
+
+        def plain() -> dict[str, Any]:
+            told = self._plain_explanation(link, explained)
+            told |= {key: values[key] for key in ("label", "before") if key in values}
+            return {**told, "names": self._names(mentioned(explained))}
+
+        return View("link.html", values, plain)
+
+    def links(self, visit: Visit) -> View:
+        """Two links side by side."""
+        links = [self._link(visit, which) for which in ("", "2")]
+        first, second = (self.explorer.explain(*link.triple, visit.edits) for link in links)
+        values: dict[str, Any] = {"links": links, "first": first, "second": second}
+        if isinstance(first, Explanation) and isinstance(second, Explanation):
+            values["compared"] = compare_links(first, second)
+            values["labels"] = [self.weights.explorer.label(*link.triple) for link in links]
+
+        def plain() -> dict[str, Any]:
+            told: dict[str, Any] = {
+                "first": self._plain_explanation(links[0], first),
+                "second": self._plain_explanation(links[1], second),
+                "names": self._names([*mentioned(first), *mentioned(second)]),
+            }
+            if "compared" in values:
+                told["rules"] = plain_compared_rules(values["compared"])
+                told["adds_up"] = values["compared"].adds_up
+            return told
+
+        return View("links.html", values, plain)
+
+    def rules(self, visit: Visit) -> View:
+        """The rules, of one relation or of all."""
+        name = visit.query.get("relation") or visit.query.get("name", "")
+        summary = relation_summary(self.explorer, name) if name else None
+        directions = self.explorer.counted_rules(name) if name else []
+        values = {"summary": summary, "directions": directions, **self._relation_page(visit)}
+        if self.weighted is not None:
+            values |= self.weighted.rules_values(name, visit.edits)
+
+        def plain() -> dict[str, Any]:
+            if summary is None:
+                told: dict[str, Any] = {"relations": self._plain_relations()}
+            else:
+                told = {"relation": name, "facts": summary.facts}
+            if self.weighted is not None:
+                return told | self.weighted.plain_rules(values)
+            return told | {
+                "directions": [asdict(one, dict_factory=with_plain_words) for one in directions]
+            }
+
+        return View("rules.html", values, plain)
+
+    def around(self, visit: Visit) -> View:
+        """The graph around an entity, as far as it is unfolded: in columns, and as an outline."""
+        explorer, view = self.explorer, Unfolding.of(visit.query)
+        entity_id(explorer.facts, view.root)
+        root = unfold(view, explorer.facts.entities, explorer.known_edges)
+        drawings = {
+            "columns": draw_columns(root, view, explorer.entity_names),
+            "outline": draw_outline(root, view, explorer.entity_names),
+        }
+        values = {"view": view, "root": root, "drawings": drawings}
+        template = "_around.html" if visit.is_htmx else "around.html"
+        return View(
+            template,
+            values,
+            lambda: {"entity": view.root, "neighbours": plain_branch(root)["groups"]},
         )
 
-    def around(self, visit: Visit) -> PageAnswer:
-        """The graph around an entity, as far as it is unfolded."""
-        view = Unfolding.of(visit.query)
-        if self.explorer.facts.entities.index(view.root) < 0:
-            return self.writer.not_found(visit, f"No fact names “{view.root[:100]}”.")
-        template = "_around.html" if visit.is_htmx else "around.html"
-        return self.writer.page(template, visit, **around_values(view, self.explorer))
+    def flip(self, visit: Visit) -> View:
+        """What would flip the decision on a link."""
+        return self.weights.flip(self._link(visit), visit)
 
-    def links(self, visit: Visit) -> PageAnswer:
-        """Two links side by side."""
-        pairs = self._pair(visit), self._pair(visit, "2")
-        first, second = (self.explorer.explain(*pair, visit.edits) for pair in pairs)
-        return self.writer.page("links.html", visit, compared=compare_links(first, second),
-                                labels=[self.explorer.label(*pair) for pair in pairs])  # fmt: skip
+    def pairs(self, visit: Visit) -> View:
+        """The listed pairs."""
+        return self.weights.pairs(visit)
 
-    def pin(self, visit: Visit) -> PageAnswer:
-        """Pin a link, or unpin it, and go back to it."""
-        pin = Pin(*self._pair(visit))
-        return pinned(visit, pin, link_url(pin))
-
-    def flip(self, visit: Visit) -> PageAnswer:
-        """What would flip the decision on a pair."""
-        subject, predicate, object_ = self._pair(visit)
-        explained = self.explorer.explain(subject, predicate, object_, visit.edits, flip=True)
-        template = "_flip.html" if visit.is_htmx else "flip.html"
-        return self.writer.page(template, visit, explained=explained)
-
-    def rules(self, visit: Visit) -> PageAnswer:
-        """All rules, with switches and weights."""
-        return self.writer.page("rules.html", visit, rows=self._rule_rows(visit.edits),
-                                **self._effects(visit.edits))  # fmt: skip
+    def compare(self, visit: Visit) -> View:
+        """Two models."""
+        return self.weights.compare(visit)
 
     def edit(self, visit: Visit) -> PageAnswer:
-        """Change one rule, take the edits of an address, or undo all; shows the effects."""
-        rule, edits = self._changed(visit)
-        if visit.query.get("what") == "take":
-            return PageAnswer(
-                status=303, go_to=page_to_continue(visit.query.get("place", "")), edits=edits
-            )
-        if not visit.is_htmx:
-            return PageAnswer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
-                              edits=edits)  # fmt: skip
-        shown = replace(visit, edits=edits)
-        rows = self._rule_rows(edits) if rule is None else [self._rule_row(rule, edits)]
-        answer = self.writer.page("_edited.html", shown, rows=rows, **self._effects(edits))
-        return PageAnswer(answer.body, edits=edits)
-
-    def shared(self, visit: Visit) -> PageAnswer:
-        """Show the edits in an address before they are taken over."""
-        edits = self._in_address(visit)
-        if edits == visit.edits:
-            return PageAnswer(status=303, go_to=own_address(visit))
-        rows = [row for row in self._rule_rows(edits) if row["edited"]]
-        return self.writer.page("shared.html", visit, rows=rows, text=visit.query[KEY],
-                                place=own_address(visit))  # fmt: skip
-
-    def pairs(self, visit: Visit) -> PageAnswer:
-        """The listed pairs, by score or by error."""
-        order = visit.query.get("order", "score")
-        page = max(whole_number(visit.query.get("page", "1"), 1), 1)
-        links, total = self.explorer.listed_page(
-            visit.edits, "error" if order == "error" else "score", (page - 1) * LISTED, LISTED
-        )
-        pages = max((total + LISTED - 1) // LISTED, 1)
-        return self.writer.page("pairs.html", visit, links=links, total=total, order=order,
-                                page=page, pages=pages,
-                                known_scores=self.explorer.served.known(visit.edits))  # fmt: skip
-
-    def compare(self, visit: Visit) -> PageAnswer:
-        """The edited model compared with the other one."""
-        if self.explorer.other is None:
-            return self.writer.not_found(
-                visit, "There is no second model: start the explorer with one to see two."
-            )
-        comparison = compare(self.explorer, visit.edits, DIFFERENT)
-        return self.writer.page("compare.html", visit, comparison=comparison,
-                                known_scores=self.explorer.served.known(visit.edits),
-                                other_known_scores=self.explorer.other.known())  # fmt: skip
+        """Change the weights of rules."""
+        return self.weights.edit(visit)
 
     def download(self, visit: Visit) -> PageAnswer:
         """The model as it is edited."""
-        return PageAnswer(
-            self.explorer.edited_text(visit.edits),
-            media_type="text/plain",
-            headers={"content-disposition": 'attachment; filename="edited.psl"'},
-        )
+        return self.weights.download(visit)
+
+    def pin(self, visit: Visit) -> PageAnswer:
+        """Pin a link, or unpin it, and go back to it."""
+        pin = self._link(visit)
+        return pinned(visit, pin, link_url(pin))
 
     # -- parts ------------------------------------------------------------------------------------
 
-    @property
-    def _fingerprint(self) -> str:
-        return self.explorer.served.fingerprint
+    def _link(self, visit: Visit, which: str = "") -> Pin:
+        """The link of a visit."""
+        subject, relation, object_ = triple_in(visit, which)
+        if not (subject and relation and object_):
+            raise InputError("A link needs a subject, a relation and an object.")
+        relation_summary(self.explorer, relation)
+        return Pin(subject, relation, object_)
 
-    @cached_property
-    def _examples(self) -> list[str]:
-        """Example entities for the home page."""
-        return self.explorer.scorer.examples(EXAMPLES)
+    def _relation_page(self, visit: Visit) -> dict[str, object]:
+        """Some of the relations that have rules, and which page of them this is."""
+        relations = self.explorer.relations
+        pages = max((len(relations) + RELATIONS - 1) // RELATIONS, 1)
+        page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
+        shown = relations[(page - 1) * RELATIONS : page * RELATIONS]
+        return {"relations": shown, "page": page, "pages": pages}
 
-    def _predicted(self, entity: int, edits: Edits) -> list[dict[str, Any]]:
-        """New links by target and side, those without any left out."""
-        found = []
-        for target in self.explorer.model.targets:
-            for forward in (True, False):
-                new = self.explorer.new_links(entity, target, forward, edits, PREDICTED)
-                if new.links:
-                    found.append({"target": target, "forward": forward, "new": new})
-        return found
+    def _plain_relations(self) -> list[dict[str, Any]]:
+        keys = ("relation", "facts", "rules")
+        return [{key: getattr(one, key) for key in keys} for one in self.explorer.relations]
 
-    def _pair(self, visit: Visit, which: str = "") -> tuple[str, str, str]:
-        pair = tuple(visit.query.get(key + which, "") for key in KEYS)
-        if not all(pair) or pair[1] not in self.explorer.model.targets:
-            raise InputError("A link needs a subject, a target predicate of the model, an object.")
-        return pair[0], pair[1], pair[2]
+    def _known_answers(self, asked: QueryAnswers) -> list[str]:
+        """Some answers that are known facts."""
+        inverse = asked.asks is Direction.SUBJECT
+        for group in edge_groups(self.explorer, entity_id(self.explorer.facts, asked.known)):
+            if (group.predicate, group.inverse) == (asked.relation, inverse):
+                return list(group.first)
+        return []
 
-    def _inferred(self, explained: Explanation) -> frozenset[Fact]:
-        """Facts in the paths that are inferred pairs of a collective model, not observed facts."""
-        if not self.explorer.scorer.collective:
-            return frozenset()
-        engine = self.explorer.engine
-        paths = (path for reason in explained.reasons for path in reason.groundings)
-        steps = {fact for path in paths for fact in path.facts}
-        return frozenset(
-            s for s in steps if s.object and not is_edge(engine, s.subject, s.predicate, s.object)
-        )
+    def _plain_query(self, asked: QueryAnswers, visit: Visit) -> dict[str, Any]:
+        known = self.explorer.known_scores(visit.edits)
+        return plain_query(asked, known, self.explorer.score_name)
 
-    def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
-        return [self._rule_row(i, edits) for i in range(len(self.explorer.model.rules))]
+    def _plain_explanation(self, link: Pin, explained: Explanation) -> dict[str, Any]:
+        """An explanation, with the relation and whether the link is a fact, for either kind."""
+        is_fact = self.explorer.is_fact(*link.triple)
+        return {**explained.as_dict(), "relation": link.predicate, "is_fact": is_fact}
 
-    def _rule_row(self, i: int, edits: Edits) -> dict[str, Any]:
-        rule = self.explorer.model.rules[i]
-        return {
-            "number": i,
-            "text": self.explorer.model.clause_texts[i],
-            "words": rule_words(rule.clause),
-            "negated": rule.clause.negated,
-            "prior": rule.clause.is_prior,
-            "weight": edits.weights.get(i, rule.weight),
-            "learned": rule.weight,
-            "on": i not in edits.off,
-            "edited": i in edits.rules,
-            "missing": i in self._missing,
-            "largest": self._largest_weight,
-        }
-
-    @cached_property
-    def _largest_weight(self) -> float:
-        """Upper end of the sliders."""
-        largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
-        return max(2 * largest, 1.0)
-
-    @cached_property
-    def _missing(self) -> frozenset[int]:
-        """Rules that have no grounding because the facts lack a predicate or constant."""
-        return frozenset(filter(self.explorer.scorer.lacks, range(len(self.explorer.model.rules))))
-
-    def _effects(self, edits: Edits) -> dict[str, object]:
-        """The effects of edits on the figures and the listed pairs."""
-        return {
-            "figures": self.explorer.figures(edits),
-            "figures_before": self.explorer.figures(NO_EDITS),
-            "changed": self.explorer.changed(edits, CHANGED) if edits else [],
-            "known_scores": self.explorer.served.known(edits),
-        }
-
-    def _in_address(self, visit: Visit) -> Edits:
-        """The edits in an address or in its form."""
-        text, n_rules = visit.query.get(KEY, ""), len(self.explorer.model.rules)
-        edits = Edits.decoded(text, self._fingerprint, n_rules)
-        if not edits:
-            raise InputError(
-                "The edits in this address belong to another model, or are incomplete."
-            )
-        return edits
-
-    def _changed(self, visit: Visit) -> tuple[int | None, Edits]:
-        """The rule that a form changes, None for all rules, and the edits afterwards."""
-        what = visit.query.get("what", "")
-        if what == "reset-all":
-            return None, NO_EDITS
-        if what == "take":
-            return None, self._in_address(visit)
-        rule = whole_number(visit.query.get("rule", ""), -1)
-        if not 0 <= rule < len(self.explorer.model.rules):
-            raise InputError("There is no such rule.")
-        if what == "reset":
-            return rule, visit.edits.without(rule)
-        if what == "switch":
-            return rule, visit.edits.switched(rule, on=visit.query.get("on") == "1")
-        if what == "weight":
-            try:
-                weight = number_in(visit.query.get("weight", ""))
-            except ValueError:
-                raise InputError("A weight is a number such as 0.8.") from None
-            if weight == self.explorer.model.rules[rule].weight:
-                kept = visit.edits.without(rule)
-                return rule, kept.switched(rule, on=rule not in visit.edits.off)
-            return rule, visit.edits.with_weight(rule, weight)
-        raise InputError("A change is a switch, a weight or a reset.")
+    def _names(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:
+        return self.explorer.entity_names.described(entities)
 
 
-def shown_atom(names: EntityNames, fact: Fact) -> str:
-    """A fact as an atom, with names instead of ids."""
-    return fact_in_names(fact, names).atom
+def _json(values: Mapping[str, Any], status: int = 200) -> PageAnswer:
+    return PageAnswer(json.dumps(values, allow_nan=False), status, "application/json")

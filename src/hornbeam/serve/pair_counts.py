@@ -17,7 +17,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.serve.entity_facts import is_edge
 from hornbeam.serve.new_links import NewLinkFinder
 from hornbeam.serve.walk import paths_between
@@ -33,7 +33,7 @@ class PairCounter:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:

@@ -20,6 +20,11 @@ class Pin:
     object: str
 
     @property
+    def triple(self) -> tuple[str, str, str]:
+        """Subject, relation and object."""
+        return self.subject, self.predicate, self.object
+
+    @property
     def encoded(self) -> str:
         """The text in a cookie."""
         return urlencode({key: getattr(self, key) for key in KEYS})

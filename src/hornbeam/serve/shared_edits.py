@@ -16,8 +16,9 @@ from hornbeam.serve.visits import Visit
 KEY = "edits"
 #: Pages that edits may be shown on.
 PLACES = frozenset(
-    {"/", "/search", "/entity", "/link", "/rules", "/pairs", "/compare", "/around", "/links"}
-)
+    {"/", "/search", "/entity", "/query", "/link", "/reasons", "/rules", "/relation", "/pairs",
+     "/compare", "/around", "/links"}
+)  # fmt: skip
 
 
 def shared_address(visit: Visit, edits: Edits, fingerprint: str) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats
+from hornbeam.base.arrays import Bools
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
-from hornbeam.rules.body import AnyBody, Body
+from hornbeam.rules.body import Body, free_argument
 from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.reach import restricts_other_argument
 from hornbeam.scoring.rule_columns import RuleLayout
 from hornbeam.serve.walk import DEAD_END, StepSequences
 
@@ -28,30 +27,27 @@ class TargetRules:
     ----------
     members, model
         The numbers of the rules in the whole model, and a model of them alone.
-    bodies, supporting
-        The conditions of all rules, and the bodies of those that are for the target.
+    bodies
+        The conditions of all rules.
     paths, wanted
         The conditions that are paths, and which of them are in bodies for the target.
     forward, backward
         The paths as sequences of steps from either end.
     layout
         Where the columns of the rules are.
-    positive, restricting
-        Which rules have a body and are for the target, and which of these lead to objects, and to
-        subjects.
+    supporting_rules
+        Which rules have a body and are for the target, by the argument that they leave free.
     """
 
     members: Sequence[int]
     model: Model
     bodies: Sequence[Body]
-    supporting: Sequence[AnyBody]
     paths: Sequence[Body]
     wanted: Bools
     forward: StepSequences
     backward: StepSequences
     layout: RuleLayout
-    positive: Bools
-    restricting: tuple[Bools, Bools]
+    supporting_rules: Mapping[int | None, Bools]
 
     @classmethod
     def of(cls, model: Model, target: str, predicates: Names) -> TargetRules:
@@ -64,38 +60,30 @@ class TargetRules:
         positive = [not one.is_prior and not one.negated for one in clauses]
         supporting = [one.body for one, is_for in zip(clauses, positive, strict=True) if is_for]
         wanted = {part.body for body in supporting for part in body.parts}
-        to_object, to_subject = (
-            np.array([restricts_other_argument(one.body, near) for one in clauses], dtype=np.bool_)
-            & positive
-            for near in (0, 1)
-        )
+        free = [free_argument(clause.body) for clause in clauses]
+        supporting_rules = {
+            place: np.array(
+                [is_for and one == place for one, is_for in zip(free, positive, strict=True)],
+                dtype=np.bool_,
+            )
+            for place in (None, 0, 1)
+        }
         return cls(
             members,
             of_target,
             bodies,
-            supporting,
             paths,
             np.array([body in wanted for body in paths], dtype=np.bool_),
             StepSequences.of(codes),
             StepSequences.of([reversed_sequence(steps) for steps in codes]),
             RuleLayout.of(of_target, bodies),
-            np.array(positive, dtype=np.bool_),
-            (to_object, to_subject),
+            supporting_rules,
         )
 
     @property
     def paths_only(self) -> bool:
         """Whether all conditions are paths, so that walks find and count all there is."""
         return len(self.paths) == len(self.bodies)
-
-    def followed(self, weights: Floats, near: int) -> Bools:
-        """Rules for the target with some weight that lead to objects, or with `near` 1 to subjects.
-
-        If there is none, all rules for the target.
-        """
-        positive = self.positive & (weights > 0)
-        chosen = positive & self.restricting[near]
-        return chosen if chosen.any() else positive
 
     def kept(self, pairs: Targets, counted: Statistics) -> CachedCounts:
         """Counts of pairs, to be scored by these rules."""

@@ -45,9 +45,13 @@ class PageWriter:
 
 
 def page_writer(
-    names: EntityNames, filters: Mapping[str, Callable[..., Any]], base: str, explorer: object
+    names: EntityNames,
+    filters: Mapping[str, Callable[..., Any]],
+    explorer: object,
+    *,
+    weights: bool,
 ) -> PageWriter:
-    """Templates with filters, for pages that extend `base` and show an explorer."""
+    """Templates with filters, for pages of an explorer; `weights`: whether its rules have some."""
 
     # cached: the same rules occur repeatedly on a page
     @lru_cache(maxsize=10_000)
@@ -65,7 +69,7 @@ def page_writer(
     }
     environment.globals |= {
         "explorer": explorer,
-        "base": base,
+        "weights": weights,
         "stylesheet": "/static/explorer.css",
     }
     return PageWriter(environment)

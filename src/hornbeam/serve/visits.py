@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from hornbeam.errors import InputError
+from hornbeam.ranking.named_queries import ASKED
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pins import Pin
 
@@ -54,8 +55,34 @@ class PageAnswer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class View:
+    """What a page shows: a template with its values, and the same as plain values for JSON.
+
+    The plain values are made when JSON is requested, and not for a page.
+    """
+
+    template: str
+    values: Mapping[str, object]
+    plain: Callable[[], Mapping[str, Any]]
+
+
 #: A page: a function that is independent of the server.
 Page = Callable[[Visit], PageAnswer]
+
+
+#: What a visit shows, in HTML or in JSON.
+ViewOf = Callable[[Visit], View]
+
+
+def triple_in(visit: Visit, which: str = "") -> tuple[str, str, str]:
+    """Subject, relation and object of a visit; "" for what is missing or a question mark."""
+
+    def given(key: str) -> str:
+        text = visit.query.get(key + which, "")
+        return "" if text == ASKED else text
+
+    return given("subject"), given("relation") or given("predicate"), given("object")
 
 
 def pinned(visit: Visit, pin: Pin, page: Markup) -> PageAnswer:

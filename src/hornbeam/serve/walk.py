@@ -99,10 +99,6 @@ class Ends(NamedTuple):
     paths: Ints
     share: Floats
 
-    def reached_by(self, walk: int) -> Ids:
-        """The nodes that one walk reaches."""
-        return self.nodes[self.place[self.indptr[walk] : self.indptr[walk + 1]]]
-
 
 def ends_of(
     graph: Graph,

@@ -1,4 +1,4 @@
-"""The web application: addresses to pages, work to threads or processes.
+"""The web application: addresses to pages, work to threads or processes, edits to cookies.
 
 Pages are made in a few worker threads, and in processes once all that they share is built, so that
 the event loop is never blocked by one of them. Pages that may take seconds have a queue of their
@@ -9,7 +9,6 @@ server is busy. Recent responses are cached.
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,12 +26,13 @@ from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
 from hornbeam.serve.access import Access
 from hornbeam.serve.cache import BoundedCache
+from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.guard import Guard, read_body
 from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.page_queues import PageQueue, QueueOf
+from hornbeam.serve.pages import Pages
 from hornbeam.serve.pins import decoded_pin
-from hornbeam.serve.templating import PageWriter
-from hornbeam.serve.visits import Page, PageAnswer, Visit
+from hornbeam.serve.visits import Page, PageAnswer, ViewOf, Visit, triple_in
 
 #: Threads for quick pages, and for those that may take seconds. They share one interpreter: more
 #: threads would only wait for each other.
@@ -65,16 +65,13 @@ class Address:
     method: str = "GET"
 
 
-class WebApp(ABC):
-    """Routes addresses to pages; subclasses define the pages.
+class WebApp:
+    """Binds the pages of an explorer to addresses."""
 
-    `forks` is whether pages can be made in separate processes: they share no changing state.
-    """
-
-    forks = False
-
-    def __init__(self, writer: PageWriter, access: Access) -> None:
-        self.writer = writer
+    def __init__(self, explorer: Explorer, access: Access) -> None:
+        self.explorer = explorer
+        self.pages = Pages(explorer)
+        self.writer = self.pages.writer
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
@@ -85,13 +82,64 @@ class WebApp(ABC):
         self._slow = PageQueue(SLOW_THREADS, MAX_SLOW_WAITING, others=self._quick)
         self._processes = list[PageProcess]()
 
-    @abstractmethod
     def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
-        """All pages; those that may take seconds go to the slow queue."""
+        """All pages, in HTML and in JSON; those that may take seconds go to the slow queue."""
+        explorer, pages = self.explorer, self.pages
 
-    @abstractmethod
+        def lane(at_once: bool) -> PageQueue:
+            return quick if at_once else slow
+
+        def finding(visit: Visit) -> PageQueue:
+            """The slow queue where pairs are inferred first, or walks begin at very many facts."""
+            typed = (visit.query.get(key, "") for key in ("name", "subject", "object"))
+            at_once = all(explorer.answers_at_once(explorer.search.called(text)) for text in typed)
+            return lane(at_once and explorer.is_ready(visit.edits))
+
+        def explaining(visit: Visit) -> PageQueue:
+            """The slow queue where pairs are inferred first, or a link takes long to explain."""
+            triples = (triple_in(visit, which) for which in ("", "2"))
+            at_once = all(explorer.explains_at_once(*triple) for triple in triples)
+            return lane(at_once and explorer.is_ready(visit.edits))
+
+        def scoring(visit: Visit) -> PageQueue:
+            return lane(explorer.is_ready(visit.edits))
+
+        views: list[tuple[str, ViewOf, QueueOf]] = [
+            ("/", pages.home, scoring),
+            ("/search", pages.search, lambda _: quick),
+            ("/entity", pages.entity, finding),
+            ("/query", pages.query, finding),
+            ("/link", pages.link, explaining),
+            ("/reasons", pages.link, explaining),
+            ("/links", pages.links, explaining),
+            ("/flip", pages.flip, lambda _: slow),
+            ("/rules", pages.rules, scoring),
+            ("/relation", pages.rules, scoring),
+            ("/pairs", pages.pairs, scoring),
+            ("/compare", pages.compare, scoring),
+            ("/around", pages.around, lambda _: quick),
+        ]
+        # the edits of a collective model are inferred, and cached in the process that does it
+        editing = lane(explorer.forks)
+        changes = [
+            Address("/pin", pages.found(pages.pin), lambda _: quick, "POST"),
+            Address("/edit", pages.found(pages.edit), lambda _: editing, "POST"),
+            Address("/edited.psl", pages.found(pages.download), lambda _: quick),
+        ]
+        return changes + [
+            address
+            for path, view, queue in views
+            for address in (
+                Address(path, pages.html(view), queue),
+                Address(f"{'/index' if path == '/' else path}.json", pages.json(view), queue),
+            )
+        ]
+
     def warm_up(self, progress: Progress) -> None:
-        """Build what visitors would otherwise wait for, or each process build for itself."""
+        """Compile and build what pages need; all of it if they are made in forked processes."""
+        self.explorer.warm_up(progress)
+        if self.explorer.forks:
+            self.pages.prerender()
 
     def guarded(self) -> ASGIApp:
         """The application inside its guard, which is outside of everything that may fail."""
@@ -104,7 +152,7 @@ class WebApp(ABC):
 
     async def move_to_processes(self) -> None:
         """From now on make pages in processes, where the system and the pages allow it."""
-        if not (self.forks and can_fork()):
+        if not (self.explorer.forks and can_fork()):
             return
         pages = [address.page for address in self._addresses]
         # no thread makes a page while processes are forked: it might hold a lock forever
@@ -128,15 +176,16 @@ class WebApp(ABC):
         self._processes.clear()
 
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
-        """The visit of a request."""
+        """The visit of a request, with the visitor's edits."""
         htmx = "hx-request" in request.headers
         pinned = decoded_pin(request.cookies.get(self.access.cookie("pin"), ""))
         part = request.headers.get("hx-trigger", "")
         path = request.scope["path"]
-        return Visit(query, is_htmx=htmx, part=part, pinned=pinned, path=path)
+        edits = self.pages.edits_in_cookie(request.cookies.get(self.access.cookie("edits"), ""))
+        return Visit(query, edits, is_htmx=htmx, part=part, pinned=pinned, path=path)
 
     def response(self, answer: PageAnswer, headers: dict[str, str] | None = None) -> Response:
-        """The response of an answer; a new pin goes to the visitor's cookie."""
+        """The response of an answer; new edits and a new pin go to the visitor's cookies."""
         if answer.go_to is not None:
             response: Response = RedirectResponse(answer.go_to, answer.status)
         else:
@@ -147,6 +196,9 @@ class WebApp(ABC):
             )
         if answer.pin is not None:
             self.keep(response, "pin", answer.pin.encoded if answer.pin else "")
+        if answer.edits is not None:
+            text = answer.edits.encoded(self.explorer.fingerprint) if answer.edits else ""
+            self.keep(response, "edits", text)
         return response
 
     def keep(self, response: Response, what: str, text: str) -> None:

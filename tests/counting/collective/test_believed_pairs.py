@@ -15,7 +15,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import PairDensity
 from tests.support.worlds import TARGETS, World, worlds
 
@@ -56,7 +56,7 @@ def test_counts_equal_brute_force(world: World, some: list[Body], data: st.DataO
     size = len(pairs)
     belief = np.array(data.draw(st.lists(st.floats(0.01, 0.99), min_size=size, max_size=size)))
     counted = BelievedPairs(MemoryEngine(world.facts, 1), pairs, belief).count(
-        pairs, some, Language()
+        pairs, some, RuleLimits()
     )
     truth, known = dict(world.values), set(world.facts.entities)
     for row in range(size):
@@ -93,7 +93,7 @@ def test_of_a_symmetric_target_a_mirror_image_is_the_pair_itself(
     twice = BelievedPairs(engine, both, np.repeat(belief, 2), symmetric=True)
 
     def counts(beliefs: BelievedPairs, pairs: hb.Targets) -> list[list[int]]:
-        counted = beliefs.count(pairs, some, Language())
+        counted = beliefs.count(pairs, some, RuleLimits())
         truth = counted.body_truth if counted.body_truth is not None else counted.count * ONE
         return [column.tolist() for column in (counted.indptr, counted.target, truth)]
 
@@ -105,7 +105,7 @@ def test_certain_beliefs_are_no_facts_and_hopeless_ones_not_absent() -> None:
     pairs = hb.read_pairs([("b", "t", "c"), ("b", "t", "d"), ("a", "t", "c")])
     body = Body((Step("p"), Step("believed_t")), "t")
     counted = BelievedPairs(MemoryEngine(facts, 1), pairs, np.array([1.0, 0.0, 0.5])).count(
-        hb.read_pairs([("a", "t", "c"), ("a", "t", "d")]), [body], Language()
+        hb.read_pairs([("a", "t", "c"), ("a", "t", "d")]), [body], RuleLimits()
     )
     assert counted.body_truth is not None
     assert counted.body_truth.tolist() == [ONE - 1, 1]
@@ -122,7 +122,7 @@ def test_too_many_groundings_are_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     pairs = hb.read_pairs([("a", "t", x) for x in "bcd"])
     beliefs = BelievedPairs(MemoryEngine(hb.read_facts([("a", "p", "b")])), pairs, np.full(3, 0.5))
     with pytest.raises(InputError, match="fewer pairs at a time"):
-        beliefs.count(pairs, [Body((Step("believed_t"),), "t", Kind.OPEN)], Language())
+        beliefs.count(pairs, [Body((Step("believed_t"),), "t", Kind.OPEN)], RuleLimits())
 
 
 def test_how_pairs_are_spread() -> None:

@@ -19,7 +19,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, entities_of, worlds
 
@@ -45,7 +45,7 @@ def terms(counted: CollectiveStatistics, c: int, negated: bool) -> Counter[tuple
     return found
 
 
-def check(world: World, language: Language) -> int:
+def check(world: World, language: RuleLimits) -> int:
     """Compare all terms of all candidates; returns how many there were."""
     found = discover_collective(
         open_in_memory(world.facts, 1), world.targets, language, own_facts_expected=True
@@ -64,14 +64,14 @@ def check(world: World, language: Language) -> int:
 @given(worlds(max_facts=8), st.integers(1, 3), st.booleans())
 def test_every_term_is_counted_once(world: World, length: int, distinct: bool) -> None:
     assume(len(entities_of(world)) <= 5)
-    check(world, Language(length, 1, 12, distinct_variables=distinct))
+    check(world, RuleLimits(length, 1, 12, distinct_variables=distinct))
 
 
 @settings(max_examples=10, deadline=None)
 @given(worlds(max_facts=5), st.booleans())
 def test_bodies_of_four_atoms(world: World, distinct: bool) -> None:
     assume(len(entities_of(world)) <= 4)
-    check(world, Language(4, 1, 30, distinct_variables=distinct))
+    check(world, RuleLimits(4, 1, 30, distinct_variables=distinct))
 
 
 def dense_world(names: int) -> World:
@@ -88,15 +88,15 @@ def dense_world(names: int) -> World:
 
 def test_repeated_targets_and_loops_are_met() -> None:
     world = dense_world(3)
-    assert check(world, Language(3, 1)) > 1000
-    found = discover_collective(open_in_memory(world.facts), world.targets, Language(3, 1))
+    assert check(world, RuleLimits(3, 1)) > 1000
+    found = discover_collective(open_in_memory(world.facts), world.targets, RuleLimits(3, 1))
     assert set(found.statistics.repeats.times.tolist()) == {2, 3, 4}
 
 
 def test_recursive_sequences_are_candidates_though_no_fact_has_the_target() -> None:
     facts = read_facts([("a", "p", "b")])
     labels = read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 1.0), ("a", "t", "c", 1.0)])
-    found = discover_collective(open_in_memory(facts), labels, Language(2, 1))
+    found = discover_collective(open_in_memory(facts), labels, RuleLimits(2, 1))
     texts = [candidate.text for candidate in found.search.candidates]
     assert "t(A, B) & t(B, C) -> t(A, C)" in texts
     assert "t(A, B) -> t(A, B)" not in texts
@@ -106,7 +106,7 @@ def test_targets_among_the_facts_are_counted_for_the_warning() -> None:
     facts = read_facts([("a", "t", "b"), ("b", "t", "c")])
     labels = read_labels([("a", "t", "b", 1.0), ("a", "t", "c", 0.0), ("c", "t", "d", 1.0)])
     with pytest.warns(HornbeamWarning, match="^1 labelled targets are also among the facts"):
-        discover_collective(open_in_memory(facts), labels, Language(2, 1))
+        discover_collective(open_in_memory(facts), labels, RuleLimits(2, 1))
     assert among_facts(facts, labels).tolist() == [True, False, False]
 
 
@@ -122,6 +122,6 @@ def test_soft_facts_and_fanout_are_refused() -> None:
     labels = read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 0.0)])
     soft = read_facts([("a", "p", "b", 0.5), ("b", "p", "c", 1.0)])
     with pytest.raises(InputError, match="round the facts"):
-        discover_collective(open_in_memory(soft), labels, Language())
+        discover_collective(open_in_memory(soft), labels, RuleLimits())
     with pytest.raises(InputError, match="`max_fanout`"):
-        discover_collective(open_in_memory([("a", "p", "b")]), labels, Language(max_fanout=3))
+        discover_collective(open_in_memory([("a", "p", "b")]), labels, RuleLimits(max_fanout=3))

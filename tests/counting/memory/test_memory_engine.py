@@ -21,7 +21,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.graph.adjacency import Graph
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.engine_contract import check, rows_of
 from tests.support.kernels import both_ways, compiles, kernels_are
 from tests.support.recorded_progress import RecordedProgress
@@ -53,7 +53,7 @@ def assert_same(one: Statistics | None, other: Statistics | None) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-def groups_of(world: World, language: Language) -> list[SearchTargets]:
+def groups_of(world: World, language: RuleLimits) -> list[SearchTargets]:
     """What is searched for every target predicate."""
     engine = MemoryEngine(world.facts)
     search = engine._path_search(language)
@@ -77,7 +77,7 @@ def searched_from(flipped: bool) -> Iterator[None]:
 @given(worlds(SOFT), languages(), st.integers(1, 3))
 @pytest.mark.slow
 def test_either_end_gives_the_same(
-    flipped: bool, compiled: bool, world: World, language: Language, threads: int
+    flipped: bool, compiled: bool, world: World, language: RuleLimits, threads: int
 ) -> None:
     with searched_from(flipped), kernels_are(compiled):
         groups = groups_of(world, language)
@@ -93,7 +93,7 @@ def test_either_end_gives_the_same(
 @pytest.mark.parametrize("value", [CRISP, SOFT], ids=["crisp", "soft"])
 @given(st.data(), rich_languages())
 def test_compiled_shares_are_the_same_bytes(
-    value: st.SearchStrategy[int], data: st.DataObject, language: Language
+    value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     world, language = data.draw(worlds(value)), replace(language, bodies=None, shares=True)
     tables = []
@@ -112,9 +112,9 @@ def test_the_search_starts_at_the_cheaper_end() -> None:
         hub | near | {("hub", "q", "b"): ONE, ("b", "q", "c"): ONE},
         [((f"a{i}", "t", "c"), ONE) for i in range(3)],
     )
-    (group,) = groups_of(world, Language())
+    (group,) = groups_of(world, RuleLimits())
     assert group.flipped
-    check(MemoryEngine, world, Language(4, 1))
+    check(MemoryEngine, world, RuleLimits(4, 1))
 
 
 @pytest.mark.slow
@@ -129,7 +129,7 @@ def test_threads_change_nothing(max_length: int, soft: bool, distinct: bool) -> 
         values = np.random.default_rng(1).integers(1, ONE, len(atoms)).astype(np.int32)
         facts = replace(facts, atoms={2: replace(atoms, millionths=values)})
     targets = random_targets(facts, 400)
-    language = Language(max_length, min_coverage=2, distinct_variables=distinct)
+    language = RuleLimits(max_length, min_coverage=2, distinct_variables=distinct)
     with kernels_are(compiled=True):
         one, *others = (
             MemoryEngine(facts, threads).discover(targets, language) for threads in (1, 2, 3, 8)
@@ -158,7 +158,7 @@ def test_interpreted_and_compiled_find_the_same_in_the_same_order(
         values = np.random.default_rng(1).integers(1, ONE, len(atoms)).astype(np.int32)
         facts = replace(facts, atoms={2: replace(atoms, millionths=values)})
     targets = random_targets(facts, 20)
-    language = Language(max_length, min_coverage=1, distinct_variables=distinct)
+    language = RuleLimits(max_length, min_coverage=1, distinct_variables=distinct)
     found = []
     for compiled in (False, True):
         with kernels_are(compiled):
@@ -177,7 +177,7 @@ def test_interpreted_and_compiled_find_the_same_in_the_same_order(
 def test_what_does_not_change_is_laid_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Links are proposed block by block, with a count each."""
     facts = random_facts(n_entities=20, n_facts=60, n_predicates=2)
-    targets, language = random_targets(facts, 10), Language(2, 1, max_fanout=3)
+    targets, language = random_targets(facts, 10), RuleLimits(2, 1, max_fanout=3)
     engine, asked = MemoryEngine(facts), list[int]()
     limited = Graph.limited
 
@@ -201,14 +201,14 @@ def test_heads_that_are_soft_for_one_target_and_true_for_the_next() -> None:
     values |= {("u", "q", "b1"): 400_000, ("u", "q", "b2"): ONE}
     world = World(values, [(("a", "t", "b1"), 0), (("a", "t", "b2"), ONE)])
     with searched_from(flipped=False):
-        discovery = check(lambda facts: MemoryEngine(facts, 1), world, Language(2, 1))
+        discovery = check(lambda facts: MemoryEngine(facts, 1), world, RuleLimits(2, 1))
     assert len(discovery.candidates) == 60
 
 
 def test_progress_reaches_the_end() -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE), (("b", "t", "a"), ONE)])
     told = RecordedProgress()
-    MemoryEngine(world.facts, 2).discover(world.targets, Language(), progress=told)
+    MemoryEngine(world.facts, 2).discover(world.targets, RuleLimits(), progress=told)
     assert told.reports[-1] == ("Counting paths", 2, 2)
     assert told.reports == sorted(told.reports)
 
@@ -216,7 +216,7 @@ def test_progress_reaches_the_end() -> None:
 def test_a_long_search_says_what_to_expect(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = random_facts(n_entities=100, n_facts=1000, n_predicates=3)
     targets = random_targets(facts, 200)
-    engine, language, told = MemoryEngine(facts), Language(2, 1), RecordedProgress()
+    engine, language, told = MemoryEngine(facts), RuleLimits(2, 1), RecordedProgress()
     with kernels_are(compiled=False):  # or a cold cache would have its say, too
         discovery = engine.discover(targets, language, progress=told)
         assert told.messages == []
@@ -236,9 +236,9 @@ def test_a_table_that_does_not_fit_is_refused_before_the_search(
     monkeypatch.setattr(path_search, "LONG_SEARCH", 0)
     monkeypatch.setattr(path_search, "ROW_BYTES", 10**12)
     with pytest.raises(InputError, match="use fewer targets, a smaller `max_length`"):
-        MemoryEngine(facts).discover(targets, Language(2, 1))
+        MemoryEngine(facts).discover(targets, RuleLimits(2, 1))
     # coverage alone needs no table
-    assert MemoryEngine(facts).discover(targets, Language(2, 1), statistics=False).found
+    assert MemoryEngine(facts).discover(targets, RuleLimits(2, 1), statistics=False).found
 
 
 def test_bodies_of_four_atoms_take_fewer_predicates() -> None:
@@ -247,7 +247,7 @@ def test_bodies_of_four_atoms_take_fewer_predicates() -> None:
     facts, targets = world.facts, world.targets
     message = "at most 32,766 predicates; the facts have 32,767: try `max_length=3`"
     with pytest.raises(InputError, match=message):
-        MemoryEngine(facts).discover(targets, Language(4, 1))
+        MemoryEngine(facts).discover(targets, RuleLimits(4, 1))
 
 
 @pytest.mark.slow
@@ -257,8 +257,8 @@ def test_codes_of_more_than_sixteen_bits() -> None:
     world = World(values, [(("a", "t", "c"), ONE)])
     path = Body((Step("p32999"), Step("q")), "t")
     with kernels_are(compiled=False):
-        discovery = MemoryEngine(world.facts).discover(world.targets, Language(3, 1))
-        statistics = MemoryEngine(world.facts).count(world.targets, [path], Language())
+        discovery = MemoryEngine(world.facts).discover(world.targets, RuleLimits(3, 1))
+        statistics = MemoryEngine(world.facts).count(world.targets, [path], RuleLimits())
     # 33,000 ways to b, and back and forth to b once more only by q
     assert discovery.candidates.paths.sum() == 33_000
     assert rows_of(statistics) == [[(0, ONE, 1)]]

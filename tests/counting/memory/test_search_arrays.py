@@ -12,7 +12,7 @@ import hornbeam as hb
 from hornbeam.counting.memory import search, search_arrays
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import Worker
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 
 def random_facts(rng: np.random.Generator, soft: bool) -> hb.Facts:
@@ -58,7 +58,7 @@ def test_arrays_that_grow_change_nothing(
     labels = hb.read_labels(
         [(f"e{i}", "p0", f"e{(5 * i + 2) % 12}", float(i % 2)) for i in range(12)]
     )
-    language = Language(length, 1, distinct_variables=distinct)
+    language = RuleLimits(length, 1, distinct_variables=distinct)
     found = MemoryEngine(facts, 2).discover(labels, language)
     assert search.ROOM_NEAR in grown_rooms
     if length == 4 and soft:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hornbeam import discover, read_facts, read_labels
+from hornbeam import read_facts, read_labels
+from hornbeam.counting import discover
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine, open_duckdb, size_in_bytes
@@ -22,7 +23,8 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.reading.workspace import resource_error
 from hornbeam.facts.table import ONE
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.body import Body, Step
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.engine_contract import figures_of, rows_of
 from tests.support.synthetic import planted, random_facts
 from tests.support.worlds import (
@@ -56,7 +58,7 @@ STRANGE = ["'; DROP TABLE facts; --", '"', "''", "B", "NULL", " a ", "é", "😀
 @given(worlds(SOFT, classes=CLASSES), rich_languages(), st.permutations(STRANGE))
 @settings(max_examples=25)
 def test_stored_facts_are_those_in_memory(
-    world: World, language: Language, names: list[str]
+    world: World, language: RuleLimits, names: list[str]
 ) -> None:
     """Through DuckDB's own reading, with every fact given twice and one of value 0."""
     world = renamed(world, dict(zip(entities_of(world), names, strict=False)))
@@ -81,6 +83,24 @@ def test_stored_facts_are_those_in_memory(
             assert table.share.sum() == pytest.approx(expected.statistics.share.sum(), rel=1e-9)
 
 
+def test_facts_of_value_zero_count_in_no_degree() -> None:
+    """Each step of a -> x -> b is the only one at both of its ends."""
+    rows = [("a", "p", "x", 1.0), ("x", "q", "b", 0.5)]
+    absent = [
+        ("a", "p", "y", 0.0),
+        ("y", "p", "x", 0.0),
+        ("x", "q", "y", 0.0),
+        ("y", "q", "b", 0.0),
+    ]
+    labels, language = read_labels([("a", "t", "b", 1.0)]), RuleLimits(2, 1, shares=True)
+    body = Body((Step("p"), Step("q")), "t")
+    with open_duckdb([*rows, *absent]) as stored:
+        for engine in (MemoryEngine(read_facts([*rows, *absent])), stored):
+            counted = engine.count(labels, [body], language)
+            assert counted.share is not None
+            assert counted.share.tolist() == pytest.approx([1.0])
+
+
 @pytest.mark.slow
 def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
     parquet, text = tmp_path / "it's.parquet", tmp_path / "more.tsv"
@@ -94,9 +114,9 @@ def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
     labels = read_labels([("a", "t", "d", 1.0)])
     for inputs in ([parquet, text, stored], [stored, parquet, text]):
         with open_duckdb(*inputs) as engine:
-            found = discover(engine, labels, Language(3, 1))
+            found = discover(engine, labels, RuleLimits(3, 1))
         assert [c.text for c in found.candidates] == ["p(A, B) & q(B, C) & q(C, D) -> t(A, D)"]
-        assert figures_of(discover(read_facts(*inputs), labels, Language(3, 1))) == (
+        assert figures_of(discover(read_facts(*inputs), labels, RuleLimits(3, 1))) == (
             figures_of(found)
         )
 
@@ -105,7 +125,7 @@ def test_facts_from_several_kinds_of_input(tmp_path: Path) -> None:
 def test_little_memory_spills_and_changes_nothing(tmp_path: Path) -> None:
     """The counts alone take many times the limit."""
     data = planted(n_entities=3000, n_facts=60_000, n_targets=2000, skew=0.4, seed=1)
-    language = Language(3, 1)
+    language = RuleLimits(3, 1)
     expected = MemoryEngine(data.facts).discover(data.labels, language)
     names = data.facts.entities
     atoms = data.facts.binary
@@ -140,7 +160,7 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
     engine = duckdb_engine(world.facts)
-    engine.discover(world.targets, Language(1, 1))
+    engine.discover(world.targets, RuleLimits(1, 1))
     del engine
     gc.collect()
     assert list(tmp_path.iterdir()) == []
@@ -207,7 +227,7 @@ def test_a_full_disk_says_so(tmp_path: Path) -> None:
     connection.execute("SET max_temp_directory_size = '1MB'")
     data = planted(n_entities=2000, n_facts=40_000, n_targets=3000, seed=2)
     with pytest.raises(DataError, match="the spill directory: is full"):
-        engine.discover(data.labels, Language(3, 1))
+        engine.discover(data.labels, RuleLimits(3, 1))
 
 
 def test_a_device_without_space_is_a_full_disk() -> None:
@@ -220,6 +240,6 @@ def test_engines_by_name() -> None:
     world = World({("a", "p", "b"): ONE}, [(("a", "t", "b"), ONE)])
     engine = open_engine(world.facts, "duckdb", threads=1)
     assert open_engine(engine) is engine
-    assert len(engine.discover(world.targets, Language(1, 1)).candidates) == 1
+    assert len(engine.discover(world.targets, RuleLimits(1, 1)).candidates) == 1
     with pytest.raises(InputError, match="unknown `engine` 'none'"):
         open_engine(world.facts, "none")

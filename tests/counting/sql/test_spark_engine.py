@@ -33,7 +33,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import read_facts
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.table import Facts
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE
 from tests.support.worlds import CLASSES, World, many_worlds
 
@@ -245,7 +245,7 @@ def test_a_killed_executor_changes_nothing(java: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     report = json.loads(done.stdout.splitlines()[-1])
     assert report["killed"] == 1
-    expected = MemoryEngine(read_facts(file)).discover(world.targets, Language(2, 1))
+    expected = MemoryEngine(read_facts(file)).discover(world.targets, RuleLimits(2, 1))
     assert report["found"] == [
         [c.text, c.coverage, c.coverage_true, c.paths] for c in expected.candidates
     ]

@@ -31,7 +31,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import PairDensity
 
 #: Maximum number of groundings that link pairs to each other.
@@ -146,7 +146,7 @@ class BelievedPairs:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
@@ -167,7 +167,7 @@ class BelievedPairs:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count bodies with beliefs in them."""
@@ -178,7 +178,7 @@ class BelievedPairs:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count bodies as if every scored pair were a fact; refuses above `MAX_GROUNDINGS`.
@@ -200,7 +200,7 @@ class BelievedPairs:
         engine: MemoryEngine,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         progress: Progress,
     ) -> Statistics:
         """Count every target as one of the predicate of its own atom."""

@@ -37,7 +37,7 @@ from hornbeam.facts.folds import among_facts
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 
 CountRows = tuple[Ints, Ints, Ints]
 
@@ -83,7 +83,7 @@ class CollectiveDiscovery:
 def discover_collective(
     engine: Engine,
     labels: Targets,
-    language: Language,
+    language: RuleLimits,
     *,
     progress: Progress = SILENT,
     own_facts_expected: bool = False,
@@ -126,7 +126,7 @@ class ConditionedWorld:
         return cls(labels, stated, engine.over(true), engine.over(both))
 
     def statistics(
-        self, heads: Statistics, language: Language, progress: Progress = SILENT
+        self, heads: Statistics, language: RuleLimits, progress: Progress = SILENT
     ) -> CollectiveStatistics:
         """The counts of heads with those of bodies and of repeated targets."""
         distinct = language.distinct_variables
@@ -152,7 +152,7 @@ class ConditionedWorld:
         )
 
     def _bodies(
-        self, sequences: Sequence[Body], negated: bool, language: Language, progress: Progress
+        self, sequences: Sequence[Body], negated: bool, language: RuleLimits, progress: Progress
     ) -> CountRows:
         """Rows (sequence, target, count) of every place of a target in a body."""
         rotated = list(self._rotations(sequences, negated))

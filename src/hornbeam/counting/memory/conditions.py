@@ -21,7 +21,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY, Candidates, Conditions, Language
+from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY, Candidates, Conditions, RuleLimits
 from hornbeam.rules.codes import inverse_code, step_code
 
 
@@ -303,7 +303,7 @@ def conditions_found(
     targets: tuple[str, ...],
     entities: Names,
     n_codes: int,
-    language: Language,
+    language: RuleLimits,
 ) -> tuple[Candidates, Ints]:
     """The conditions of the cells of one target predicate, and the index of each cell's."""
     keys = cells.keys(n_codes, len(entities))

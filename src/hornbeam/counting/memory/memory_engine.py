@@ -32,7 +32,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import path_codes, step_code
 
 #: Target pairs by their predicates.
@@ -99,7 +99,7 @@ class MemoryEngine:
     def discover(
         self,
         targets: Targets,
-        language: Language,
+        language: RuleLimits,
         *,
         statistics: bool = True,
         progress: Progress = SILENT,
@@ -136,7 +136,7 @@ class MemoryEngine:
         paths: Candidates,
         located: Located,
         kinds: Collection[Kind],
-        language: Language,
+        language: RuleLimits,
     ) -> tuple[Candidates, list[Rows]]:
         """Candidates of all kinds, and the rows of those that are not paths."""
         counter, n_codes = self._condition_counter(language), self.graph.n_codes
@@ -151,7 +151,7 @@ class MemoryEngine:
             everything = everything.followed_by(more)
         return everything, parts
 
-    def _condition_counter(self, language: Language) -> ConditionCounter:
+    def _condition_counter(self, language: RuleLimits) -> ConditionCounter:
         graph = self.limited_graph(language.max_fanout)
         return ConditionCounter(
             graph.forward, self._unary, graph.n_codes, language.distinct_variables
@@ -164,7 +164,7 @@ class MemoryEngine:
         parts: list[Rows],
         located: Located,
         n_targets: int,
-        language: Language,
+        language: RuleLimits,
     ) -> Statistics:
         """The sparse table of the kept candidates, from the rows of the same search."""
         body, target, truth, count = concatenated(parts)
@@ -182,7 +182,7 @@ class MemoryEngine:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
@@ -215,7 +215,7 @@ class MemoryEngine:
         return found
 
     def _count_conditions(
-        self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: Language
+        self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: RuleLimits
     ) -> Rows:
         """Rows (body, target, truth, count) of known conditions."""
         counter, entities = self._condition_counter(language), self.facts.entities
@@ -230,7 +230,7 @@ class MemoryEngine:
         return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
 
     def _with_shares(
-        self, table: Statistics, codes: PathCodes, located: Located, language: Language
+        self, table: Statistics, codes: PathCodes, located: Located, language: RuleLimits
     ) -> Statistics:
         """The table with the shares of its paths."""
         share = np.zeros(len(table.count))
@@ -254,7 +254,7 @@ class MemoryEngine:
             limited[max_fanout] = self.graph.limited(max_fanout)
         return limited[max_fanout]
 
-    def _path_search(self, language: Language) -> PathSearch:
+    def _path_search(self, language: RuleLimits) -> PathSearch:
         graph = self.limited_graph(language.max_fanout)
         return PathSearch(graph, self.predicates, language, self.threads, self._spare)
 

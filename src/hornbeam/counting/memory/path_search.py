@@ -26,7 +26,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import MAX_LENGTH
-from hornbeam.rules.candidates import Candidates, Language
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import (
     codes_of_keys,
     from_subject,
@@ -98,7 +98,7 @@ class PathSearch:
 
     graph: Graph  #: the graph under the language's fan-out limit
     predicates: Names  #: of the graph's steps
-    language: Language
+    language: RuleLimits
     threads: int
     spare: SpareArrays
 

@@ -84,12 +84,9 @@ class ShareCounter:
 
     @cached_property
     def _degrees(self) -> tuple[Ints, Ids]:
-        """Sorted keys (node, code) of the whole graph, and their numbers of edges above 0."""
-        offsets, _, code, value = self.whole.forward
-        node = part_numbers(offsets)
-        key = pair_keys(node, code, self.whole.n_codes)
-        if len(value):
-            key = key[value > 0]
+        """Sorted keys (node, code) of the whole graph, and their numbers of edges."""
+        offsets, _, code, _ = self.whole.forward
+        key = pair_keys(part_numbers(offsets), code, self.whole.n_codes)
         starts = run_starts(key)
         return key[starts], np.diff(np.append(starts, len(key))).astype(np.int32)
 

@@ -16,7 +16,7 @@ from hornbeam.counting.sql.step_queries import allowed_steps
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Conditions, Language
+from hornbeam.rules.candidates import Conditions, RuleLimits
 
 #: Tables that the search leaves behind.
 CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
@@ -41,7 +41,7 @@ def conditions_found(
     search: ConditionSearch,
     predicates: Names,
     targets: Targets,
-    language: Language,
+    language: RuleLimits,
     named: Callable[[Ids], tuple[Names, Ids]],
 ) -> FoundBodies:
     """Every condition of enough coverage; `named` gives the names of constants."""

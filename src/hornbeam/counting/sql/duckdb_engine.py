@@ -140,7 +140,7 @@ def open_duckdb(
     >>> facts = [("paper1", "cites", "paper2"), ("paper2", "mentions", "gene")]
     >>> labels = hb.read_labels([("paper1", "mentions", "gene", 1.0)])
     >>> with open_duckdb(facts, memory_limit="100MB") as engine:
-    ...     found = hb.discover(engine, labels, hb.Language(min_coverage=1))
+    ...     found = hb.counting.discover(engine, labels, hb.RuleLimits(min_coverage=1))
     >>> [candidate.text for candidate in found.candidates]
     ['cites(A, B) & mentions(B, C) -> mentions(A, C)']
     """

@@ -13,7 +13,7 @@ from hornbeam.counting.sql.database import Database, TableColumns
 from hornbeam.counting.sql.search_queries import Search
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.candidates import Candidates, Conditions, Language
+from hornbeam.rules.candidates import Candidates, Conditions, RuleLimits
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ def candidates_of(
     targets: Targets,
     steps: Unsigned,
     figures: TableColumns,
-    language: Language,
+    language: RuleLimits,
     conditions: Conditions | None = None,
 ) -> Candidates:
     """Candidates over the facts' predicates with their figures."""

@@ -14,7 +14,7 @@ from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of
 from hornbeam.counting.sql.search_queries import Search
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import from_subject, reversed_sequence
 
 #: Tables that the search leaves behind.
@@ -52,7 +52,7 @@ def count_paths(database: Database, search: Search, min_coverage: int, progress:
 
 
 def paths_found(
-    database: Database, search: Search, predicates: Names, targets: Targets, language: Language
+    database: Database, search: Search, predicates: Names, targets: Targets, language: RuleLimits
 ) -> FoundBodies:
     """Every sequence of enough coverage."""
     found = database.fetch(search.figures(language.min_coverage))

@@ -35,7 +35,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import Language
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import code_limit, path_codes
 
 #: Tables that a search leaves behind.
@@ -91,7 +91,7 @@ class SqlEngine:
     def discover(
         self,
         targets: Targets,
-        language: Language,
+        language: RuleLimits,
         *,
         statistics: bool = True,
         progress: Progress = SILENT,
@@ -142,7 +142,7 @@ class SqlEngine:
         self,
         targets: Targets,
         bodies: Sequence[Body],
-        language: Language,
+        language: RuleLimits,
         *,
         progress: Progress = SILENT,
     ) -> Statistics:
@@ -206,7 +206,9 @@ class SqlEngine:
         place[np.searchsorted(wanted, found["id"])] = names.find(found["name"].tolist())
         return names, place[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
 
-    def _empty_discovery(self, targets: Targets, language: Language, statistics: bool) -> Discovery:
+    def _empty_discovery(
+        self, targets: Targets, language: RuleLimits, statistics: bool
+    ) -> Discovery:
         """The empty result where no target has an entity of the facts."""
         none = np.empty(0, dtype=np.int64)
         steps = np.empty((0, language.max_length), dtype=np.uint32)
@@ -222,7 +224,7 @@ class SqlEngine:
         return locate_targets(self.database, self.predicates, targets, node, shares)
 
     def _search(
-        self, located: LocatedTargets, language: Language, max_length: int, shares: bool
+        self, located: LocatedTargets, language: RuleLimits, max_length: int, shares: bool
     ) -> Search:
         """Upload the targets, to be searched from the cheaper side."""
         flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))

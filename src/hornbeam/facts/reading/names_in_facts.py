@@ -40,13 +40,17 @@ def names_in(facts: Facts) -> EntityNames:
     >>> names_in(read_facts([("Gene::1", "causes", "Disease::2")])).type_of("Gene::1")
     'Gene'
     """
+    return EntityNames(labels_in(facts), types_in(facts))
+
+
+def labels_in(facts: Facts) -> dict[str, str]:
+    """Names of entities according to the facts."""
     names: dict[str, tuple[int, str]] = {}
     for entity, label in _links(facts, LABELS):
         said = _label(label)
         if said[1] and said < names.get(entity, (3, "")):
             names[entity] = said
-    named = {entity: name for entity, (_, name) in names.items()}
-    return EntityNames(named, types_in(facts))
+    return {entity: name for entity, (_, name) in names.items()}
 
 
 def types_in(facts: Facts) -> dict[str, str]:
@@ -77,12 +81,17 @@ def _links(facts: Facts, predicates: Iterable[str]) -> Iterator[tuple[str, str]]
         yield facts.entities[subject], facts.entities[object_]
 
 
+def is_class(predicate: str) -> bool:
+    """Whether a unary predicate is an RDF class."""
+    return "://" in predicate
+
+
 def _classes(facts: Facts) -> Iterator[tuple[str, str]]:
     """Entities and their RDF classes, which are unary facts."""
     table = facts.atoms.get(1)
     if table is None:
         return
-    classes = {p: name for p, name in enumerate(facts.predicates) if "://" in name}
+    classes = {p: name for p, name in enumerate(facts.predicates) if is_class(name)}
     rows = np.isin(table.predicate, list(classes))
     for entity, predicate in zip(
         table.arguments[0][rows].tolist(), table.predicate[rows].tolist(), strict=True

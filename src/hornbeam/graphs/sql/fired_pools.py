@@ -15,7 +15,7 @@ from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
-from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.pools import FurtherCandidates, Pool
 from hornbeam.rules.rule_model import SMOOTHING
 
 #: Maximum number of rows of fired rules and candidates that are fetched at a time.
@@ -29,6 +29,8 @@ class _Gathered(NamedTuple):
     sizes: Ints
     entity: Ids
     feature: Singles
+    further_sizes: Ints
+    further: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,7 @@ class FiredPools:
     totals: Ints
     limit: int
     fold: int
+    further: bool = False
 
     def pools(self) -> list[Pool]:
         """One pool per step."""
@@ -99,13 +102,17 @@ class FiredPools:
                 all_listed = CandidateArrays(
                     np.zeros((n, 3, 5)), _NONE, np.ones(n, dtype=np.bool_), _NONE.astype(np.int64)
                 )
-                count, chosen, feature = run(
+                count, chosen, feature, further_count, further = run(
                     fired["kind"], confidence, loss, rows[part.start : part.stop + 1],
                     (offsets - offsets[0]).astype(np.int64), _itself(there, sources, offsets),
                     self._prior(step, there["answers"][part]), there["degree"][part], linked[part],
-                    self.limit, all_listed,
+                    self.limit, max(n, self.limit) if self.further else self.limit, all_listed,
                 )  # fmt: skip
-                found.append((step, _Gathered(count, there["entity"][part][chosen], feature)))
+                entity = there["entity"][part]
+                some_found = _Gathered(
+                    count, entity[chosen], feature, further_count, entity[further]
+                )
+                found.append((step, some_found))
             first += len(some.sources)
         return found
 
@@ -115,8 +122,11 @@ class FiredPools:
         return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
 
     def _pool(self, step: int, parts: Sequence[_Gathered]) -> Pool:
-        sizes, entity, feature = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Pool.of(step, self.queries[step], sizes, entity, feature, self.fold)
+        sizes, entity, feature, *further = (
+            np.concatenate(column) for column in zip(*parts, strict=True)
+        )
+        beyond = FurtherCandidates(*further)
+        return Pool.of(step, self.queries[step], sizes, entity, feature, self.fold, beyond)
 
 
 def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:

@@ -1,4 +1,4 @@
-"""Random choices among links in SQL: the formula of `hornbeam.graphs.link_hashes`."""
+"""Random choices among links in SQL: the formula of `hornbeam.graph.link_hashes`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from hornbeam.base.arrays import Array
-from hornbeam.graphs.link_hashes import PRIME, LinkHash
+from hornbeam.graph.link_hashes import PRIME, LinkHash
 
 #: Links below a hash are sorted, on average TIMES as many as wanted plus MORE: fewer than wanted
 #: among them is extremely unlikely, and detected.

@@ -21,13 +21,13 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
+from hornbeam.graph.link_hashes import DISCOVERING, LinkHash
 from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.equal_steps import canonical_links
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
-from hornbeam.graphs.link_hashes import DISCOVERING, LinkHash
 from hornbeam.graphs.model_parts import SHOWN, clause_about, direction_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
@@ -146,6 +146,14 @@ class SqlGraph:
         """The same graph: there is no ridge."""
         return self
 
+    def links(self, relation: str) -> tuple[Ids, Ids]:
+        """Subjects and objects of the links of a relation; none of an unknown one."""
+        predicate = self.predicates.index(relation)
+        found = self.database.fetch(
+            f"SELECT subject, object FROM {self.tables.triples} WHERE predicate = {predicate}"  # noqa: S608
+        )
+        return found["subject"].astype(np.int32), found["object"].astype(np.int32)
+
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
         return self.engine.locate(names)
@@ -250,8 +258,9 @@ class SqlGraph:
         limit: int,
         fold: int,
         portion: Portion,
+        further: bool = False,
     ) -> list[Pool]:
-        """At most `limit` candidates of every source, with their features."""
+        """At most `limit` candidates of every source, with their features, or `further` ones."""
         totals = self.links_by_predicate[
             np.maximum(predicate_of(np.arange(self.size.step_limit)), 0)
         ]
@@ -259,7 +268,7 @@ class SqlGraph:
         def one(steps: list[int]) -> list[Pool]:
             some = {step: queries[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
-            return FiredPools(self.database, some, totals, limit, fold).pools()
+            return FiredPools(self.database, some, totals, limit, fold, further).pools()
 
         steps = [step for step in rules if len(queries[step].sources)]
         sizes = {step: len(queries[step].sources) for step in steps}

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, run_starts
+from hornbeam.base.arrays import Ids, Integers, run_starts
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.reading.names_in_facts import TYPES, is_class
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import no_queries
+from hornbeam.graphs.model_parts import numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
@@ -63,22 +65,25 @@ class SqlRanker(GraphRanker):
                 "give the facts in memory"
             )
         # a connection answers one query at a time
-        return cls(model, facts_about(graph, test), threads=1, graph=graph)
+        facts, steps = facts_about(graph, test), numbered_model(model, graph.predicates)
+        return cls(model, facts, types_about(graph, facts.entities), steps, threads=1, graph=graph)
 
     def without_linked(self) -> SqlRanker:
         """Always an error: candidates are not looked up by their links."""
         raise InputError("`leave_out_linked` needs facts in memory")
 
-    def types(self, names: Input | None) -> None:
-        """None: the facts are not in memory."""
+    def without_facts(self, triples: Triples) -> SqlRanker:
+        """The ranker itself: the facts of a database are always known."""
+        return self
 
     def prepare(self) -> None:
         """Nothing to do: tables are created at first use."""
 
-    def pool(self, rules: PathRules, sources: Ids) -> Pool:
-        """Candidates of every source along the rules' step, at most as many as the model allows."""
+    def pool(self, rules: PathRules, sources: Ids, further: bool = False) -> Pool:
+        """Candidates of every source along the rules' step; see `GraphRanker.pool`."""
         queries, portion = {rules.step: no_queries(sources)}, Portion(Workload(), 1.0)
-        (pool,) = self.graph.pools({rules.step: rules}, queries, self.model.pool, 0, portion)
+        limit = self.model.pool
+        (pool,) = self.graph.pools({rules.step: rules}, queries, limit, 0, portion, further)
         return pool
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
@@ -114,9 +119,33 @@ def facts_about(graph: SqlGraph, test: Facts | None) -> Facts:
     )
     select = " UNION ".join(SIDES.values()).format(triples=graph.tables.triples)
     found = graph.database.fetch(f"{select} ORDER BY 1, 2, 3")
-    predicate = found["predicate"].astype(narrow_type(len(graph.predicates)))
-    subject, object_ = (found[end].astype(np.int32) for end in ("subject", "object"))
-    return Facts(entities, graph.predicates, {2: Atoms(predicate, (subject, object_))})
+    triples_found = (found[name] for name in ("predicate", "subject", "object"))
+    return Facts(entities, graph.predicates, {2: _atoms(graph.predicates, *triples_found)})
+
+
+def types_about(graph: SqlGraph, entities: Names) -> ArgumentTypes:
+    """Which arguments fit relations; their links are fetched relation by relation."""
+    predicates = graph.engine.predicates
+    typed = [name for name in TYPES if predicates.index(name) >= 0]
+    classes = [p for p, name in enumerate(predicates) if is_class(name)]
+    atoms = dict[int, Atoms]()
+    if typed:
+        links = [graph.links(name) for name in typed]
+        of = np.repeat(predicates.find(typed), [len(subject) for subject, _ in links])
+        atoms[2] = _atoms(predicates, of, *map(np.concatenate, zip(*links, strict=True)))
+    if classes:
+        found = graph.database.fetch(
+            "SELECT predicate, entity FROM unary_facts "  # noqa: S608
+            f"WHERE predicate IN ({', '.join(map(str, classes))})"
+        )
+        atoms[1] = _atoms(predicates, found["predicate"], found["entity"])
+    return ArgumentTypes(Facts(entities, predicates, atoms), stored_links=graph.links)
+
+
+def _atoms(predicates: Names, predicate: Integers, *arguments: Integers) -> Atoms:
+    """A table of atoms in the types of facts."""
+    ends = tuple(ids.astype(np.int32) for ids in arguments)
+    return Atoms(predicate.astype(narrow_type(len(predicates))), ends)
 
 
 def _names(graph: SqlGraph) -> Iterator[list[str]]:

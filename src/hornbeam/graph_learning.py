@@ -15,10 +15,10 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
+from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.calibration import fit_calibration, softmax_log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
 from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_model import GraphModel
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
@@ -33,14 +33,8 @@ from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
-from hornbeam.graphs.ranking_fit import (
-    FittedRanking,
-    Trial,
-    cross_trials,
-    fit_ranking,
-    refit,
-    scores_of,
-)
+from hornbeam.graphs.ranking_choice import Trial, choose_ranking, choosing_trials, measuring_trials
+from hornbeam.graphs.ranking_fit import FittedRanking, refit, scores_of
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.rule_files import read_imported_rules
@@ -184,7 +178,7 @@ def _ranked(
     triples = None if valid is None else held_triples(graph, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
     linked = graph.linked_shares(*ends)
-    fitted = _Fitted(_unfitted(), {}, Calibration(), "none")
+    fitted = _Fitted(_unfitted(), {}, Calibration(), "none", None)
     if train is not None:
         held = None
         if triples is not None:
@@ -216,7 +210,7 @@ def _ranked(
             "penalty": ranking.penalty,
             "rule_weights": "yes" if own else "no",
             "held_out": fitted.judged_by,
-            "held_out_mrr": ranking.mrr,
+            "held_out_mrr": fitted.mrr,
             "stopped_early": "yes" if work.expired() else "no",
         },
     )
@@ -230,6 +224,7 @@ class _Fitted:
     own: dict[int, Floats]
     calibration: Calibration
     judged_by: str
+    mrr: float | None
 
 
 def _fitted(
@@ -246,29 +241,32 @@ def _fitted(
         available = tuple(name for name in available if name not in LINKED)
     decides = held is not None and _only_chooses(held, learning, linked)
     if held is not None and (decides or held.n_queries >= MIN_QUERIES):
-        trials, judged_by = [Trial(train, held)], "valid"
+        trials, measured_by, judged_by = [Trial(train, held, learning.seed)], None, "valid"
     else:
-        trials, judged_by = cross_trials(train), "train"
-    rankings = fit_ranking(
-        trials, available, work, settings.per_relation, shares.fitting, judged_by == "valid"
+        trials, judged_by = choosing_trials(train, learning.seed), "train"
+        measured_by = measuring_trials(train, learning.seed)
+    rankings, mrr = choose_ranking(
+        trials, available, work, settings.per_relation, shares.fitting, measured_by
     )
     ranking, own = rankings[0], dict[int, Floats]()
     judged = [trial.judged for trial in trials]
     scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]
     if held is not None and shares.weighting and not work.expired():
-        ranking, own, scores[0] = fit_rule_weights(
-            train, held, graphs, learning.graph, rules, ranking, work, shares.weighting
+        ranking, own, scores[0], gain = fit_rule_weights(
+            trials[0], graphs, learning.graph, rules, ranking, work, shares.weighting
         )
+        mrr = None if mrr is None else mrr + gain
     odds = [
         softmax_log_odds(pool.offsets, score) for pool, score in zip(judged, scores, strict=True)
     ]
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
-    del trials, judged  # free these copies of queries before the next ones are made
+    # free these copies of queries before the next ones are made
+    del trials, measured_by, judged
     if not decides and not work.expired():
         queries = train if held is None else with_held(train, held)
         ranking = refit(queries, ranking, work, shares.refitting)
-    return _Fitted(ranking, own, calibration, judged_by)
+    return _Fitted(ranking, own, calibration, judged_by, mrr)
 
 
 def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
@@ -284,4 +282,4 @@ def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> 
 def _unfitted() -> FittedRanking:
     """Best confidence first: the ranking if the time limit allowed no training queries."""
     weights = np.array([1.0])
-    return FittedRanking(("best",), np.ones(1), weights, {}, None, 0.0)
+    return FittedRanking(("best",), np.ones(1), weights, {}, None)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
@@ -18,7 +18,7 @@ from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.links import largest
-from hornbeam.serve.state import Explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.random_rules import rule_models
 from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
 from tests.support.worlds import SOFT, worlds
@@ -30,12 +30,13 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(data: st.DataObjec
     world = data.draw(worlds(SOFT))
     drawn = data.draw(rule_models("t", tuple(Relaxation)))
     model = Model(drawn.rules, drawn.semantics)
-    explorer = Explorer(world.facts, model, labels=world.targets, threads=1)
+    explorer = RuleExplorer(world.facts, model, labels=world.targets, threads=1)
     numbers = st.integers(0, max(len(model.rules) - 1, 0))
     edits = NO_EDITS
     for rule in data.draw(st.lists(numbers, max_size=3)) if model.rules else []:
         edits = edits.with_weight(rule, data.draw(st.sampled_from([0.0, 0.25, 3.0])))
         edits = edits.switched(rule, on=data.draw(st.booleans()))
+    assume(edits.kept(model.rules))  # a model has at least one rule
     again = Model.parse(explorer.edited_text(edits))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)  # about predicates that facts lack
@@ -43,7 +44,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(data: st.DataObjec
     np.testing.assert_allclose(explorer.scores(edits)[0], expected, atol=1e-12)
 
 
-def test_an_edit_moves_scores_and_auc(explorer: Explorer) -> None:
+def test_an_edit_moves_scores_and_auc(explorer: RuleExplorer) -> None:
     before, off = explorer.figures(NO_EDITS), NO_EDITS.switched(0, on=False)
     after = explorer.figures(off)
     assert before is not None
@@ -57,7 +58,7 @@ def test_an_edit_moves_scores_and_auc(explorer: Explorer) -> None:
     assert explorer.figures(NO_EDITS) == before, "an edit is for its visitor only"
 
 
-def test_explanations_follow_edits(explorer: Explorer) -> None:
+def test_explanations_follow_edits(explorer: RuleExplorer) -> None:
     edits = NO_EDITS.with_weight(0, 0.1)
     explained = explorer.explain("ann", "trusts", "dora", edits)
     facts, pairs = hb.read_facts(FACTS), hb.read_pairs([("ann", "trusts", "dora")])
@@ -68,7 +69,7 @@ def test_explanations_follow_edits(explorer: Explorer) -> None:
     assert [reason.index for reason in off.reasons] == [3]
 
 
-def test_lists_of_an_entity(explorer: Explorer) -> None:
+def test_lists_of_an_entity(explorer: RuleExplorer) -> None:
     links, total = explorer.listed("ann", NO_EDITS, 3)
     assert total == 5
     assert [link.score for link in links] == sorted((link.score for link in links), reverse=True)
@@ -80,7 +81,7 @@ def test_lists_of_an_entity(explorer: Explorer) -> None:
 
 
 @pytest.mark.parametrize("order", ["score", "error"])
-def test_pages_of_the_list(explorer: Explorer, order: str) -> None:
+def test_pages_of_the_list(explorer: RuleExplorer, order: str) -> None:
     everything, total = explorer.listed_page(NO_EDITS, order, 0, 100)
     assert total == len(everything) == len(LABELS) + len(PAIRS)
     parts = [explorer.listed_page(NO_EDITS, order, first, 3)[0] for first in range(0, total, 3)]
@@ -93,7 +94,7 @@ def test_pages_of_the_list(explorer: Explorer, order: str) -> None:
     assert keys == sorted(keys, reverse=True)
 
 
-def test_comparison(explorer: Explorer) -> None:
+def test_comparison(explorer: RuleExplorer) -> None:
     found = compare(explorer, NO_EDITS, 4)
     assert [pair.text for pair in found.only_other] == ["knows(B, A) -> trusts(A, B)"]
     assert {pair.text for pair in found.only_edited} == {
@@ -139,7 +140,7 @@ def test_without_labels_and_pairs() -> None:
 
 def test_facts_without_edges_and_rules_without_facts() -> None:
     facts = hb.read_facts([("a", "other", "b")])
-    explorer = Explorer(facts, Model.parse(RULES), threads=1)
+    explorer = RuleExplorer(facts, Model.parse(RULES), threads=1)
     assert explorer.scorer.lacks(0)
     assert not explorer.scorer.lacks(3)
     assert explorer.new_links(0, "trusts", True, NO_EDITS, 5) == ([], 0, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,18 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.arrays import Ids
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.rules.rule_model import Relaxation
-from hornbeam.scoring import best_of_each as best_of_each_module
-from hornbeam.scoring import bounded_search
-from hornbeam.scoring.best_of_each import best_of_each
-from hornbeam.scoring.bounded_search import ScoreBounds, best_pairs
-from hornbeam.scoring.margins import Margins, bounding_model
-from hornbeam.scoring.proposals import scored_pairs, subjects_of, target_reach
+from hornbeam.scoring import best_links
+from hornbeam.scoring.best_links import (
+    BestPairs,
+    ScoreBounds,
+    ScoredPairs,
+    best_of_all,
+    best_of_each,
+)
+from hornbeam.scoring.proposals import Proposer, subjects_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.rich_worlds import ARITY, ENTITIES, RichWorld, rich_models
 
@@ -34,31 +39,29 @@ class Everything:
     def __init__(self, model: hb.Model, facts: Facts, score: Score) -> None:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
-        self.subjects, reach = subjects_of(facts, "t"), target_reach(model, engine, "t")
-        self.margins = Margins(*bounding_model(model, engine), reach)
+        self.subjects, n = subjects_of(facts, "t"), len(facts.entities)
+        proposer = Proposer(model, engine, "t", ArgumentTypes(facts), score=score)
+        self.margins = proposer.margins
         known = set(zip(*(ends.tolist() for ends in facts.links("t")), strict=True))
-        blocks = scored_pairs(model, engine, reach, self.subjects, score)
+        ends = np.arange(n, dtype=np.int32)
+        scored = proposer.scored(np.repeat(self.subjects, n), np.tile(ends, len(self.subjects)))
         self.scores = {
             (subject, object_): value
-            for _, pairs, found in blocks
-            for subject, object_, value in zip(
-                pairs.subject.tolist(), pairs.object.tolist(), found.tolist(), strict=True
-            )
+            for subject, object_, value in zip(*(column.tolist() for column in scored), strict=True)
             if (subject, object_) not in known
         }
 
-    def score_ids(self, subject: Ids, object_: Ids) -> tuple[Ids, Ids, Floats]:
+    def score_ids(self, subject: Ids, object_: Ids) -> ScoredPairs:
         self.asked += len(subject)
         pairs = list(zip(subject.tolist(), object_.tolist(), strict=True))
         reached = np.array([pair in self.scores for pair in pairs], dtype=np.bool_)
         scores = np.array([self.scores[pair] for pair in pairs if pair in self.scores])
-        return subject[reached], object_[reached], scores
+        return ScoredPairs(subject[reached], object_[reached], scores)
 
     def found(self, top: int, per_subject: bool = False) -> Links:
-        search = best_of_each if per_subject else best_pairs
+        search = best_of_each if per_subject else best_of_all
         best = search(self.margins, self.score_ids, self.subjects, top, self.score)
-        columns = best.subject.tolist(), best.object.tolist(), best.score.tolist()
-        return list(zip(*columns, strict=True))
+        return list(zip(best.start.tolist(), best.end.tolist(), best.score.tolist(), strict=True))
 
     def best(self, top: int, per_subject: bool = False) -> Links:
         rows = sorted((-value, *pair) for pair, value in self.scores.items())
@@ -101,9 +104,10 @@ def test_they_are_the_best_of_everything(
     compiled: bool, everything: Everything, top: int, per_subject: bool
 ) -> None:
     with kernels_are(compiled), pytest.MonkeyPatch.context() as patch:
-        for module in (bounded_search, best_of_each_module):
-            patch.setattr(module, "FIRST_PAIRS", 0)
-            patch.setattr(module, "MAX_SUBJECTS", 2)
+        for first in ("FIRST_PAIRS", "FIRST_OF_EACH"):
+            patch.setattr(best_links, first, 0)
+        for size in ("MAX_SUBJECTS", "SUBJECTS_OF_EACH"):
+            patch.setattr(best_links, size, 2)
         found = everything.found(top, per_subject)
     assert found == everything.best(top, per_subject)
 
@@ -113,7 +117,7 @@ def test_they_are_the_best_of_everything(
 @settings(max_examples=20)
 def test_no_score_is_above_its_bound(everything: Everything) -> None:
     margins, bounds, subjects = everything.margins, everything.bounds, everything.subjects
-    subject, object_, margin = margins.above(subjects, -np.inf)
+    subject, object_, margin, _ = margins.above(subjects, -np.inf)
     pairs = zip(subject.tolist(), object_.tolist(), strict=True)
     of_pair = dict(zip(pairs, bounds.of(margin).tolist(), strict=True))
     most = bounds.of(margins.most(subjects))
@@ -134,6 +138,40 @@ def test_a_bound_covers_all_strengths_of_its_margin(
     assert bounds.of(margin + 1e-9)[0] >= closed([up], [down], relaxation)[0]
     floor = bounds.least_margins(np.array([wanted]), 100.0)[0]
     assert bounds.of(margin)[0] < wanted or margin[0] >= floor
+
+
+pairs = st.tuples(st.integers(0, 3), st.integers(0, 3))
+
+
+def pairs_of(scores: dict[tuple[int, int], float]) -> ScoredPairs:
+    """Pairs with their scores as arrays."""
+    ends = np.array(list(scores), dtype=np.int32).reshape(-1, 2).T
+    return ScoredPairs(ends[0], ends[1], np.array(list(scores.values())))
+
+
+@given(
+    st.dictionaries(pairs, st.sampled_from([0.25, 0.5, 0.75]), max_size=8),
+    st.integers(1, 5),
+    st.sampled_from([0.25, 0.5, 0.75]),
+    st.booleans(),
+)
+def test_exactly_what_would_enter_the_best_may(
+    some: dict[tuple[int, int], float], top: int, bound: float, per_subject: bool
+) -> None:
+    """Also of pairs whose bound is the least score: there subject and object decide."""
+    best = BestPairs(top, per_subject).with_pairs(pairs_of(some))
+    others = [pair for pair in product(range(4), range(4)) if pair not in some]
+    enters = []
+    for pair in others:
+        after = best.with_pairs(pairs_of({pair: bound})).pairs
+        enters.append(pair in set(zip(after.start.tolist(), after.end.tolist(), strict=True)))
+    subject, object_ = np.array(others, dtype=np.int32).T
+    bounds = np.full(len(others), bound)
+    assert best.may_include(bounds, subject, object_).tolist() == enters
+    # a subject alone may do what any of its pairs may
+    assert (best.may_include(bounds, subject) >= np.array(enters)).all()
+    last = np.full(1, 4, dtype=np.int32)  # a subject after all others
+    assert best.may_include(bounds[:1], last).all() == (bound > best.least(last)).all()
 
 
 def test_what_cannot_be_among_the_best_is_not_scored() -> None:
@@ -158,6 +196,6 @@ def test_of_every_subject_only_what_may_be_its_best_is_scored(
     facts = hb.read_facts([*paths, *known, *strong])
     rules = "1.0: p(A, B) -> t(A, B)\n1.0: q(A, B) -> t(A, B)\n2.0: !t(A, B)\n"
     everything = Everything(hb.Model.parse(rules), facts, Score.MEAN)
-    monkeypatch.setattr(best_of_each_module, "FIRST_PAIRS", 0)
+    monkeypatch.setattr(best_links, "FIRST_OF_EACH", 0)
     assert everything.found(3, per_subject=True) == everything.best(3, per_subject=True)
     assert everything.asked == 10 * 3 < len(everything.scores)

@@ -9,12 +9,14 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
+from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.graphs.graph_explanation import explain_triple, graph_explanation_in_names
+from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_reasons import (
     EvidenceKind,
+    as_reason,
+    fired_rules,
     properties_of,
-    reasons_for,
     ridge_weights,
 )
 from hornbeam.graphs.memory_ranker import MemoryRanker
@@ -69,19 +71,25 @@ def test_the_best_of_every_class_is_the_feature_of_the_ranking(ranker: MemoryRan
         "forward": EvidenceKind.FORWARD,
         "backward": EvidenceKind.BACKWARD,
     }
+    known = set(world())
     for step in steps(ranker):
         source = ranker.graph.holders(step)[:1].astype(np.int32)
         rules = ranker.steps[step].rules
         pool = pool_of(ranker.evidence, rules, no_queries(source), ranker.model.pool)
         for row in range(0, len(pool.entity), 7):
-            found = reasons_for(ranker, pool, row)
+            by_kind = fired_rules(ranker, pool, row)
             for name, kind in classes.items():
-                confidences = [one.confidence or 0.0 for one in found if one.kind is kind]
+                confidences = [rule.confidence or 0.0 for rule in by_kind.get(kind, [])]
                 best = float(np.exp(pool.feature[row, FEATURES.index(f"{name}_best")]))
                 fired = float(np.expm1(pool.feature[row, FEATURES.index(f"{name}_fired")]))
                 assert best == pytest.approx(max(confidences, default=1e-4), rel=1e-4)
                 assert fired == pytest.approx(len(confidences), abs=1e-3)
-            assert all(one.groundings for one in found if one.kind is EvidenceKind.PATH)
+            for rule in (rule for some in by_kind.values() for rule in some):
+                reason = as_reason(ranker, pool, rule, 10**6)
+                assert len(reason.groundings) == reason.count > 0
+                for grounding in reason.groundings:
+                    assert grounding.entities[0] == ranker.facts.entities[rule.start]
+                    assert {(f.subject, f.predicate, f.object) for f in grounding.facts} <= known
 
 
 @pytest.mark.slow
@@ -119,19 +127,19 @@ def test_weights_of_a_pairs_links_add_up_to_the_feature(ranker: MemoryRanker) ->
     pool, score = asked.scored(step, np.array([0], dtype=np.int32))
     heard = 0
     for row in range(len(pool.entity)):
-        found = [one for one in reasons_for(asked, pool, row) if one.kind is EvidenceKind.LINKED]
+        found = fired_rules(asked, pool, row).get(EvidenceKind.LINKED, [])
         total = sum(one.weight or 0.0 for one in found)
         assert total == pytest.approx(float(score[row]), abs=2e-3)  # the least are not named
-        assert all(one.rule.startswith("trades(") for one in found)
+        assert all(one.clause.target == "trades" for one in found)
         heard += len(found)
     assert heard
 
 
 def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: MemoryRanker) -> None:
-    facts, model = ranker.facts, ranker.model
+    facts = ranker.facts
     held = [row for i, row in enumerate(world()) if i % 7 == 0 and row[1] == "citizen"][:3]
     for triple in held:
-        found = explain_triple(model, facts, triple, ranker=ranker)
+        found = GraphExplainer(ranker).explain(*triple)
         assert not found.is_fact
         for one in found.directions:
             query = (triple[0], triple[1], "?")
@@ -142,14 +150,13 @@ def test_parts_add_up_and_the_rank_is_that_of_the_ranker(ranker: MemoryRanker) -
             place = list(table[column]).index(getattr(found, column))
             assert one.rank == table["rank"][place]
             assert one.probability == pytest.approx(float(table["probability"][place]))
-            # the table leaves out an entity that would answer itself, the mean candidate does not
             inverse = one.asks is Direction.SUBJECT
             known = facts.entities.index(triple[2] if inverse else triple[0])
             step = step_code(facts.predicates.index(triple[1]), inverse)
-            _, every = ranker.scored(step, np.array([known], dtype=np.int32))
-            assert sum(one.parts.values()) == pytest.approx(
-                float(table["score"][place] - every.mean()), abs=1e-3
-            )
+            pool, every = ranker.scored(step, np.array([known], dtype=np.int32))
+            fit = ranker.fit(step, np.full_like(pool.entity, known), pool.entity)
+            mean = float(every[fit].mean())
+            assert one.total == pytest.approx(float(table["score"][place]) - mean, abs=1e-9)
             assert [other.rank for other in one.above] == sorted(other.rank for other in one.above)
             assert all(other.rank < (one.rank or 0.0) for other in one.above)
 
@@ -162,14 +169,14 @@ def test_a_fact_is_explained_as_if_it_were_none(model: hb.GraphModel, facts: hb.
     text = str(found)
     assert "explained as if it were not" in text
     assert triple not in {
-        fact
+        (fact.subject, fact.predicate, fact.object)
         for one in found.directions
         for reason in one.reasons
-        for walk in reason.groundings
-        for fact in walk
+        for grounding in reason.groundings
+        for fact in grounding.facts
     }
     assert found.as_dict()["reasons"][0]["rule"] == found.directions[0].reasons[0].rule
-    assert "<pre>" in found._repr_html_()
+    assert "Score above the mean candidate" in found._repr_html_()
 
 
 def test_names_stand_in_the_place_of_ids_but_not_of_relations(
@@ -177,12 +184,13 @@ def test_names_stand_in_the_place_of_ids_but_not_of_relations(
 ) -> None:
     names = EntityNames({"land, 0": 'the "first"', "lives": "no relation", "p1": "Ann"})
     found = model.explain(facts, ("p1", "citizen", "land, 0"), reasons=50)
-    assert '"land, 0"' in str(found)
-    shown = str(graph_explanation_in_names(found, names))
-    assert '"land, 0"' not in shown
-    assert '"the \\"first\\""' in shown
-    assert "citizen(Ann, ?)" in shown
-    assert "lives(" in shown
+    assert "'land, 0'" in str(found)
+    shown = str(explanation_in_names(found, names))
+    # the rules stay as the model file has them
+    assert not [line for line in shown.splitlines() if "land, 0" in line and " -> " not in line]
+    assert "then X citizen 'the \"first\"'." in shown
+    assert "Ann  citizen  ?" in shown
+    assert "-lives->" in shown
 
 
 def test_what_cannot_be_explained_is_told(model: hb.GraphModel, facts: hb.Facts) -> None:

@@ -1,102 +1,58 @@
-"""The state of the explorer of a whole graph: everything is read once, and never changes."""
+"""The explorer of a model of a whole graph: everything is read once, and never changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.errors import InputError
-from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_explanation import GraphExplanation, RankedReasons, explain_triple
-from hornbeam.graphs.graph_model import GraphModel
-from hornbeam.graphs.graph_reasons import EvidenceKind, GraphReason
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.graph_model import GraphModel
+from hornbeam.graphs.graph_explainer import GraphExplainer
+from hornbeam.graphs.graph_text import graph_rule_words, rule_text
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.queries import Direction, Queries
-from hornbeam.ranking.ranked_answers import fitting, tied_ranks
+from hornbeam.ranking.ranked_answers import tied_ranks
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import BoundedCache
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.expected_steps import ExpectedSteps
+from hornbeam.serve.explorer import (
+    MissingFacts,
+    QueryAnswers,
+    RelationSummary,
+    ShownDirection,
+    ShownRule,
+    entity_id,
+    relation_summary,
+)
+from hornbeam.serve.links import ShownLink
 
 #: Number of cached results.
 CACHED = 200
 #: Minimum share of similar entities that have an answer for a query to be shown.
 MIN_EXPECTED = 0.25
-#: Rules shown per class, the most fired rules to choose them from, and groundings per rule.
-REASONS, MAX_FIRED_RULES, GROUNDINGS = 8, 10_000, 3
-
-
-class UnknownNameError(InputError):
-    """No entity or relation has the requested name."""
-
-
-@dataclass(frozen=True)
-class RankedAnswer:
-    """A triple that no fact states, as the answer of a query."""
-
-    subject: str
-    relation: str
-    object: str
-    rank: float
-    probability: float
-
-
-@dataclass(frozen=True)
-class QueryAnswers:
-    """A query, how many answers are proposed for it, and the best of them."""
-
-    relation: str
-    asks: Direction
-    known: str
-    candidates: int
-    answers: tuple[RankedAnswer, ...]
-
-
-@dataclass(frozen=True)
-class MissingFacts:
-    """Facts that an entity may lack in one relation and direction.
-
-    `expected` is how much the query makes sense: 1 if the entity has such facts already, else the
-    share of similar entities that have some.
-    """
-
-    asked: QueryAnswers
-    expected: float
-
-    @property
-    def best_probability(self) -> float:
-        """Probability of the first answer, times how much the query makes sense."""
-        answers = self.asked.answers
-        return self.expected * answers[0].probability if answers else 0.0
-
-
-@dataclass(frozen=True)
-class RelationSummary:
-    """A relation: its facts, and its rules in both directions."""
-
-    relation: str
-    facts: int
-    parts: tuple[RelationRules, ...]
-
-    @property
-    def rules(self) -> int:
-        """Path rules of both directions."""
-        return sum(len(part.rules) for part in self.parts)
+#: Rules shown per part of a score, and groundings per rule.
+REASONS, GROUNDINGS = 8, 3
+#: Answers per query on the page of an entity, and rules per direction of a relation.
+FIRST_ANSWERS, RULES = 5, 30
 
 
 class GraphExplorer:
-    """A model of a whole graph over facts.
+    """A model of a whole graph over facts; see `Explorer`.
+
+    Ranks come from weights that were fitted together, so visitors have no edits, and no pairs are
+    listed.
 
     Parameters
     ----------
@@ -107,6 +63,13 @@ class GraphExplorer:
     entity_names
         Names of entities on pages.
     """
+
+    score_name = "probability"
+    fingerprint = ""
+    caution: str | None = None
+    listings: Sequence[Targets] = ()
+    #: The caches of answers and explanations are shared by threads of one process.
+    forks = False
 
     def __init__(
         self,
@@ -121,11 +84,11 @@ class GraphExplorer:
         self.model = model
         self.name = name
         self.entity_names = entity_names
-        self.ranker = MemoryRanker.of(model, facts, threads=threads)
+        self.ranker = MemoryRanker.of(model, facts, threads=threads).named(entity_names)
         self.search = EntitySearch.of(facts.entities, entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing: BoundedCache[list[MissingFacts]] = BoundedCache(CACHED, lambda _: 1)
-        self._explained: BoundedCache[GraphExplanation] = BoundedCache(CACHED, lambda _: 1)
+        self._explained: BoundedCache[Explanation] = BoundedCache(CACHED, lambda _: 1)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
         """Compile and compute what visitors would otherwise wait for; pages come without it too."""
@@ -134,54 +97,74 @@ class GraphExplorer:
             if len(known):
                 asked = self._asked(int(known[0]), [step], 1, progress)
                 for answer in asked[0].answers:
-                    self.explain(answer.subject, answer.relation, answer.object)
+                    self.explain(answer.subject, answer.predicate, answer.object)
                 return
+
+    def known_scores(self, edits: Edits) -> None:
+        """None: probabilities speak for themselves."""
+
+    def is_ready(self, edits: Edits) -> bool:
+        """True: there are no edits."""
+        return True
+
+    def answers_at_once(self, name: str) -> bool:
+        """True, for any entity."""
+        return True
+
+    def explains_at_once(self, subject: str, relation: str, object_: str) -> bool:
+        """Whether a triple is no fact: a fact has to be taken out of the graph first."""
+        return not self.is_fact(subject, relation, object_)
 
     # -- the model --------------------------------------------------------------------------------
 
-    @cached_property
-    def types(self) -> ArgumentTypes:
-        """Which answers may be proposed."""
-        return ArgumentTypes(self.facts, self.entity_names)
+    @property
+    def cautions(self) -> list[str]:
+        """What the start page says of the model."""
+        return [self.model.linked.caution] if self.model.linked.caution else []
 
     @cached_property
-    def relations(self) -> list[RelationSummary]:
-        """Relations of the model, those with most facts first."""
-        predicates = self.facts.predicates
-        counts = np.bincount(self.facts.binary.predicate, minlength=len(predicates))
+    def _parts(self) -> dict[str, list[RelationRules]]:
+        """The rules of every relation, by direction."""
         parts: dict[str, list[RelationRules]] = {}
         for part in self.model.relations:
             parts.setdefault(part.relation, []).append(part)
-        found = []
-        for name, some in parts.items():
-            number = predicates.index(name)
-            found.append(
-                RelationSummary(name, int(counts[number]) if number >= 0 else 0, tuple(some))
-            )
-        return sorted(found, key=lambda one: (-one.facts, one.relation))
+        return parts
 
-    def relation(self, name: str) -> RelationSummary:
-        """One relation of the model."""
-        for one in self.relations:
-            if one.relation == name:
-                return one
-        raise UnknownNameError(f"The model has no rules for the relation “{name[:100]}”.")
+    @cached_property
+    def relations(self) -> list[RelationSummary]:
+        """Relations of the model, those with most facts first; their path rules are counted."""
+        predicates = self.facts.predicates
+        counts = np.bincount(self.facts.binary.predicate, minlength=len(predicates))
+        summaries = []
+        for name, parts in self._parts.items():
+            number = predicates.index(name)
+            facts = int(counts[number]) if number >= 0 else 0
+            rules = [rule for part in parts for rule in self._direction(part, 1).paths]
+            best = max(rules, key=lambda rule: rule.confidence, default=None)
+            n_rules = sum(len(part.rules) for part in parts)
+            summaries.append(RelationSummary(name, facts, n_rules, best))
+        return sorted(summaries, key=lambda summary: (-summary.facts, summary.relation))
+
+    def counted_rules(self, relation: str) -> list[ShownDirection]:
+        """The best rules of a relation in both directions."""
+        return [self._direction(part, RULES) for part in self._parts.get(relation, ())]
+
+    def _direction(self, part: RelationRules, most: int) -> ShownDirection:
+        """The most confident rules of a relation in one direction."""
+        paths, constants = (
+            tuple(
+                ShownRule(
+                    rule_text(rule.clause, part.direction, self.model.identifiers),
+                    graph_rule_words(rule.clause, part.direction),
+                    rule.confidence, rule.hits, rule.predicted,
+                )
+                for rule in rules[:most]
+            )
+            for rules in (part.rules, part.constants)
+        )  # fmt: skip
+        return ShownDirection(part.direction, part.queries, len(part.rules), paths, constants)
 
     # -- entities ---------------------------------------------------------------------------------
-
-    def entity(self, name: str) -> int:
-        """Id of an entity."""
-        found = self.facts.entities.index(name)
-        if found < 0:
-            raise UnknownNameError(f"No fact names “{name[:100]}”.")
-        return found
-
-    def called(self, text: str) -> str:
-        """The entity with an id, or with a unique name."""
-        owners = self.search.owners.get(text, ())
-        if self.facts.entities.index(text) < 0 and len(owners) == 1:
-            return owners[0]
-        return text
 
     @cached_property
     def examples(self) -> list[str]:
@@ -205,24 +188,32 @@ class GraphExplorer:
         p = self.facts.predicates.index(relation)
         return min(s, o, p) >= 0 and o in self.ranker.graph.ends(s, step_code(p))
 
+    def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[ShownLink], int]:
+        """None: no pairs are listed."""
+        return [], 0
+
     # -- answers ----------------------------------------------------------------------------------
 
-    def ask(self, known: str, relation: str, asks: Direction, top: int) -> QueryAnswers:
+    def ask(
+        self, known: str, relation: str, asks: Direction, edits: Edits, top: int
+    ) -> QueryAnswers:
         """The best new answers of one query."""
-        entity = self.entity(known)
-        self.relation(relation)
+        entity = entity_id(self.facts, known)
+        relation_summary(self, relation)
         number = self.facts.predicates.index(relation)
         step = step_code(number, asks is Direction.SUBJECT)
         if number < 0 or step not in self.ranker.steps:
             return QueryAnswers(relation, asks, known, 0, ())
         return self._asked(entity, [step], top)[0]
 
-    def missing(self, name: str, top: int) -> list[MissingFacts]:
+    def missing(
+        self, name: str, edits: Edits = NO_EDITS, top: int = FIRST_ANSWERS
+    ) -> list[MissingFacts]:
         """The most probable missing facts of an entity by relation and direction, best first.
 
         Only queries that make sense are answered.
         """
-        entity = self.entity(name)
+        entity = entity_id(self.facts, name)
 
         def made() -> list[MissingFacts]:
             shares = self.expected.shares(entity)
@@ -233,7 +224,7 @@ class GraphExplorer:
                 for one, step in zip(asked, steps, strict=True)
                 if one.answers
             ]
-            return sorted(found, key=lambda one: -one.best_probability)
+            return sorted(found, key=lambda one: -one.best_score)
 
         return self._missing.get((entity, top), made)
 
@@ -246,9 +237,7 @@ class GraphExplorer:
         known = np.full(len(steps), entity, dtype=np.int32)
         queries = Queries(relation, known, asks_subject)
         found = self.ranker.answers(queries, progress)
-        likely, fit = self.ranker.probabilities(found), fitting(found, queries, self.types)
-        found, likely = found.where(fit), likely[fit]
-        rank = tied_ranks(found)
+        likely, rank = self.ranker.probabilities(found), tied_ranks(found)
         name, asked = self.facts.entities[entity], []
         for i, step in enumerate(steps):
             walked = step_of(self.facts.predicates, step)
@@ -262,35 +251,26 @@ class GraphExplorer:
                     name,
                     high - low,
                     tuple(
-                        RankedAnswer(*ends, float(rank[row]), float(likely[row]))
+                        ShownLink(*ends, float(likely[row]), rank=float(rank[row]))
                         for row, ends in zip(rows, _triples(name, walked, answers), strict=True)
                     ),
                 )
             )
         return asked
 
-    def explain(self, subject: str, relation: str, object_: str) -> GraphExplanation:
+    def explain(
+        self, subject: str, relation: str, object_: str, edits: Edits = NO_EDITS
+    ) -> Explanation:
         """Reasons for a triple, from both ends; a known fact is explained as if it were unknown."""
         for name in (subject, object_):
-            self.entity(name)
-        self.relation(relation)
+            entity_id(self.facts, name)
+        relation_summary(self, relation)
         triple = (subject, relation, object_)
 
-        def made() -> GraphExplanation:
-            found = explain_triple(
-                self.model, self.facts, triple, reasons=MAX_FIRED_RULES, groundings=GROUNDINGS,
-                ranker=self.ranker,
-            )  # fmt: skip
-            shown = (replace(one, reasons=_best_by_class(one)) for one in found.directions)
-            return replace(found, directions=tuple(shown))
+        def made() -> Explanation:
+            return GraphExplainer(self.ranker, REASONS).explain(*triple, paths=GROUNDINGS)
 
         return self._explained.get(triple, made)
-
-
-def _best_by_class(one: RankedReasons) -> tuple[GraphReason, ...]:
-    """The best rules of every class, so that none crowds out the others."""
-    classes = ([r for r in one.reasons if r.kind is kind][:REASONS] for kind in EvidenceKind)
-    return tuple(reason for some in classes for reason in some)
 
 
 def _triples(known: str, step: Step, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:

@@ -1,10 +1,11 @@
-"""The state of the explorer: everything is read once, and edits only score again.
+"""The explorer of a model whose rules have weights: read once, and edits only score again.
 
 All visitors share it and it never changes; the changes of a visitor are given as `Edits`.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,22 +23,35 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
+from hornbeam.ranking.queries import Direction
+from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.model_file import model_text
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import KnownEdges, known_edges
+from hornbeam.serve.entity_facts import KnownEdges, is_edge, known_edges
 from hornbeam.serve.entity_search import EntitySearch
+from hornbeam.serve.explorer import (
+    MissingFacts,
+    QueryAnswers,
+    RelationSummary,
+    ShownDirection,
+    entity_id,
+    relation_summary,
+)
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
-from hornbeam.serve.links import ShownLink, largest, links_at
-from hornbeam.serve.listing import rows_of, unlisted
+from hornbeam.serve.links import ShownLink, largest, links_at, rows_of, unlisted
 
 #: Maximum number of scores, and of figures, in the caches by edits.
 CACHED_SCORES = 5_000_000
 CACHED_FIGURES = 1000
+#: Answers per query on the page of an entity, and entities that the start page names.
+FIRST_ANSWERS, EXAMPLES = 20, 8
+#: Number of facts of an entity from which its walks may take seconds.
+MANY_FACTS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +84,8 @@ class ServedModel:
         return self.scorer.known(edits.scoring(self.model.rules))
 
 
-class Explorer:
-    """One or two models on facts, with the pairs that were listed.
+class RuleExplorer:
+    """One or two models on facts, with the pairs that were listed; see `Explorer`.
 
     Parameters
     ----------
@@ -87,6 +101,8 @@ class Explorer:
     entity_names
         Names of entities on pages.
     """
+
+    score_name = "score"
 
     def __init__(
         self,
@@ -131,6 +147,35 @@ class Explorer:
         return ServedModel(name, model, scorer)
 
     @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.served.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifier of the model in a cookie of edits."""
+        return self.served.fingerprint
+
+    @property
+    def caution(self) -> str | None:
+        """What every page with scores says of them; None where the model decides."""
+        return self.served.caution
+
+    def known_scores(self, edits: Edits) -> KnownScores | None:
+        """Scores of known links, among which pages show scores; None where there is no caution."""
+        return self.served.known(edits)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What the start page says of the model."""
+        return cautions(self.model, self.model.trace)
+
+    @property
+    def forks(self) -> bool:
+        """Whether pairs are independent; a collective model caches the state of an edit."""
+        return not self.scorer.collective
+
+    @property
     def model(self) -> Model:
         """The model as it was loaded."""
         return self.served.model
@@ -139,6 +184,22 @@ class Explorer:
     def scorer(self) -> ExplorerScorer:
         """The scorer of the model."""
         return self.served.scorer
+
+    @cached_property
+    def relations(self) -> list[RelationSummary]:
+        """The targets of the model, with their facts and rules; priors count as rules."""
+        binary, predicates = self.facts.binary.predicate, self.facts.predicates
+        heads = Counter(rule.clause.target for rule in self.model.rules)
+        return [
+            RelationSummary(
+                target, int(np.count_nonzero(binary == predicates.index(target))), heads[target]
+            )
+            for target in self.model.targets
+        ]
+
+    def counted_rules(self, relation: str) -> list[ShownDirection]:
+        """None: rules have weights instead."""
+        return []
 
     # -- edits ------------------------------------------------------------------------------------
 
@@ -211,6 +272,23 @@ class Explorer:
 
     # -- entities ---------------------------------------------------------------------------------
 
+    @cached_property
+    def examples(self) -> list[str]:
+        """Entities with many facts or pairs."""
+        return self.scorer.examples(EXAMPLES)
+
+    def answers_at_once(self, name: str) -> bool:
+        """Whether the walks from an entity do not begin at very many facts."""
+        return self.n_facts_of(name) <= MANY_FACTS
+
+    def explains_at_once(self, subject: str, relation: str, object_: str) -> bool:
+        """True, for any pair."""
+        return True
+
+    def is_fact(self, subject: str, relation: str, object_: str) -> bool:
+        """Whether a pair is among the facts."""
+        return is_edge(self.engine, subject, relation, object_)
+
     def n_facts_of(self, name: str) -> int:
         """Number of facts that link an entity with others."""
         entity = self.facts.entities.index(name)
@@ -227,6 +305,21 @@ class Explorer:
         """Best new links of an entity as subject (`forward`) or object."""
         rules = edits.scoring(self.model.rules)
         return self.scorer.new_links(rules, entity, target, forward, top)
+
+    def ask(
+        self, known: str, relation: str, asks: Direction, edits: Edits, top: int
+    ) -> QueryAnswers:
+        """The best new answers of one query."""
+        entity = entity_id(self.facts, known)
+        relation_summary(self, relation)
+        new = self.new_links(entity, relation, asks is Direction.OBJECT, edits, top)
+        return QueryAnswers(relation, asks, known, new.total, new.links, new.left_out)
+
+    def missing(self, name: str, edits: Edits) -> list[MissingFacts]:
+        """New links of an entity by target and direction, those without any left out."""
+        queries = ((target, asks) for target in self.model.targets for asks in Direction)
+        answered = (self.ask(name, target, asks, edits, FIRST_ANSWERS) for target, asks in queries)
+        return [MissingFacts(asked) for asked in answered if asked.answers]
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[ShownLink], int]:
         """Listed pairs that name the entity, best first, and how many there are."""

@@ -1,0 +1,359 @@
+"""`GraphModel`: what users do with a model of a whole graph, by the names that `Model` has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path as FilePath
+from typing import cast
+
+from hornbeam.base.choices import EngineName, Score
+from hornbeam.base.files import save_text
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
+from hornbeam.counting.opening import facts_of, open_engine
+from hornbeam.errors import DataError, InputError, warn, warn_of_old_name
+from hornbeam.explaining.explanation import PATHS, Explanation
+from hornbeam.explaining.shown_names import explanation_in_names
+from hornbeam.facts.reading.name_files import as_names
+from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.table import HALF, Facts, Targets
+from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
+from hornbeam.graphs.graph_ranker import GraphRanker
+from hornbeam.graphs.graph_scorer import GraphScorer
+from hornbeam.graphs.graph_text import read_model, rule_text, write_model
+from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.new_facts import new_facts
+from hornbeam.graphs.opened_graph import GraphInput, open_ranker
+from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.rule_files import RECORD_FIELDS, rule_records, save_rules
+from hornbeam.learning.trace import Trace
+from hornbeam.ranking.rank_evaluation import GraphEvaluation
+from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.scoring.model_checks import labels_for, named_atom
+
+#: What ranks are filtered by, where the files have no names.
+FILTERS = "the facts, the filter and the test"
+#: Maximum number of a model's relations in a message.
+NAMED_RELATIONS = 5
+
+
+@dataclass(frozen=True)
+class GraphModel(RankingModel):
+    """What ranks the missing links of a graph; its fields are those of `RankingModel`."""
+
+    def __repr__(self) -> str:
+        rules = sum(len(part.rules) for part in self.relations)
+        names = len({part.relation for part in self.relations})
+        return f"GraphModel({names:,} relations, {rules:,} path rules)"
+
+    def _repr_html_(self) -> str:
+        """HTML table of the path rule of highest confidence per relation and direction."""
+        parts = [part for part in self.relations if part.rules]
+        best = [max(part.rules, key=lambda rule: rule.confidence) for part in parts]
+        texts = [
+            rule_text(rule.clause, part.direction, self.identifiers)
+            for part, rule in zip(parts, best, strict=True)
+        ]
+        table = ResultTable(
+            {
+                "path rules": [len(part.rules) for part in parts],
+                "highest confidence": texts,
+                "confidence": [rule.confidence for rule in best],
+            }
+        )
+        return table.html(repr(self))
+
+    @property
+    def targets(self) -> list[str]:
+        """Relations that the model has rules for, in the order of their names."""
+        return sorted({part.relation for part in self.relations})
+
+    def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
+        """All rules: relation, direction, kind, rule, confidence, hits and predicted."""
+        if facts is not None or labels is not None:
+            raise InputError(
+                "rules of a whole graph have the counts of their learning: leave out `facts` and "
+                "`labels`"
+            )
+        records = list(rule_records(self))
+        return ResultTable({name: [record[name] for record in records] for name in RECORD_FIELDS})
+
+    def predict(
+        self, facts: GraphInput, pairs: Input, *, score: Score | str = Score.MEAN,
+        names: Input | None = None, engine: str = "memory", threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Score triples, in their order, each as an answer of (subject, relation, ?).
+
+        `probability` is the calibrated probability that the answer is right. A triple that no rule
+        proposes has the score NaN and the probability 0. Triples that are among the facts are
+        scored as if none of them were; in a database they have no score.
+        """
+        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
+        return scorer.predict(pairs, names=names, progress=progress)
+
+    def scorer(
+        self, facts: GraphInput, *, score: Score | str = Score.MEAN, engine: str = "memory",
+        threads: int | None = None,
+    ) -> GraphScorer:  # fmt: skip
+        """Prepare to score many triples."""
+        opened = facts if engine == EngineName.MEMORY else open_engine(facts, engine, threads)
+        return GraphScorer(self.ranker(opened, score=score, threads=threads))
+
+    def propose(
+        self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
+        subjects: Sequence[str] | None = None, score: Score | str = Score.MEAN,
+        names: Input | None = None, engine: str = "memory", threads: int | None = None,
+        progress: Progress = SILENT, leave_out_linked: bool = False,
+    ) -> ResultTable:  # fmt: skip
+        """Find the `top` most probable new links of `target`, or of every relation without it.
+
+        They start from `subjects`, by default the known subjects of the relation; with
+        `per_subject`, `top` links of each. `rank` is that of the object among the answers of its
+        subject. For `leave_out_linked` see `ranker`.
+        """
+        if engine != EngineName.MEMORY:
+            raise InputError("a model of a whole graph proposes links from facts in memory only")
+        _check_score(score)
+        known = facts_of(facts)
+        self._warn_of_another_graph(known)
+        ranker = MemoryRanker.of(self, known, threads=threads, leave_out_linked=leave_out_linked)
+        return new_facts(
+            ranker, relations=None if target is None else [target], subjects=subjects, top=top,
+            per_subject=per_subject, names=names, progress=progress,
+        )  # fmt: skip
+
+    def evaluate(
+        self, facts: GraphInput, labels: Input, *, score: Score | str = Score.MEAN,
+        engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
+        filter: Input | None = None, leave_out_linked: bool = False,  # noqa: A002
+    ) -> Evaluation:  # fmt: skip
+        """How well probabilities agree with the labels of triples; `evaluate_ranks` judges ranks.
+
+        Up to version 0.8 this was `evaluate_ranks`. It still is, with a warning, where `filter` or
+        `leave_out_linked` is given, or triples without labels; the next version has no such case.
+        """
+        if filter is not None or leave_out_linked or _are_all_true(labels):
+            warn_of_old_name("`GraphModel.evaluate` of ranks", "`GraphModel.evaluate_ranks`")
+            ranks = self.evaluate_ranks(
+                facts, labels, filter=filter, threads=threads, progress=progress,
+                leave_out_linked=leave_out_linked,
+            )  # fmt: skip
+            return cast("Evaluation", ranks)  # what callers by the old name expect
+        known = labels_for(self, labels)
+        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
+        return evaluate(known.truth, scorer.predict(known, progress=progress)["probability"])
+
+    def rank(
+        self, facts: GraphInput, queries: Input, *, top: int = 10, known: bool = False,
+        score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
+
+        The `top` new answers per query: subject, relation, object, score, rank, query and the
+        probability that the answer is right; with `names`, those of subject and object.
+        """
+        if known:
+            raise InputError("a model of a whole graph gives new answers only: leave out `known`")
+        ranker = self.ranker(facts, score=score, threads=threads)
+        return ranker.rank(queries, top=top, names=names, progress=progress)
+
+    def evaluate_ranks(
+        self, facts: GraphInput, test: Input, *, filter: Input | None = None,  # noqa: A002
+        score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
+        leave_out_linked: bool = False,
+    ) -> GraphEvaluation:  # fmt: skip
+        """Filtered ranks of the true answers of test triples, in both directions.
+
+        Triples of the `filter` are not wrong answers; test triples with values below 0.5 are left
+        out. For `leave_out_linked` see `ranker`.
+        """
+        test = as_facts(test)
+        ranker = self.ranker(
+            facts, score=score, threads=threads, leave_out_linked=leave_out_linked, test=test
+        )
+        return ranker.evaluate(test, filter, progress)
+
+    def ranker(
+        self, facts: GraphInput, *, score: Score | str = Score.MEAN, threads: int | None = None,
+        leave_out_linked: bool = False, test: Input | None = None,
+    ) -> GraphRanker:  # fmt: skip
+        """Prepare to rank answers of many queries.
+
+        Parameters
+        ----------
+        facts
+            Files, frames, tuples, what `read_facts` returns, or an engine of `open_duckdb`.
+        score
+            "mean": the answers of a graph have one kind of score.
+        threads
+            Threads to use; one per core by default.
+        leave_out_linked
+            Leave out candidates that any relation links to the query's entity. That uses knowledge
+            of how some data sets were split (`LinkedShares`), and needs facts in memory.
+        test
+            True triples to be evaluated later, which an engine needs now.
+        """
+        _check_score(score)
+        known = None if test is None else as_facts(test)
+        return open_ranker(
+            self, facts, test=known, leave_out_linked=leave_out_linked, threads=threads
+        )
+
+    def explain(
+        self, facts: Input, pair: Sequence[str], *, target: str | None = None,
+        pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
+        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        reasons: int = REASONS,
+    ) -> Explanation:  # fmt: skip
+        """The rank of a triple, the rules that fire for it, and the answers above it.
+
+        Parameters
+        ----------
+        pair, target
+            Subject, relation and object, by ids or by `names`; or subject and object, the relation
+            by `target`.
+        pairs, flip
+            For rule models: triples of a graph are ranked one by one, and no score decides.
+        paths
+            Maximum number of groundings per rule.
+        reasons
+            Maximum number of rules per part of the score.
+        """
+        known, called = facts_of(facts), as_names(names)
+        subject, relation, object_ = named_atom(self, pair, target)
+        subject, object_ = (called.known_entity(end, known.entities) for end in (subject, object_))
+        explainer = self.explainer(known, pairs, threads=threads, reasons=reasons)
+        return explanation_in_names(
+            explainer.explain(subject, relation, object_, paths=paths), called
+        )
+
+    def explainer(
+        self, facts: Input, pairs: Input | None = None, *, threads: int | None = None,
+        reasons: int = REASONS,
+    ) -> GraphExplainer:  # fmt: skip
+        """Prepare to explain many triples by `reasons` rules per part; ignores `pairs`."""
+        return GraphExplainer(MemoryRanker.of(self, facts_of(facts), threads=threads), reasons)
+
+    def report(
+        self, facts: Input, labels: Input | None = None, *, test: Input | None = None,
+        filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
+        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        filtered_by: str = FILTERS,
+    ) -> str:  # fmt: skip
+        """Write one HTML page: what was learned, and how well it ranks true triples of a `test`.
+
+        Triples of the `filter` are not wrong answers; on the page `filtered_by` names what
+        filtered. The model says itself how it was learned.
+        """
+        from hornbeam.reporting.graph_report import graph_report
+
+        if labels is not None:
+            raise InputError("a model of a whole graph ranks answers: give `test`, not `labels`")
+        if trace is not None:
+            raise InputError("a model of a whole graph has no trace: leave out `trace`")
+        if filter is not None and test is None:
+            raise InputError("`filter` needs `test`: it names further true triples")
+        known = facts_of(facts)
+        self._warn_of_another_graph(known)
+        return graph_report(
+            self,
+            known,
+            None if test is None else as_facts(test),
+            None if filter is None else as_facts(filter),
+            filtered_by=filtered_by,
+            names=as_names(names),
+            threads=threads,
+            progress=progress,
+        )
+
+    def export(
+        self, facts: Input | None = None, pairs: Input | None = None,
+        output: str | os.PathLike[str] | None = None, *, plain: bool = False,
+    ) -> FilePath:  # fmt: skip
+        """Write the rules for other tools to a file: .csv, .jsonl, or .anyburl; returns its path.
+
+        They need neither `facts` nor `pairs`. A ranking cannot be written as a PSL program.
+        """
+        if output is None:
+            raise InputError("name a file for the rules: `output`")
+        if plain:
+            raise InputError("the ranking of a whole graph is no PSL program: leave out `plain`")
+        save_rules(self, output)
+        return FilePath(output)
+
+    @property
+    def text(self) -> str:
+        """The text of the model file, which people can read; `parse` reads it back."""
+        return write_model(self)
+
+    def to_text(self) -> str:
+        """Old name of `text`."""
+        warn_of_old_name("`GraphModel.to_text()`", "`GraphModel.text`")
+        return self.text
+
+    @classmethod
+    def parse(cls, text: str, name: str = "model") -> GraphModel:
+        """Read a model from its text; errors call it `name`.
+
+        Raises
+        ------
+        hornbeam.errors.DataError
+            Where the text is not a model, with the line.
+        """
+        read = read_model(text, name)
+        return cls(**{field.name: getattr(read, field.name) for field in fields(read)})
+
+    @classmethod
+    def from_text(cls, text: str, source: str = "<text>") -> GraphModel:
+        """Old name of `parse`."""
+        warn_of_old_name("`GraphModel.from_text`", "`GraphModel.parse`")
+        return cls.parse(text, source)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the text to a file, all of it or nothing."""
+        save_text(path, self.text)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GraphModel:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        hornbeam.errors.DataError
+            Where the file cannot be read, or is not a model of a graph.
+        """
+        name = os.fspath(path)
+        try:
+            with open(path, encoding="utf-8", newline="") as stream:
+                text = stream.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(name, f"cannot be read: {error}") from None
+        return cls.parse(text, name)
+
+    def _warn_of_another_graph(self, facts: Facts) -> None:
+        """Warn if the facts have no relation of the model: it cannot answer anything."""
+        if any(facts.predicates.index(name) >= 0 for name in self.targets):
+            return
+        n, first = len(self.targets), ", ".join(self.targets[:NAMED_RELATIONS])
+        first += ", ..." if n > NAMED_RELATIONS else ""
+        warn(
+            f"the facts have none of the model's {n:,} relations ({first}): was it learned from "
+            "another graph?"
+        )
+
+
+def _check_score(score: Score | str) -> None:
+    if Score(score) is not Score.MEAN:
+        raise InputError("answers of a whole graph have one kind of score: leave out `score`")
+
+
+def _are_all_true(labels: Input) -> bool:
+    """Whether triples are all true, as those without labels are."""
+    if isinstance(labels, Targets):  # were read as labels
+        return False
+    values = as_facts(labels).binary.millionths
+    return values is None or bool((values >= HALF).all())

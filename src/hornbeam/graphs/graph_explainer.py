@@ -1,0 +1,179 @@
+"""Explains the rank of an answer: its rules, and the answers ranked above it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.suggestions import did_you_mean
+from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
+from hornbeam.explaining.reason import ScorePart, largest_first
+from hornbeam.facts.table import Atoms, Facts
+from hornbeam.graphs.calibration import probabilities, softmax_log_odds
+from hornbeam.graphs.graph_reasons import EvidenceKind, as_reason, fired_rules
+from hornbeam.graphs.memory_ranker import MemoryRanker
+from hornbeam.graphs.model_parts import direction_of
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.softmax import fired_scores
+from hornbeam.rules.codes import step_code
+
+#: Default number of rules that are named per part of a score.
+REASONS = 3
+#: Answers above the explained one that are shown, each with its best rules.
+ABOVE, RULES_ABOVE = 3, 1
+
+
+@dataclass(frozen=True, eq=False)
+class GraphExplainer:
+    """A model of a whole graph over facts, ready to explain triples.
+
+    `reasons` is the number of rules that are named per part of a score: the best rules of every
+    part, so that no part hides the others.
+    """
+
+    ranker: MemoryRanker
+    reasons: int = REASONS
+
+    @property
+    def model(self) -> RankingModel:
+        """The rules."""
+        return self.ranker.model
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence."""
+        return self.ranker.facts
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        flip: bool = True,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain a triple as the answer of two queries; it is removed from the facts first.
+
+        At most `paths` groundings are listed per rule. `flip` is ignored: a rank is no decision
+        that facts could flip.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where the facts lack an entity or the relation, or the model has no rules for it.
+        """
+        s, o = self.facts.entity(subject), self.facts.entity(object_)
+        p = self.facts.predicates.index(target)
+        known = sorted({part.relation for part in self.model.relations})
+        if p < 0 or target not in known:
+            hint = did_you_mean(target, known) or f" It has {', '.join(known[:10])}."
+            raise InputError(f"the model has no rules for the relation {target!r}.{hint}")
+        facts, is_fact = _without(self.facts, s, p, o)
+        ranker = MemoryRanker.of(self.model, facts) if is_fact else self.ranker
+        directions = tuple(
+            _ranked_parts(ranker, step_code(p, inverse), *ends, self.reasons, paths)
+            for inverse, ends in ((False, (s, o)), (True, (o, s)))
+            if step_code(p, inverse) in ranker.steps
+        )
+        return Explanation(subject, target, object_, directions, is_fact=is_fact)
+
+
+def _without(facts: Facts, s: int, p: int, o: int) -> tuple[Facts, bool]:
+    """The facts without a triple, and whether they had it."""
+    atoms = facts.binary
+    same = (atoms.predicate == p) & (atoms.arguments[0] == s) & (atoms.arguments[1] == o)
+    if not same.any():
+        return facts, False
+    kept = ~same
+    rest = Atoms(
+        atoms.predicate[kept],
+        tuple(ids[kept] for ids in atoms.arguments),
+        None if atoms.millionths is None else atoms.millionths[kept],
+    )
+    return replace(facts, atoms={**facts.atoms, 2: rest}), True
+
+
+def _ranked_parts(
+    ranker: MemoryRanker, step: int, known: int, answer: int, reasons: int, paths: int
+) -> ExplainedScore:
+    """An answer of a query: its rank, the parts of its score, and the answers above it."""
+    pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
+    # what `rank` lists, and the answer in question whether it fits or not
+    fit = ranker.fit(step, np.full_like(pool.entity, known), pool.entity) | (pool.entity == answer)
+    pool, score = pool.where(fit), score[fit]
+    chance = probabilities(softmax_log_odds(pool.offsets, score), ranker.model.calibration)
+    lifts = _lifts(ranker, step, pool)
+    [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]
+    own = score[row] if row >= 0 else -np.inf
+    above = tuple(
+        HigherAnswer(
+            ranker.facts.entities[int(pool.entity[i])],
+            _rank(score, i),
+            float(chance[i]),
+            tuple(
+                reason
+                for part in _parts(ranker, pool, i, lifts, RULES_ABOVE, 0)
+                for reason in part.reasons
+                if reason.side == "for"
+            )[:RULES_ABOVE],
+        )
+        for i in np.lexsort((pool.entity, -score))[:ABOVE].tolist()
+        if score[i] > own
+    )
+    if row < 0:
+        return ExplainedScore(0.0, (), direction_of(step), None, len(score), above)
+    return ExplainedScore(
+        float(chance[row]),
+        _parts(ranker, pool, row, lifts, reasons, paths),
+        direction_of(step),
+        _rank(score, row),
+        len(score),
+        above,
+    )
+
+
+def _rank(score: Floats, row: int) -> float:
+    """Rank of a candidate, from 1; equal scores share the mean of their ranks."""
+    better, equal = np.count_nonzero(score > score[row]), np.count_nonzero(score == score[row])
+    return float(better + (equal + 1) / 2)
+
+
+def _lifts(ranker: MemoryRanker, step: int, pool: Pool) -> dict[EvidenceKind, Floats]:
+    """How far each kind of evidence lifts every candidate of a pool above the mean candidate."""
+    model = ranker.steps[step]
+    lifts = {kind: np.zeros(len(pool.entity)) for kind in EvidenceKind}
+    for k, name in enumerate(ranker.model.features):
+        column = pool.feature[:, k].astype(np.float64)
+        lifts[EvidenceKind.of_feature(name)] += model.weights[k] * (column - column.mean())
+    if model.rule_weights.any():
+        fired = fired_scores(ranker.firings(model.rules, pool), model.rule_weights)
+        lifts[EvidenceKind.PATH] += fired - fired.mean()
+    return lifts
+
+
+def _parts(
+    ranker: MemoryRanker,
+    pool: Pool,
+    row: int,
+    lifts: dict[EvidenceKind, Floats],
+    reasons: int,
+    paths: int,
+) -> tuple[ScorePart, ...]:
+    """The parts of a candidate's score with the best reasons of each, the largest part first."""
+    fired = fired_rules(ranker, pool, row)
+    return largest_first(
+        ScorePart(
+            kind.value,
+            float(lifts[kind][row]),
+            tuple(as_reason(ranker, pool, rule, paths) for rule in fired.get(kind, [])[:reasons]),
+        )
+        for kind in EvidenceKind
+        if kind in fired or lifts[kind][row] != 0.0
+    )

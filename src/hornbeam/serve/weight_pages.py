@@ -1,0 +1,266 @@
+"""Pages that need rules with weights: edits and their effects, listed pairs, flips, two models.
+
+A visit has the visitor's edits; an answer may have new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from hornbeam.base.plain_numbers import number_in
+from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.named_facts import Fact
+from hornbeam.rules.rule_words import rule_words
+from hornbeam.serve.comparison import compare
+from hornbeam.serve.drawing import draw
+from hornbeam.serve.edits import NO_EDITS, Edits
+from hornbeam.serve.explorer import UnknownNameError
+from hornbeam.serve.pins import Pin
+from hornbeam.serve.plain_values import (
+    plain_comparison,
+    plain_figures,
+    plain_link,
+    plain_rule,
+)
+from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.shared_edits import KEY, own_address, page_to_continue
+from hornbeam.serve.templating import PageWriter
+from hornbeam.serve.vertical_drawing import draw_vertical
+from hornbeam.serve.visits import PageAnswer, View, Visit, whole_number
+
+#: Maximum numbers of items on a page.
+LISTED = 50
+REASONS = 40
+STEPS = 12
+CHANGED = 8
+DIFFERENT = 25
+STRONGEST = 8
+
+
+@dataclass(frozen=True, eq=False)
+class WeightPages:
+    """What pages show of weights, and the pages that only exist where rules have some."""
+
+    explorer: RuleExplorer
+    writer: PageWriter
+
+    # -- parts of pages that every model has ------------------------------------------------------
+
+    def home_values(self, edits: Edits) -> dict[str, Any]:
+        """The strongest rules, the priors, and the figures."""
+        rows = sorted((row for row in self._rule_rows(edits) if row["on"]), key=_by_weight)
+        return {
+            "priors": [row for row in rows if row["prior"]],
+            "strongest": [row for row in rows if not row["prior"]][:STRONGEST],
+            "figures": self.explorer.figures(edits),
+        }
+
+    def link_values(self, explained: Explanation, edits: Edits) -> dict[str, Any]:
+        """The label of a pair, its score without edits, its strongest rules, and drawings."""
+        pair = (explained.subject, explained.predicate, explained.object)
+        names = self.explorer.entity_names
+        return {
+            "before": self.explorer.score_before(*pair) if edits else explained.score,
+            "label": self.explorer.label(*pair),
+            "reasons": sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
+            "waterfall": explained.waterfall(STEPS),
+            "drawing": draw(explained, names),
+            "vertical": draw_vertical(explained, names),
+            "inferred": self._inferred(explained),
+        }
+
+    def rules_values(self, relation: str, edits: Edits) -> dict[str, Any]:
+        """All rules, or those of one relation, with the effects of edits."""
+        rows = [row for row in self._rule_rows(edits) if relation in ("", row["relation"])]
+        return {"rows": rows, **self._effects(edits)}
+
+    def plain_rules(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The same as plain values."""
+        return {
+            "rules": list(map(plain_rule, values["rows"])),
+            "figures": plain_figures(values["figures"]),
+            "changed": [plain_link(link, values["known_scores"]) for link in values["changed"]],
+        }
+
+    # -- pages ------------------------------------------------------------------------------------
+
+    def flip(self, link: Pin, visit: Visit) -> View:
+        """What would flip the decision on a pair."""
+        explained = self.explorer.explain(*link.triple, visit.edits, flip=True)
+        values = {"link": link, "explained": explained}
+        template = "_flip.html" if visit.is_htmx else "flip.html"
+        return View(template, values, lambda: explained.as_dict() | {"relation": link.predicate})
+
+    def pairs(self, visit: Visit) -> View:
+        """The listed pairs, by score or by error."""
+        order = "error" if visit.query.get("order") == "error" else "score"
+        page = max(whole_number(visit.query.get("page", "1"), 1), 1)
+        links, total = self.explorer.listed_page(visit.edits, order, (page - 1) * LISTED, LISTED)
+        known = self.explorer.known_scores(visit.edits)
+        place = {
+            "order": order,
+            "page": page,
+            "pages": max((total + LISTED - 1) // LISTED, 1),
+            "total": total,
+        }
+        values = {**place, "links": links, "known_scores": known}
+        return View(
+            "pairs.html",
+            values,
+            lambda: {**place, "links": [plain_link(link, known) for link in links]},
+        )
+
+    def compare(self, visit: Visit) -> View:
+        """The edited model compared with the other one."""
+        explorer, other = self.explorer, self.explorer.other
+        if other is None:
+            raise UnknownNameError(
+                "There is no second model: start the explorer with one to see two."
+            )
+        comparison = compare(explorer, visit.edits, DIFFERENT)
+        known = explorer.known_scores(visit.edits)
+        values = {
+            "comparison": comparison,
+            "known_scores": known,
+            "other_known_scores": other.known(),
+        }
+
+        def plain() -> dict[str, Any]:
+            names = {"model": explorer.name, "other": other.name}
+            return {**names, **plain_comparison(comparison, known)}
+
+        return View("compare.html", values, plain)
+
+    def download(self, visit: Visit) -> PageAnswer:
+        """The model as it is edited."""
+        return PageAnswer(
+            self.explorer.edited_text(visit.edits),
+            media_type="text/plain",
+            headers={"content-disposition": 'attachment; filename="edited.psl"'},
+        )
+
+    # -- edits ------------------------------------------------------------------------------------
+
+    def edit(self, visit: Visit) -> PageAnswer:
+        """Change one rule, take the edits of an address, or undo all; shows the effects."""
+        rule, edits = self._changed(visit)
+        if visit.query.get("what") == "take":
+            return PageAnswer(
+                status=303, go_to=page_to_continue(visit.query.get("place", "")), edits=edits
+            )
+        if not visit.is_htmx:
+            return PageAnswer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
+                              edits=edits)  # fmt: skip
+        shown = replace(visit, edits=edits)
+        rows = self._rule_rows(edits) if rule is None else [self._rule_row(rule, edits)]
+        answer = self.writer.page("_edited.html", shown, rows=rows, **self._effects(edits))
+        return PageAnswer(answer.body, edits=edits)
+
+    def shared(self, visit: Visit) -> PageAnswer:
+        """Show the edits in an address before they are taken over."""
+        edits = self.edits_in_address(visit)
+        if edits == visit.edits:
+            return PageAnswer(status=303, go_to=own_address(visit))
+        rows = [row for row in self._rule_rows(edits) if row["edited"]]
+        return self.writer.page("shared.html", visit, rows=rows, text=visit.query[KEY],
+                                place=own_address(visit))  # fmt: skip
+
+    def decoded(self, text: str) -> Edits:
+        """The edits in a text; none if it is invalid or belongs to another model."""
+        return Edits.decoded(text, self.explorer.fingerprint, len(self.explorer.model.rules))
+
+    def edits_in_address(self, visit: Visit) -> Edits:
+        """The edits in an address or in its form."""
+        edits = self.decoded(visit.query.get(KEY, ""))
+        if not edits:
+            raise InputError(
+                "The edits in this address belong to another model, or are incomplete."
+            )
+        return edits
+
+    def _changed(self, visit: Visit) -> tuple[int | None, Edits]:
+        """The rule that a form changes, None for all rules, and the edits afterwards."""
+        what = visit.query.get("what", "")
+        if what == "reset-all":
+            return None, NO_EDITS
+        if what == "take":
+            return None, self.edits_in_address(visit)
+        rule = whole_number(visit.query.get("rule", ""), -1)
+        if not 0 <= rule < len(self.explorer.model.rules):
+            raise InputError("There is no such rule.")
+        if what == "reset":
+            return rule, visit.edits.without(rule)
+        if what == "switch":
+            return rule, visit.edits.switched(rule, on=visit.query.get("on") == "1")
+        if what == "weight":
+            try:
+                weight = number_in(visit.query.get("weight", ""))
+            except ValueError:
+                raise InputError("A weight is a number such as 0.8.") from None
+            if weight == self.explorer.model.rules[rule].weight:
+                kept = visit.edits.without(rule)
+                return rule, kept.switched(rule, on=rule not in visit.edits.off)
+            return rule, visit.edits.with_weight(rule, weight)
+        raise InputError("A change is a switch, a weight or a reset.")
+
+    # -- rules ------------------------------------------------------------------------------------
+
+    def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
+        return [self._rule_row(i, edits) for i in range(len(self.explorer.model.rules))]
+
+    def _rule_row(self, i: int, edits: Edits) -> dict[str, Any]:
+        rule = self.explorer.model.rules[i]
+        return {
+            "number": i,
+            "relation": rule.clause.target,
+            "text": self.explorer.model.clause_texts[i],
+            "words": rule_words(rule.clause),
+            "negated": rule.clause.negated,
+            "prior": rule.clause.is_prior,
+            "weight": edits.weights.get(i, rule.weight),
+            "learned": rule.weight,
+            "on": i not in edits.off,
+            "edited": i in edits.rules,
+            "missing": i in self._missing,
+            "largest": self._largest_weight,
+        }
+
+    @cached_property
+    def _largest_weight(self) -> float:
+        """Upper end of the sliders."""
+        largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
+        return max(2 * largest, 1.0)
+
+    @cached_property
+    def _missing(self) -> frozenset[int]:
+        """Rules that have no grounding because the facts lack a predicate or constant."""
+        return frozenset(filter(self.explorer.scorer.lacks, range(len(self.explorer.model.rules))))
+
+    def _effects(self, edits: Edits) -> dict[str, Any]:
+        """The effects of edits on the figures and the listed pairs."""
+        return {
+            "figures": self.explorer.figures(edits),
+            "figures_before": self.explorer.figures(NO_EDITS),
+            "changed": self.explorer.changed(edits, CHANGED) if edits else [],
+            "known_scores": self.explorer.known_scores(edits),
+        }
+
+    def _inferred(self, explained: Explanation) -> frozenset[Fact]:
+        """Facts in the paths that are inferred pairs of a collective model, not observed facts."""
+        if not self.explorer.scorer.collective:
+            return frozenset()
+        paths = (path for reason in explained.reasons for path in reason.groundings)
+        steps = {fact for path in paths for fact in path.facts}
+        return frozenset(
+            step
+            for step in steps
+            if step.object and not self.explorer.is_fact(step.subject, step.predicate, step.object)
+        )
+
+
+def _by_weight(row: Mapping[str, Any]) -> float:
+    return -float(row["weight"])
