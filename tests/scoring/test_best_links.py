@@ -40,7 +40,7 @@ class Everything:
         scored = proposer.scored(np.repeat(self.subjects, n), np.tile(ends, len(self.subjects)))
         self.scores = {
             (subject, object_): value
-            for subject, object_, value in zip(*map(np.ndarray.tolist, scored), strict=True)
+            for subject, object_, value in zip(*(column.tolist() for column in scored), strict=True)
             if (subject, object_) not in known
         }
 
