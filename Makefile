@@ -7,7 +7,7 @@ DATA   ?= $(or $(HORNBEAM_DATA),../shared/data)
 # bytecode is kept: without, every worker and every process of a test compiles all files anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo quick few test tests fuzz versions lint docs bench paper clean
+.PHONY: help setup demo quick few test tests fuzz mutants versions lint docs bench paper clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -51,6 +51,9 @@ tests: setup
 fuzz: setup  ## mutated inputs for every reader, every crash point of every command (minutes)
 	$(BIN)/python -m tests.robustness.fuzz
 	HORNBEAM_EVERY_CRASH_POINT=1 $(BIN)/pytest -q -rP -n auto tests/robustness/test_crash_points.py
+
+mutants: setup  ## mistakes put into the code, one at a time, that no test notices (an hour)
+	$(BIN)/python -m tests.robustness.mutants
 
 versions:  ## make quick's tests on a wheel with the lowest, then the newest dependencies (minutes; a CI job of its own)
 	PYTHON=$(PYTHON) .ci/versions lowest newest

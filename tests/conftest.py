@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 from _pytest.doctest import DoctestModule
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from hornbeam.base.compiled import Kernel
 
@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 
 # Reading starts a database, and kernels may be compiled: the first example may take its time.
 settings.register_profile("hornbeam", deadline=None, max_examples=20)
-# `make quick`: a few examples of every property, also of those that ask for more
+# `make quick`: few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=2)
+# `make mutants`: not many either, the same in every run, and the first that fails is enough
+settings.register_profile(
+    "mutants",
+    parent=settings.get_profile("hornbeam"),
+    max_examples=10,
+    phases=[Phase.explicit, Phase.generate],
+    database=None,
+    derandomize=True,
+)
 #: And of the cases of a test, unless the marker `quick_cases` says otherwise.
 QUICK_CASES = 1
 settings.load_profile("hornbeam")
@@ -102,13 +111,14 @@ def _mark_more_cases(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
-    """Try at most as many examples as the marker `examples` and the profile `quick` allow.
+    """Try at most as many examples as the marker `examples` and a profile of few allow.
 
     Hypothesis keeps settings by function; a limit may be that of one parameter.
     """
     limits = [mark.args[0] for mark in pyfuncitem.iter_markers("examples")]
-    if _is_quick(pyfuncitem.config):
-        limits.append(settings.get_profile("quick").max_examples)
+    profile = pyfuncitem.config.getoption("--hypothesis-profile")
+    if profile in ("quick", "mutants"):
+        limits.append(settings.get_profile(profile).max_examples)
     name = "_hypothesis_internal_use_settings"
     test = pyfuncitem.obj
     whole = getattr(test, name, None)

@@ -230,7 +230,7 @@ REFUSED = {
     "1: p(A, B) -> t(A, B) [Log]": (23, "[Log] is not a way of counting; expected [raw], [log]"),
     "1: p(A, B) -> t(A, B) [log / 2]": (23, "[log / 2] divides; expected [log] (only shares do)"),
     "1: p(A, B) -> t(A, B) [share]": (23, "[share] has no median; expected one, as in [share / 0"),
-    "1: p(A, B) -> t(A, B) [share / 0]": (23, "the median of shares is 0; expected a number ab"),
+    "1: p(A, B) -> t(A, B) [share / 0]": (23, "the median of shares is 0; expected a number of"),
     "1: p(A, B) -> t(A, B) [share / -2]": (23, "the median of shares is -2; expected a number"),
     "1: p(A, X) -> t(A, B) [share / 2]": (23, "shares are for a body that is one path; expected"),
     "1: p(A, B) & q(A) -> t(A, B) [share / 2]": (30, "shares are for a body that is one path"),

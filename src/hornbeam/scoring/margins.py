@@ -69,8 +69,7 @@ def bounding_model(model: RuleModel, engine: MemoryEngine) -> tuple[RuleModel, M
 class PairBounds(NamedTuple):
     """Pairs from starts to ends, and upper bounds on their margins, grouped by start.
 
-    Where a pair is not `connected`, no rule about both of its arguments has a grounding: its rules
-    are those of `Margins.by_ends`.
+    Where a pair is not `connected`, no rule about both of its arguments has a grounding.
     """
 
     start: Ids
@@ -129,6 +128,13 @@ class Margins:
         near, far = (conditions.strengths for conditions in self._conditions)
         return near[0][start] + far[0][end], near[1][start] + far[1][end]
 
+    def grounded_by_ends(self, start: Ids, end: Ids) -> dict[int | None, Bools]:
+        """Which new pairs have a grounding of a rule for the target about one argument alone.
+
+        By the argument that the rule leaves free; see `hornbeam.scoring.proposable`.
+        """
+        return {self.near: self._meeting[1][end], 1 - self.near: self._meeting[0][start]}
+
     def facts_of(self, starts: Ids) -> tuple[Ids, Ids]:
         """Starts and ends of the target's facts."""
         offsets, known = self._walks.known_offsets, self._walks.known
@@ -180,8 +186,8 @@ class Margins:
         bound = margin + SLACK * strength
         # rules about the end alone lead from `starts` to `ends`, those about the start alone from
         # `other_starts` to `other_ends`
-        starts, ends = self._standing(0), self._meeting(1)
-        other_starts, other_ends = self._meeting(0), self._standing(1)
+        starts, ends = self._standing(0), self._meeting[1]
+        other_starts, other_ends = self._meeting[0], self._standing(1)
         led_to = [
             objects[np.argsort(-bound[objects], kind="stable")]
             for objects in map(np.flatnonzero, (ends & False, ends, other_ends, ends | other_ends))
@@ -193,14 +199,15 @@ class Margins:
             np.concatenate(led_to).astype(np.int32),
         )  # fmt: skip
 
-    def _meeting(self, end: int) -> Bools:
-        """Which entities meet a rule for the target with conditions on the start (0) or end (1)."""
-        conditions = self._conditions[end]
-        met = np.zeros(len(self.engine.facts.entities), dtype=np.bool_)
+    @cached_property
+    def _meeting(self) -> tuple[Bools, Bools]:
+        """Which entities meet rules for the target about the start alone, or the end alone."""
+        met = np.zeros((2, len(self.engine.facts.entities)), dtype=np.bool_)
         for body in positive_bodies(self.model):
-            if free_argument(body) == 1 - conditions.argument:
-                met |= conditions.factor(body.parts) > 0
-        return met
+            for conditions, entities in zip(self._conditions, met, strict=True):
+                if free_argument(body) == 1 - conditions.argument:
+                    entities |= conditions.factor(body.parts) > 0
+        return met[0], met[1]
 
     def _standing(self, end: int) -> Bools:
         """Which entities may be starts (0) or ends (1) for rules without a condition on them."""

@@ -25,8 +25,9 @@ from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_links import ScoredPairs, best_of_all, best_of_each
-from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.margins import Margins, bounding_model, is_plain
+from hornbeam.scoring.end_conditions import only_argument
+from hornbeam.scoring.independent_scorer import score_targets, strengths
+from hornbeam.scoring.margins import Margins, PairBounds, bounding_model, is_plain
 from hornbeam.scoring.proposable import grounded_pairs, positive_bodies, proposable
 
 #: Maximum number of starts followed at once, and roughly that of the pairs that conditions alone
@@ -115,22 +116,38 @@ class Proposer:
             yield low + len(block), self._links_from(block)
 
     def _links_from(self, starts: Ids) -> ScoredPairs:
-        """All pairs of some starts.
+        """All pairs of some starts."""
+        found = self.margins.above(starts, -np.inf)
+        plain = is_plain(self.model, self.engine.facts)
+        new = self._by_columns(found) if plain else self.scored(found.start, found.end)
+        return ScoredPairs.concatenated([new, self.scored(*self.margins.facts_of(starts))])
 
-        In pairs that are not connected, and not facts, only conditions on one argument hold, which
-        are counted once per entity: a rule such as `p(B, X)` leads to the same entities everywhere.
+    def _by_columns(self, found: PairBounds) -> ScoredPairs:
+        """Score new pairs, rules about one argument alone by columns over entities.
+
+        A rule such as `p(B, X)` proposes the same entities to many starts, most of which no other
+        rule connects with them, so that counting it for every pair would take long.
         """
-        start, end, _, connected = self.margins.above(starts, -np.inf)
-        known = self.margins.facts_of(starts)
-        if not is_plain(self.model, self.engine.facts):
-            connected = np.ones_like(connected)
-        counted = self.scored(
-            np.concatenate([start[connected], known[0]]), np.concatenate([end[connected], known[1]])
-        )
-        start, end = start[~connected], end[~connected]
+        start, end, rules = found.start, found.end, self._connecting
+        up, down = self.margins.by_ends(start, end)
+        connected = np.flatnonzero(found.connected)
+        pairs = self.pairs(start[connected], end[connected])
+        counted = self.engine.count(pairs, rules.bodies, self.model.language)
+        more_up, more_down = strengths(rules, counted, pairs)
+        up[connected] += more_up
+        down[connected] += more_down
+        by_both = np.zeros(len(start), dtype=np.bool_)
+        by_both[connected] = grounded_pairs(counted, positive_bodies(rules)).get(None, False)
+        grounded = {None: by_both, **self.margins.grounded_by_ends(start, end)}
+        may = proposable(self.types, self.target, *self.margins.ordered(start, end), grounded)
         closed_form = score_map if self.score is Score.MAP else score_mean
-        scores = closed_form(*self.margins.by_ends(start, end), self.model.semantics.relaxation)
-        return ScoredPairs.concatenated([counted, ScoredPairs(start, end, scores)])
+        scores = closed_form(up[may], down[may], self.model.semantics.relaxation)
+        return ScoredPairs(start[may], end[may], scores)
+
+    @cached_property
+    def _connecting(self) -> RuleModel:
+        """The rules about both arguments."""
+        return self.model.with_rules(r for r in self.model.rules if only_argument(r) is None)
 
 
 def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -> Ids:

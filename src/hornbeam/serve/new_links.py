@@ -6,31 +6,106 @@ of the rules only scores again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.arrays import Bools, Floats, Ids
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.adjacency import Graph
 from hornbeam.model import Model
-from hornbeam.rules.codes import step_code
+from hornbeam.rules.body import Body, free_argument
+from hornbeam.rules.codes import path_codes, reversed_sequence, step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.margins import Margins, bounding_model, is_plain
 from hornbeam.scoring.proposable import proposable
-from hornbeam.scoring.rule_columns import weights_of
+from hornbeam.scoring.rule_columns import RuleLayout, weights_of
 from hornbeam.serve.links import largest
-from hornbeam.serve.target_rules import TargetRules
-from hornbeam.serve.walk import NO_WEIGHTS, StepWeights, WalkArrays, ends_of, neighbours
+from hornbeam.serve.walk import (
+    DEAD_END,
+    NO_WEIGHTS,
+    StepSequences,
+    StepWeights,
+    WalkArrays,
+    ends_of,
+    neighbours,
+)
 
 #: Maximum number of pairs to count with the engine: those connected by most paths.
 MAX_COUNTED = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class TargetRules:
+    """Rules of one target.
+
+    Parameters
+    ----------
+    members, model
+        The numbers of the rules in the whole model, and a model of them alone.
+    bodies
+        The conditions of all rules.
+    paths, wanted
+        The conditions that are paths, and which of them are in bodies for the target.
+    forward, backward
+        The paths as sequences of steps from either end.
+    layout
+        Where the columns of the rules are.
+    supporting_rules
+        Which rules have a body and are for the target, by the argument that they leave free.
+    """
+
+    members: Sequence[int]
+    model: Model
+    bodies: Sequence[Body]
+    paths: Sequence[Body]
+    wanted: Bools
+    forward: StepSequences
+    backward: StepSequences
+    layout: RuleLayout
+    supporting_rules: Mapping[int | None, Bools]
+
+    @classmethod
+    def of(cls, model: Model, target: str, predicates: Names) -> TargetRules:
+        """Prepare the rules of a target over facts of these predicates."""
+        members = [i for i, rule in enumerate(model.rules) if rule.clause.target == target]
+        of_target = model.of_target(target)
+        clauses, bodies = [rule.clause for rule in of_target.rules], of_target.bodies
+        paths = [body for body in bodies if body.is_path]
+        codes = [path_codes(body, predicates) or DEAD_END for body in paths]
+        positive = [not clause.is_prior and not clause.negated for clause in clauses]
+        bodies_for = [
+            clause.body for clause, is_for in zip(clauses, positive, strict=True) if is_for
+        ]
+        wanted = {part.body for body in bodies_for for part in body.parts}
+        free = np.array([free_argument(clause.body) for clause in clauses], dtype=object)
+        return cls(
+            members,
+            of_target,
+            bodies,
+            paths,
+            np.array([body in wanted for body in paths], dtype=np.bool_),
+            StepSequences.of(codes),
+            StepSequences.of([reversed_sequence(steps) for steps in codes]),
+            RuleLayout.of(of_target, bodies),
+            {place: np.array(positive, np.bool_) & (free == place) for place in (None, 0, 1)},
+        )
+
+    @property
+    def paths_only(self) -> bool:
+        """Whether all conditions are paths, so that walks find and count all there is."""
+        return len(self.paths) == len(self.bodies)
+
+    def kept(self, pairs: Targets, counted: Statistics) -> CachedCounts:
+        """Counts of pairs, to be scored by these rules."""
+        return CachedCounts(self.model, self.layout, counted, pairs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +193,8 @@ class NewLinkFinder:
         graph = self.graph if forward else self.graph.reversed
         weights = self.weights if forward else self.weights.reversed
         walks = rules.forward if forward else rules.backward
-        known = self._never_proposed(target, entity, forward)
+        code = step_code(self.engine.predicates.index(target), inverse=not forward)
+        known = neighbours(self.engine.graph.forward, entity, code)
         ends = ends_of(graph, weights, entity, walks, rules.wanted, known, self.arrays)
         counted = Statistics(
             rules.bodies, len(ends.nodes), ends.indptr, ends.place, ends.paths,
@@ -158,15 +234,6 @@ class NewLinkFinder:
         rules = self.by_target[target]
         counted = self.engine.count(pairs, rules.bodies, self.model.language)
         return CountedPairs(rules.kept(pairs, counted), forward, len(found.end) - len(pairs))
-
-    def _never_proposed(self, target: str, entity: int, forward: bool) -> Ids:
-        """Entities that a fact links already, and those that do not fit."""
-        code = step_code(self.engine.predicates.index(target), inverse=not forward)
-        known = neighbours(self.engine.graph.forward, entity, code)
-        others = np.arange(len(self.facts.entities), dtype=np.int32)
-        here = np.array([entity], dtype=np.int32)
-        fit = self.types.fits(target, *((here, others) if forward else (others, here)))
-        return np.concatenate([known, others[~fit]])
 
 
 def _pairs(facts: Facts, target: str, entity: int, others: Ids, forward: bool) -> Targets:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, part_numbers, pointers
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.serve import walk_kernels as kernels
 
@@ -111,11 +111,19 @@ def ends_of(
 ) -> Ends:
     """Walk every sequence from one node to all nodes that `wanted` walks reach, except some."""
     with arrays.borrowed() as zeros:
-        found = graph.walked_by(kernels.ends)(
+        indptr, nodes, paths, shares = graph.walked_by(kernels.ends)(
             *graph.forward[:3], weights.forward, *zeros.paths[:2], *zeros.shares[:2],
-            np.int32(start), walks.steps, walks.bounds, wanted, left_out,
+            np.int32(start), walks.steps, walks.bounds,
         )  # fmt: skip
-    return Ends(*found)
+    walk = part_numbers(indptr)
+    keep = np.zeros(graph.n_entities, dtype=np.bool_)
+    keep[nodes[wanted[walk]]] = True
+    keep[left_out] = False
+    kept, rows = np.flatnonzero(keep).astype(np.int32), np.flatnonzero(keep[nodes])
+    place_of_node = np.empty(len(keep), dtype=np.int32)  # read at the kept nodes alone
+    place_of_node[kept] = np.arange(len(kept))
+    sizes = np.bincount(walk[rows], minlength=len(wanted))
+    return Ends(kept, pointers(sizes), place_of_node[nodes[rows]], paths[rows], shares[rows])
 
 
 def paths_between(

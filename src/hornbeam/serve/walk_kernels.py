@@ -12,9 +12,6 @@ from hornbeam.graph.edge_runs import grown, run_of
 
 kernel = kernels("the walks of the explorer")
 
-#: Ratio of nodes to rows up to which scanning all nodes is faster than sorting the rows.
-SCAN_RATIO = 8
-
 
 def _cost(offsets, code, frontier, step):
     """Count the edges of a step that leave the frontier."""
@@ -50,16 +47,15 @@ def _step(offsets, neighbour, code, weight, frontier, step, count, next_count, s
 
 @kernel
 def ends(
-    offsets, neighbour, code, weight, count, next_count, share, next_share,
-    start, steps, bounds, wanted, left_out
+    offsets, neighbour, code, weight, count, next_count, share, next_share, start, steps, bounds
 ):  # fmt: skip
-    """The ends of every walk from one node; see `hornbeam.serve.walk.ends_of`."""
-    n_walks, shares = len(bounds) - 1, len(weight) > 0
-    indptr = np.zeros(n_walks + 1, dtype=np.int64)
+    """The ends of every walk from one node, sorted; see `hornbeam.serve.walk.ends_of`."""
+    shares = len(weight) > 0
+    indptr = np.zeros(len(bounds), dtype=np.int64)
     nodes, paths = np.empty(64, dtype=np.int32), np.empty(64, dtype=np.int64)
     sums = np.empty(64)
     total = 0
-    for k in range(n_walks):
+    for k in range(len(bounds) - 1):
         frontier = np.full(1, start, dtype=np.int32)
         count[start] = 1
         if shares:
@@ -77,74 +73,17 @@ def ends(
         nodes = grown(nodes, total, len(frontier))
         paths = grown(paths, total, len(frontier))
         sums = grown(sums, total, len(frontier))
-        for u in frontier:
+        for u in np.sort(frontier):
             nodes[total] = u
             paths[total] = count[u]
+            sums[total] = 0.0
             count[u] = 0
             if shares:
                 sums[total] = share[u]
                 share[u] = 0.0
             total += 1
         indptr[k + 1] = total
-    if not shares:
-        sums = sums[:0]
-    return _placed(nodes, paths, sums, indptr, wanted, left_out, count, next_count, share)
-
-
-def _placed(nodes, paths, sums, indptr, wanted, left_out, mark, count, part):
-    """Keep the rows of nodes that a wanted walk reaches, with indices in place of the nodes.
-
-    `mark`, `count` and `part` are zeros before and after.
-    """
-    n_walks, shares = len(indptr) - 1, len(sums) > 0
-    for v in left_out:
-        mark[v] = -1
-    kept, size = np.empty(64, dtype=np.int32), 0
-    for k in range(n_walks):
-        if wanted[k]:
-            for v in nodes[indptr[k] : indptr[k + 1]]:
-                if mark[v] == 0:
-                    mark[v] = 1
-                    kept = grown(kept, size, 1)
-                    kept[size] = v
-                    size += 1
-    kept = np.sort(kept[:size])
-    for i in range(size):
-        mark[kept[i]] = i + 1
-    rows = 0
-    new_indptr = np.zeros(n_walks + 1, dtype=np.int64)
-    place, number = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int64)
-    share = np.zeros(indptr[-1])
-    for k in range(n_walks):
-        first = rows
-        for e in range(indptr[k], indptr[k + 1]):
-            i = mark[nodes[e]] - 1
-            if i >= 0:
-                place[rows] = i
-                count[i] = paths[e]
-                if shares:
-                    part[i] = sums[e]
-                rows += 1
-        if size < SCAN_RATIO * (rows - first):
-            at = first
-            for i in range(size):
-                if count[i] > 0:
-                    place[at] = i
-                    at += 1
-        else:
-            place[first:rows].sort()
-        for row in range(first, rows):
-            number[row] = count[place[row]]
-            count[place[row]] = 0
-            if shares:
-                share[row] = part[place[row]]
-                part[place[row]] = 0.0
-        new_indptr[k + 1] = rows
-    for v in kept:
-        mark[v] = 0
-    for v in left_out:
-        mark[v] = 0
-    return kept, new_indptr, place[:rows].copy(), number[:rows].copy(), share[:rows].copy()
+    return indptr, nodes[:total], paths[:total], sums[:total]
 
 
 @kernel
