@@ -105,7 +105,7 @@ def test_every_implementation_is_held_to_the_contract() -> None:
     scorers, explainers = (set(kinds) for kinds in zip(*CONTRACT.values(), strict=True))
     assert implementations("hornbeam.scoring", "locate") == scorers
     assert implementations("hornbeam.explaining", "explain") == explainers
-    assert implementations("hornbeam.graphs", "explain") == {GraphExplainer, hb.GraphModel}
+    assert implementations("hornbeam.graphs", "explain") == {GraphExplainer}
 
 
 @every_kind
