@@ -88,4 +88,4 @@ def test_the_nearest_tests_are_those_that_call_the_function() -> None:
         SeenTest("tests/hlmrf/test_b.py::near", 0.2, called),
         SeenTest("tests/hlmrf/test_b.py::other", 0.1, frozenset({f"{mutant.module} another"})),
     )
-    assert nearest(mutant, [far, dear, near, other]) == [near, dear, far]
+    assert nearest(mutant, [far, dear, near, other]) == [near, far, dear]
