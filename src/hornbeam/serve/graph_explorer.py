@@ -117,7 +117,6 @@ class GraphExplorer:
 
     # -- the model --------------------------------------------------------------------------------
 
-    @cached_property
     @property
     def cautions(self) -> list[str]:
         """What the start page says of the model."""

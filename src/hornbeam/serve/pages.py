@@ -271,8 +271,8 @@ class Pages:
         explained = self.explorer.explain(*link.triple, visit.edits)
         is_fact = self.explorer.is_fact(*link.triple)
         values: dict[str, Any] = {"link": link, "explained": explained, "is_fact": is_fact}
-        if isinstance(explained, Explanation):
-            values |= self.weights.link_values(explained, visit.edits)
+        if self.weighted is not None:
+            values |= self.weighted.link_values(explained, visit.edits)
 
         def plain() -> dict[str, Any]:
             told = self._plain_explanation(link, explained)
@@ -286,9 +286,9 @@ class Pages:
         links = [self._link(visit, which) for which in ("", "2")]
         first, second = (self.explorer.explain(*link.triple, visit.edits) for link in links)
         values: dict[str, Any] = {"links": links, "first": first, "second": second}
-        if isinstance(first, Explanation) and isinstance(second, Explanation):
+        if self.weighted is not None:
             values["compared"] = compare_links(first, second)
-            values["labels"] = [self.weights.explorer.label(*link.triple) for link in links]
+            values["labels"] = [self.weighted.explorer.label(*link.triple) for link in links]
 
         def plain() -> dict[str, Any]:
             told: dict[str, Any] = {
