@@ -150,7 +150,7 @@ def test_a_collective_model_shows_what_predict_and_explain_say(collective: Path)
         for number in (1, 2, 3):
             text = page(port, f"/pairs?page={number}")[1]
             rows = re.findall(
-                r"subject=([^&]+)&amp;predicate=located_in&amp;object=([^\"]+)\".*?"
+                r"subject=([^&]+)&amp;relation=located_in&amp;object=([^\"]+)\".*?"
                 r"class=\"number\">([0-9.]+)<",
                 text,
                 flags=re.DOTALL,

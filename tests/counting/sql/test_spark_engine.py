@@ -193,8 +193,8 @@ def test_facts_of_any_number_of_arguments(spark: SparkSession, tmp_path: Path) -
 
 def test_another_number_of_arguments(spark: SparkSession, tmp_path: Path) -> None:
     one, two = str(tmp_path / "one.parquet"), str(tmp_path / "two.parquet")
-    pq.write_table(pa.table({"a": ["x"], "b": ["p"]}), one)
-    pq.write_table(pa.table({"a": ["x"], "b": ["p"], "c": ["y"]}), two)
+    pq.write_table(pa.table({"subject": ["x"], "predicate": ["p"]}), one)
+    pq.write_table(pa.table({"subject": ["x"], "predicate": ["p"], "object": ["y"]}), two)
     database = Spark(spark.newSession(), str(tmp_path / "work"))
     for inputs in ([one, two], [two, f"p={two}"]):
         with pytest.raises(DataError, match=r"'p' has . arguments in some facts and . in others"):
