@@ -255,7 +255,7 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
             "a constant is not closed on its line, or has an escape other than "
             r"""\\, \', \", \t, \n and \r"""
         )
-    elif text.startswith("/*", position) or (found == "'*'" and text[position - 1] == "/"):
+    elif text.startswith("/*", position) or (found == "'*'" and text[:position].endswith("/")):
         position = text.rindex("/", 0, position + 1)
         problem = "a comment is not closed; expected '*/'"
     else:
