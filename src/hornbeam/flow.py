@@ -73,7 +73,8 @@ def learn(
         Which clauses are candidates.
     counts
         How much n groundings weigh: "raw", "log", "exists", "share", or "auto" (log, exists and
-        share together for the joint learner, raw and share for boosting, else raw).
+        share together for the joint learner, raw and share for boosting, else raw). Soft facts
+        have no shares for linear and squared targets: "share" is "log" there, with a warning.
     relaxation
         "boolean", "linear" or "squared"; by default the one that suits the method best.
     cross_evidence

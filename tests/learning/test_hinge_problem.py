@@ -8,6 +8,7 @@ from scipy import optimize
 
 import hornbeam as hb
 from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Targets
 from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem
 from hornbeam.learning.newton import Newton, penalised_loss
@@ -135,3 +136,14 @@ def test_every_learner_learns_and_scores(method: str, relaxation: Relaxation) ->
         found = again.predict(facts, labels, score=score)["score"]
         assert np.all((found >= 0) & (found <= 1))
     assert again.evaluate(facts, labels).auc_roc > 0.5  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("relaxation", CONTINUOUS)
+def test_shares_become_logs_with_a_warning(relaxation: Relaxation) -> None:
+    table, labels = discovered()
+    with pytest.warns(HornbeamWarning, match=f"no shares for {relaxation.value} targets: .* log"):
+        problem = problem_of(table, labels, [Counts.SHARE], relaxation)
+    by_log = problem_of(table, labels, [Counts.LOG], relaxation)
+    assert problem.clauses == by_log.clauses
+    # nothing is said where the learner may choose another way of counting
+    problem_of(table, labels, [Counts.EXISTS, Counts.SHARE], relaxation)

@@ -242,6 +242,16 @@ def test_rules_without_brackets_are_written_as_they_are(tmp_path: Path) -> None:
     )
 
 
+def test_a_model_without_weights_is_a_program_that_runs(tmp_path: Path) -> None:
+    facts = hb.read_facts([("a", "p", "b")])
+    pairs = hb.read_pairs([("a", "t", "c"), ("c", "t", "a")])
+    model = hb.Model.parse("0: p(A, B) -> t(A, B)\n0: !t(A, B)\n")
+    program = model.export(facts, pairs, tmp_path / "program")
+    assert (program.parent / "rules.psl").read_text() == "0.0: !t(A, B)\n"
+    assert hb.infer(program).found.objective == 0.0
+    assert set(inferred(program)) == {("a", "c"), ("c", "a")}
+
+
 def test_computed_predicates_say_which_rule_they_stand_for(tmp_path: Path) -> None:
     facts = hb.read_facts([("a", "p", "b"), ("a", "p", "c"), ("b", "p", "c"), ("c", "p", "d")])
     pairs = hb.read_pairs([("a", "t", "c"), ("b", "t", "c"), ("d", "t", "a"), ("a", "t", "c")])

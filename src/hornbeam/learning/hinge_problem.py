@@ -27,6 +27,7 @@ from hornbeam.densities.hinges import (
     hinge_values,
     rule_covariance,
 )
+from hornbeam.errors import warn
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
 from hornbeam.learning.count_problem import MIN_SPREAD
@@ -214,8 +215,14 @@ def hinge_problem(
 ) -> HingeProblem[Clause]:
     """The problem of statistics with body truths and labels.
 
-    Shares are left out: they do not depend on the truth of groundings.
+    Shares are left out: they do not depend on the truth of groundings. Where nothing else was
+    requested, rules are counted by log, and a warning says so.
     """
+    if list(ways) == [Counts.SHARE]:
+        warn(
+            f"soft facts have no shares for {relaxation} targets: rules are counted by log instead "
+            'of `counts="share"`; use `relaxation="boolean"` to count by share'
+        )
     ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
     listed = body_clauses(statistics.bodies, ways, {})
     clauses = [one.clause for one in listed] + priors_of(labels.predicates)

@@ -33,6 +33,7 @@ from hornbeam.programs.computed_rules import ComputedRule
 from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
 from hornbeam.rules.body import Body
+from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
 from hornbeam.scoring.independent_scorer import rule_hinges
 from hornbeam.scoring.model_checks import check_arities
@@ -139,11 +140,16 @@ class Export:
     # Rules ----------------------------------------------------------------------------------------
 
     def psl_rules(self) -> Iterator[LogicalRule]:
-        """The rules as PSL reads them."""
+        """The rules as PSL reads them.
+
+        PSL refuses a program without rules. Where no rule has a weight, the negative prior of every
+        target is written with weight 0.
+        """
         squared = self.model.semantics.relaxation is Relaxation.SQUARED
         stated = self._targets_of(among_facts(self.facts, self.pairs))
         plain = PlainRules(self.model, self.names, stated, self._targets_of(~self.located))
-        for place, rule in self.rules.items():
+        weightless = (Rule(0.0, prior(target)) for target in self.targets)
+        for place, rule in (self.rules or dict(enumerate(weightless))).items():
             if place in self.computed:
                 target = self.names.plain[rule.clause.target]
                 yield from self.computed[place].psl_rules(target, squared)
