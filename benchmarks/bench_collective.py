@@ -34,7 +34,7 @@ from common import markdown
 from hornbeam.base.choices import CollectiveMethod
 from hornbeam.crossval import task_worlds
 from hornbeam.errors import HornbeamWarning
-from hornbeam.facts.symmetry import with_known
+from hornbeam.facts.known import with_known
 from hornbeam.rules.body import Kind
 from hornbeam.two_step import ASKED_ONLY
 

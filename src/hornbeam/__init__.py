@@ -23,7 +23,7 @@ _HOMES = {
     "Candidates": "hornbeam.rules.candidates",
     "open_duckdb": "hornbeam.counting.sql.duckdb_engine",
     "open_spark": "hornbeam.counting.sql.spark_engine",
-    "with_known": "hornbeam.facts.symmetry",
+    "with_known": "hornbeam.facts.known",
     "Joint": "hornbeam.learning.joint",
     "Boost": "hornbeam.learning.boost",
     "Ppll": "hornbeam.learning.ppll",
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from hornbeam.counting.sql.spark_engine import open_spark
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
+    from hornbeam.facts.known import with_known
     from hornbeam.facts.reading.name_files import read_names
     from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
-    from hornbeam.facts.symmetry import with_known
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
     from hornbeam.graph_learning import learn_graph

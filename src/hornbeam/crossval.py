@@ -14,8 +14,8 @@ import numpy as np
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, open_in_memory
 from hornbeam.errors import HornbeamError, InputError, warn
+from hornbeam.facts.known import with_known
 from hornbeam.facts.reading.readers import Input, as_labels
-from hornbeam.facts.symmetry import with_known
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.reporting.evaluation import Evaluation, paired_significance
@@ -277,7 +277,8 @@ def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
 
 def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:
     """Split labels into folds over one set of facts, less those that state a fold's test pairs."""
-    from hornbeam.facts.folds import make_folds, without_targets
+    from hornbeam.facts.folds import make_folds
+    from hornbeam.facts.known import without_targets
 
     split = make_folds(labels, folds, np.random.default_rng(seed))
     for k, (train, test) in enumerate(split):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from hornbeam.base.printable import message_text
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base.texts import did_you_mean, message_text
 
 
 class HornbeamError(Exception):

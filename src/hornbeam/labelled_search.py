@@ -19,9 +19,9 @@ from hornbeam.counting.opening import discover_bodies, facts_in_memory, open_eng
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds, assign_evidence_folds, pair_groups
+from hornbeam.facts.known import is_symmetric, with_known
 from hornbeam.facts.negatives import origins, with_negatives_of_each
 from hornbeam.facts.reading.readers import Input, as_labels
-from hornbeam.facts.symmetry import is_symmetric, with_known
 from hornbeam.facts.table import Targets
 from hornbeam.learning.collective_problem import collective_problem
 from hornbeam.learning.problem import Problem

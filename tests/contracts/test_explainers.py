@@ -17,7 +17,7 @@ from markupsafe import escape
 
 import hornbeam as hb
 from hornbeam.base.choices import CollectiveMethod, Score
-from hornbeam.base.printable import printable
+from hornbeam.base.texts import printable
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.explaining.explainer import (

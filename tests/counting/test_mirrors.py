@@ -8,7 +8,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.counting.mirrors import with_mirrors
 from hornbeam.counting.opening import open_engine
-from hornbeam.facts.symmetry import MIN_EDGES, is_symmetric
+from hornbeam.facts.known import MIN_EDGES, is_symmetric
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.rules.weighing import Counts

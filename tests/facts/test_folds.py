@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from hornbeam import read_facts, read_labels
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.folds import Fold, make_folds, task_folds, without_targets
+from hornbeam.facts.folds import Fold, make_folds, task_folds
+from hornbeam.facts.known import without_targets
 from hornbeam.facts.table import ONE, Targets
 from tests.support.brute_force import Labels
 from tests.support.fact_tables import as_dict, as_rows, same_bytes

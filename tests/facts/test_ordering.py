@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.facts.ordering import sort_atoms
+from hornbeam.facts.atom_keys import sort_atoms
 
 #: Ids by the bits that they take; an atom of three wide ones does not fit into 64.
 IDS = st.sampled_from([0, 1, 3, 17, 30]).flatmap(lambda bits: st.integers(0, (1 << bits) - 1))

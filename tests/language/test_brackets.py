@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError
-from hornbeam.language.brackets import Bracket, ThresholdSpan
-from hornbeam.language.places import Place
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
-from hornbeam.language.syntax import Literal, LogicalRule
+from hornbeam.language.syntax import Bracket, Literal, LogicalRule, Place, ThresholdSpan
 from tests.support.rule_strategies import HEADS, NAMES, SIDES, WEIGHTS
 
 

@@ -28,7 +28,6 @@ from hornbeam.language.arithmetic_rules import (
     Summand,
     SumVariable,
 )
-from hornbeam.language.places import Place
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
 from hornbeam.language.syntax import (
     Atom,
@@ -37,6 +36,7 @@ from hornbeam.language.syntax import (
     Literal,
     LogicalRule,
     Operator,
+    Place,
     Variable,
     weight_text,
 )

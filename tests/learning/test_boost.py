@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.base.arrays import Floats
 from hornbeam.errors import InputError
-from hornbeam.facts.symmetry import is_symmetric
+from hornbeam.facts.known import is_symmetric
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.trees import Binned, Booster, Tree
 from hornbeam.rules.body import Kind

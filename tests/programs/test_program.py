@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.psl_data import AtomList
-from hornbeam.language.places import Place
+from hornbeam.language.syntax import Place
 from hornbeam.programs.partitions import load_partitions
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData

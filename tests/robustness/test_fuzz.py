@@ -56,7 +56,7 @@ def test_the_first_input_that_reaches_a_line_is_known() -> None:
             _ = [strict.rows_of(text.encode(), "\t"), COMMANDS]
         seen.append(coverage.reached)
     assert seen == [0, 0, 0]  # the oracle is no part of the package
-    from hornbeam.base.suggestions import did_you_mean
+    from hornbeam.base.texts import did_you_mean
 
     for wrong in ("facst", "facst", "facts"):
         with coverage.watched():

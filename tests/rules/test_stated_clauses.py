@@ -10,11 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.base.printable import printable
+from hornbeam.base.texts import printable
 from hornbeam.errors import DataError
-from hornbeam.language.brackets import ThresholdSpan
 from hornbeam.language.rule_texts import parse_logical_rules
-from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Term, Variable
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Literal,
+    LogicalRule,
+    Term,
+    ThresholdSpan,
+    Variable,
+)
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.model_file import parse_model

@@ -20,8 +20,8 @@ from scipy.sparse import csr_array
 
 from hornbeam.base.arrays import Ids
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import sort_atoms
 from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import sort_atoms
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 

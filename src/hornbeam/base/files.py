@@ -1,8 +1,10 @@
 """Writing files and folders, all or nothing; and the fingerprints of texts.
 
 Output is written under a temporary name in the same folder and renamed in one step. A run that is
-killed leaves such a name behind at worst. Its owner holds a lock on it (`hornbeam.base.locks`), so
-that a later run can delete what is no longer in use.
+killed leaves such a name behind at worst. The writing process holds a lock on the name, which the
+system releases when the process ends: a later run deletes names that nobody holds. Windows locks
+neither folders nor files that are to be renamed. There, names of killed runs stay until the user
+deletes them.
 """
 
 from __future__ import annotations
@@ -20,14 +22,20 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from hornbeam.base.locks import hold, release, unlocked_now
 from hornbeam.errors import DataError, InputError
 
-#: Names of temporary files and folders: what is being written, and replaced folders being deleted.
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+#: Temporary names: of outputs being written, and of replaced folders being deleted.
 TEMPORARY = re.compile(r"\.hornbeam-[0-9a-f]{16}\.tmp")
 #: Flag of Linux' renameat2: atomically exchange two existing names.
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
+#: Stands for a lock where the system has none.
+NO_LOCK = -1
 
 #: Temporary files and folders of this process.
 _unfinished: set[Path] = set()
@@ -44,18 +52,13 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
     The text goes to a temporary file in the same folder, which then takes the file's place. A
     link is followed, and a pipe or device (`/dev/stdout`) is written to as it is.
     """
-    save_bytes(path, text.encode())
-
-
-def save_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write bytes as `save_text` writes a text, all of them or nothing."""
     with cannot_be_written(path):
         if os.path.exists(path) and _is_device(path):
             with open(path, "ab") as stream:
-                stream.write(data)
+                stream.write(text.encode())
             return
-    with replaced_file(path) as temporary, temporary.open("wb") as stream:
-        stream.write(data)
+    with replaced_file(path) as temporary:
+        temporary.write_bytes(text.encode())
 
 
 @contextmanager
@@ -65,7 +68,7 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         place = Path(os.path.realpath(path))
         if place.is_dir():
             raise IsADirectoryError
-        with _temporary(place.parent, _new_file) as temporary:
+        with _temporary(place.parent, lambda new: new.touch(exist_ok=False)) as temporary:
             yield temporary
             _to_disk(temporary)
             if place.exists():
@@ -76,8 +79,8 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def check_folder(folder: str | os.PathLike[str], foreign_in: Callable[[Path], str | None]) -> None:
     """Refuse a folder that may not be replaced as a whole.
 
-    A missing or an empty one may. For any other, `foreign_in` describes content
-    that is not ours to delete, or returns None.
+    A missing or an empty folder may be replaced. For any other, `foreign_in` describes content that
+    is not ours to delete, or returns None.
     """
     place = Path(os.path.realpath(folder))
     with cannot_be_written(folder):
@@ -100,7 +103,7 @@ def save_folder(
 ) -> None:
     """Let `write` fill a new folder, which then takes the place of `folder` in one step.
 
-    See `check_folder` for `foreign_in`. What was there is deleted after that. Where the system
+    See `check_folder` for `foreign_in`. The old folder is deleted after that. Where the system
     cannot exchange two folders, the old one is called `.hornbeam-*.old` for a moment.
     """
     check_folder(folder, foreign_in)
@@ -146,7 +149,7 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         # Not made by `tempfile`, whose files only their owner may read.
         path = folder / f".hornbeam-{secrets.token_hex(8)}.tmp"
         make(path)
-        owner = hold(path)
+        owner = _hold(path)
         if owner is not None:
             break
     _unfinished.add(path)
@@ -156,11 +159,12 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         # an interrupt leaves nothing behind either
         _delete(path)
         _unfinished.discard(path)
-        release(owner)
+        if owner != NO_LOCK:
+            os.close(owner)
 
 
 def delete_unfinished() -> None:
-    """Delete what this process is writing: it is about to end without finishing it."""
+    """Delete the unfinished outputs of this process, which is about to end."""
     for path in list(_unfinished):
         with suppress(OSError):
             _delete(path)
@@ -182,18 +186,14 @@ def working_folder(
         yield folder
 
 
-def _new_file(path: Path) -> None:
-    path.touch(exist_ok=False)
-
-
 def _delete_abandoned(folder: Path) -> None:
-    """Delete what runs that were killed have left in a folder."""
+    """Delete the temporary names that killed runs have left in a folder."""
     names = list[str]()
     with suppress(OSError):  # a folder may be writable and not readable
         names = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
     for name in names:
         # in use, not ours to delete, or just gone
-        with suppress(OSError), unlocked_now(folder / name):
+        with suppress(OSError), _unlocked_now(folder / name):
             _delete(folder / name)
 
 
@@ -213,14 +213,14 @@ def _to_disk(file: Path) -> None:
         os.close(seen)
 
 
-def _exchanged(one: Path, other: Path) -> bool:
+def _exchanged(first: Path, second: Path) -> bool:
     """Exchange two folders in one step; False where the system cannot."""
     if sys.platform == "win32":
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if rename is None:
         return False
-    if not rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE):
+    if not rename(AT_FDCWD, os.fsencode(first), AT_FDCWD, os.fsencode(second), RENAME_EXCHANGE):
         return True
     code = ctypes.get_errno()
     if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
@@ -249,3 +249,31 @@ def _reason(error: OSError) -> str:
 
 def _cause(error: OSError) -> str:
     return error.strerror or str(error)
+
+
+def _hold(path: Path) -> int | None:
+    """Lock a path that was just created; None where another run deleted it as abandoned before."""
+    if fcntl is None:
+        return NO_LOCK
+    try:
+        owner = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    fcntl.flock(owner, fcntl.LOCK_EX)
+    if os.path.exists(path):
+        return owner
+    os.close(owner)
+    return None
+
+
+@contextmanager
+def _unlocked_now(path: Path) -> Iterator[None]:
+    """Lock a path for the block; `OSError` where another process holds it, or might hold it."""
+    if fcntl is None:
+        raise OSError(errno.ENOTSUP, "no locks")
+    seen = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(seen)

@@ -18,7 +18,7 @@ import numpy as np
 from hornbeam.base.arrays import Array
 from hornbeam.base.choices import TableFormat
 from hornbeam.base.files import replaced_file, save_text
-from hornbeam.base.printable import elided
+from hornbeam.base.texts import elided
 from hornbeam.errors import DataError, InputError
 
 #: Rows that a notebook or a terminal shows.

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from hornbeam.base.machine import MIN_ADDRESS_SPACE, address_space
-from hornbeam.base.printable import message_text
+from hornbeam.base.texts import message_text
 from hornbeam.cli.flags import flags_of, messages_in_flags
 from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options

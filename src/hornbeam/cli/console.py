@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hornbeam.base.printable import message_text, printable
+from hornbeam.base.texts import message_text, printable
 from hornbeam.cli.remaining_time import OverallProgress, ProgressLine, StagePlan, StageProgress
 
 if TYPE_CHECKING:

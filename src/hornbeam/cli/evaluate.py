@@ -159,7 +159,7 @@ def _show(result: Evaluation) -> None:
 
 
 def _show_ranks(result: GraphEvaluation, files: list[str]) -> None:
-    from hornbeam.base.printable import printable
+    from hornbeam.base.texts import printable
 
     out = screen()
     for name, value in (

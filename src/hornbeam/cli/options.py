@@ -14,7 +14,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from hornbeam.base.choices import EngineName, Score
-from hornbeam.base.printable import printable
+from hornbeam.base.texts import printable
 from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
 from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan

@@ -42,8 +42,8 @@ def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
 
 def input_files(items: Iterable[str]) -> Iterator[str]:
     """Input files in the values of options; for a program also its data files."""
-    from hornbeam.facts.reading.argument_tables import named_table
     from hornbeam.facts.reading.psl_data import data_files, split_of
+    from hornbeam.facts.reading.readers import named_table
 
     for item in map(os.fspath, items):
         table = named_table(item)

@@ -12,8 +12,8 @@ from itertools import combinations
 
 import numpy as np
 
+from hornbeam.facts.atom_keys import united_edges
 from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import united_edges
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.rules.body import Step
 

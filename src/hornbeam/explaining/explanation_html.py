@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from hornbeam.base.printable import printable
 from hornbeam.base.result_table import html_table
+from hornbeam.base.texts import printable
 from hornbeam.explaining.explanation_text import (
     query_of,
     rank_words,

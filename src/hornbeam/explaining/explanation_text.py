@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hornbeam.base.printable import printable
+from hornbeam.base.texts import printable
 from hornbeam.explaining.known_scores import CAUTION
 from hornbeam.explaining.reason import Reason, ScorePart
 from hornbeam.explaining.waterfall import Waterfall, WaterfallStep

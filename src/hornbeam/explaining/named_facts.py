@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from hornbeam.base.printable import printable
+from hornbeam.base.texts import printable
 from hornbeam.rules.body import Kind
 
 

@@ -10,9 +10,8 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers
-from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.entity_names import EntityNames, types_in
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.names_in_facts import types_in
 from hornbeam.facts.table import Facts, Targets
 
 

@@ -1,8 +1,10 @@
-"""Display names of entities whose ids in the data are hard to read."""
+"""Display names of entities: given by users, or found in the facts as labels and types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +13,19 @@ import numpy as np
 from hornbeam.base.arrays import Ids
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names, unknown_entity
+from hornbeam.facts.table import Facts
+
+#: Predicates of labels and of types.
+LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "rdfs:label")
+TYPES = ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "rdf:type")
+#: A literal of N-Triples: its text, and its language where it has one.
+LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z0-9-]+)|\^\^<[^>]*>)?', re.DOTALL)
+ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+LETTERS = {"t": " ", "n": " ", "r": " ", "b": "", "f": " "}
+#: A type before the id, as in Gene::9606.
+PREFIXED = re.compile(r"([A-Za-z][\w .-]*)::.")
+#: Number of entities to check first, before all are.
+SAMPLE = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +35,7 @@ class EntityNames:
     Examples
     --------
     >>> names = EntityNames({"Q90": "Paris", "Q830149": "Paris", "Q64": "Berlin"}, {"Q90": "city"})
-    >>> [names.shown(one) for one in ("Q64", "Q90", "Q5")]
+    >>> [names.shown(entity) for entity in ("Q64", "Q90", "Q5")]
     ['Berlin', 'Paris (Q90)', 'Q5']
     >>> names.described(["Q90", "Q5"])
     {'Q90': {'name': 'Paris', 'type': 'city'}}
@@ -55,10 +70,10 @@ class EntityNames:
     def entity(self, text: str, known: Names) -> str:
         """The id for a text: the text itself if it is an id, else the entity with that name.
 
-        A text that is itself an entity without a name but is the name of exactly one other entity
-        means that one: labels in the facts are entities, too. An ambiguous name is refused.
+        A text may be both an entity without a name, as labels in the facts are, and the name of
+        exactly one other entity. Then it means the other entity. An ambiguous name is refused.
         """
-        ids = [one for one in self._ids_by_name.get(text, []) if known.index(one) >= 0]
+        ids = [entity for entity in self._ids_by_name.get(text, []) if known.index(entity) >= 0]
         if known.index(text) >= 0 and (text in self.names or len(ids) != 1):
             return text
         if len(ids) > 1:
@@ -80,16 +95,17 @@ class EntityNames:
         called = [text for text in texts if text in self._ids_by_name]
         if not called:
             return {}
-        asked = Names.of([*called, *(one for text in called for one in self._ids_by_name[text])])
+        ids = [entity for text in called for entity in self._ids_by_name[text]]
+        asked = Names.of([*called, *ids])
         known = Names.of(asked.take(np.flatnonzero(locate(asked) >= 0)))
         return {text: self.entity(text, known) for text in called}
 
     def known_entity(self, text: str, known: Names, place: str = "entity") -> str:
         """The id for a text, which must be an entity of the facts."""
-        found = self.entity(text, known)
-        if known.index(found) < 0:
+        entity = self.entity(text, known)
+        if known.index(entity) < 0:
             raise unknown_entity(text, known, place, self.names.values())
-        return found
+        return entity
 
     def type_of(self, entity: str) -> str | None:
         """Type of an entity, where it is known."""
@@ -109,3 +125,115 @@ class EntityNames:
 
 #: Every entity shows as its id.
 NO_NAMES = EntityNames()
+
+
+def names_in(facts: Facts) -> EntityNames:
+    """Names and types of entities according to the facts.
+
+    English labels are preferred, then those without a language, then the first by name; of several
+    types the most frequent is taken. Without any type, prefixes of the ids (`Gene::9606`) are types
+    where every entity has one.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_facts
+    >>> names = names_in(read_facts([("Q64", "rdfs:label", "Berlin"), ("Q64", "rdf:type", "city")]))
+    >>> names.named("Q64"), names.type_of("Q64")
+    ('Berlin', 'city')
+    >>> names_in(read_facts([("Gene::1", "causes", "Disease::2")])).type_of("Gene::1")
+    'Gene'
+    """
+    return EntityNames(labels_in(facts), types_in(facts))
+
+
+def labels_in(facts: Facts) -> dict[str, str]:
+    """Names of entities according to the facts."""
+    best: dict[str, tuple[int, str]] = {}
+    for entity, label in _links(facts, LABELS):
+        ranked = _ranked_label(label)
+        if ranked[1] and ranked < best.get(entity, (3, "")):
+            best[entity] = ranked
+    return {entity: name for entity, (_, name) in best.items()}
+
+
+def types_in(facts: Facts) -> dict[str, str]:
+    """Types of entities according to the facts, or to prefixes that all ids have."""
+    return _commonest([*_links(facts, TYPES), *_classes(facts)]) or _prefixes(facts)
+
+
+def local_name(iri: str) -> str:
+    """The last part of an IRI; any other text as it is.
+
+    Examples
+    --------
+    >>> local_name("http://schema.org/City"), local_name("city")
+    ('City', 'city')
+    """
+    return re.split(r"[#/]", iri.rstrip("#/"))[-1] if "://" in iri else iri
+
+
+def _links(facts: Facts, predicates: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Subject and object of the facts of some predicates."""
+    wanted = [p for p in map(facts.predicates.index, predicates) if p >= 0]
+    if not wanted:
+        return
+    rows = np.flatnonzero(np.isin(facts.binary.predicate, wanted))
+    for subject, object_ in zip(
+        *(column[rows].tolist() for column in facts.binary.arguments), strict=True
+    ):
+        yield facts.entities[subject], facts.entities[object_]
+
+
+def is_class(predicate: str) -> bool:
+    """Whether a unary predicate is an RDF class."""
+    return "://" in predicate
+
+
+def _classes(facts: Facts) -> Iterator[tuple[str, str]]:
+    """Entities and their RDF classes, which are unary facts."""
+    table = facts.atoms.get(1)
+    if table is None:
+        return
+    classes = {p: name for p, name in enumerate(facts.predicates) if is_class(name)}
+    rows = np.isin(table.predicate, list(classes))
+    for entity, predicate in zip(
+        table.arguments[0][rows].tolist(), table.predicate[rows].tolist(), strict=True
+    ):
+        yield facts.entities[entity], classes[predicate]
+
+
+def _ranked_label(text: str) -> tuple[int, str]:
+    """How good a label is (less is better), and its text."""
+    literal = LITERAL.fullmatch(text)
+    if literal is None:
+        return 1, text
+    plain, language = literal.groups()
+    rank = 1 if language is None else 2 - 2 * (language.lower().split("-")[0] == "en")
+    return rank, ESCAPED.sub(_unescaped, plain).strip()
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    return chr(int(code, 16)) if code else LETTERS.get(escape[3], escape[3])
+
+
+def _commonest(typed: list[tuple[str, str]]) -> dict[str, str]:
+    """The type of every entity; of several the one that most entities have."""
+    size = Counter(kind for _, kind in typed)
+    best: dict[str, str] = {}
+    for entity, kind in typed:
+        other = best.get(entity)
+        if other is None or (-size[kind], kind) < (-size[other], other):
+            best[entity] = kind
+    return {entity: local_name(kind) for entity, kind in best.items()}
+
+
+def _prefixes(facts: Facts) -> dict[str, str]:
+    """Types from the prefixes of the ids, where all entities have one."""
+    n = len(facts.entities)
+    sample = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64)).tolist()
+    if not n or not all(PREFIXED.match(facts.entities[i]) for i in sample):
+        return {}
+    matches = {entity: PREFIXED.match(entity) for entity in facts.entities}
+    types = {entity: match[1] for entity, match in matches.items() if match}
+    return types if len(types) == n else {}

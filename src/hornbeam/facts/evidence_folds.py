@@ -19,8 +19,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Bools, Integers, Ints
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.folds import without_targets
-from hornbeam.facts.symmetry import with_mirror_images
+from hornbeam.facts.known import with_mirror_images, without_targets
 from hornbeam.facts.table import Facts, Targets
 
 FOLDS = 10

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints, Positions, part_numbers, run_starts
+from hornbeam.base.arrays import Ids, Ints, part_numbers, run_starts
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 
 SUFFIXES = (".tsv", ".tsv.gz")
 LAYOUTS = (
@@ -72,7 +72,7 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
     The shares of true and false labels are kept, and those of the predicates. A pair, its
     repetitions and its mirror image t(o, s) always fall into the same part: of a symmetric
     relation one direction in training would tell the other in the test. Facts that state a test
-    target must be taken away too (`without_targets`).
+    target must be taken away too (`hornbeam.facts.known.without_targets`).
 
     Examples
     --------
@@ -106,55 +106,6 @@ def make_folds(labels: Targets, n: int, rng: np.random.Generator) -> list[tuple[
     part[order] = np.arange(len(true)) % n
     of_row = part[group]
     return [(np.flatnonzero(of_row != k), np.flatnonzero(of_row == k)) for k in range(n)]
-
-
-def without_targets(facts: Facts, targets: Targets) -> Facts:
-    """Take away the facts that state one of the targets, so that no answer is among the evidence.
-
-    Entities and predicates keep their ids.
-
-    Examples
-    --------
-    >>> from hornbeam.facts.reading.readers import read_facts, read_pairs
-    >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "a")])
-    >>> without_targets(facts, read_pairs([("a", "knows", "b")]))
-    Facts(1 facts, 2 entities, 1 predicates)
-    """
-    table = facts.binary
-    of_target, rows, of_row = _compared(facts, targets)
-    keep = np.ones(len(table), dtype=np.bool_)
-    keep[rows] = ~np.isin(of_row, of_target)
-    if keep.all():
-        return facts
-    kept = table.select(keep)
-    others = {arity: atoms for arity, atoms in facts.atoms.items() if arity != 2}
-    return Facts(facts.entities, facts.predicates, {**others, 2: kept} if len(kept) else others)
-
-
-def among_facts(facts: Facts, targets: Targets) -> Bools:
-    """Which targets are among the facts."""
-    of_target, _, of_row = _compared(facts, targets)
-    return np.isin(of_target, of_row)
-
-
-def _compared(facts: Facts, targets: Targets) -> tuple[Ints, Positions, Ints]:
-    """Number the targets and the facts of their predicates, equal atoms alike.
-
-    Returns the numbers of the targets, the rows of the facts, and their numbers.
-    """
-    table = facts.binary
-    to_entity = targets.entities.translate(facts.entities)
-    to_predicate = targets.predicates.translate(facts.predicates)
-    rows = np.flatnonzero(np.isin(table.predicate, to_predicate))
-    # ids of -1, unknown to the facts, equal none of theirs
-    number = _distinct(
-        [
-            np.concatenate([to_predicate[targets.predicate], table.predicate[rows]]),
-            np.concatenate([to_entity[targets.subject], table.arguments[0][rows]]),
-            np.concatenate([to_entity[targets.object], table.arguments[1][rows]]),
-        ]
-    )
-    return number[: len(targets)], rows, number[len(targets) :]
 
 
 def unordered_pairs(targets: Targets) -> Ints:

@@ -1,17 +1,23 @@
-"""Targets as facts, known pairs that join the evidence, and facts as targets, the known links."""
+"""Targets as facts, facts as targets: known pairs join the evidence, test pairs leave it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 
-from hornbeam.base.arrays import Positions, run_starts
-from hornbeam.facts.atom_keys import atom_keys
+from hornbeam.base.arrays import Bools, Positions, run_starts
+from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys, united_edges
 from hornbeam.facts.names import Names
-from hornbeam.facts.ordering import united_edges
+from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+
+#: Share of a relation's edges that must have their mirror image.
+SYMMETRIC_SHARE = 0.95
+#: Minimum number of edges to judge symmetry by.
+MIN_EDGES = 20
 
 
 def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
@@ -53,23 +59,57 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
     return Facts(entities, predicates, atoms)
 
 
-def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
-    """Rows of the targets in the table of binary facts; every target must be a fact."""
-    table, sizes = facts.binary, (len(facts.entities), len(facts.predicates))
-    to_entity = targets.entities.translate(facts.entities)
-    to_predicate = targets.predicates.translate(facts.predicates)
-    ends = to_entity[targets.subject], to_entity[targets.object]
-    keys = atom_keys(table.arguments[0], table.predicate, table.arguments[1], *sizes)
-    wanted = atom_keys(ends[0], to_predicate[targets.predicate], ends[1], *sizes)
-    return np.searchsorted(keys, wanted)
-
-
 def _distinct(edges: Atoms) -> Atoms:
     """Equal edges once, with the greatest of their values."""
     predicate, (subject, object_), values = edges.predicate, edges.arguments, edges.millionths
     first = run_starts(predicate, subject, object_)
     kept = None if values is None else np.maximum.reduceat(values, first)
     return Atoms(predicate[first], (subject[first], object_[first]), kept)
+
+
+def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
+    """Rows of the targets in the table of binary facts; -1 for a target that is no fact."""
+    table, sizes = facts.binary, (len(facts.entities), len(targets.predicates))
+    # names are sorted in both tables, so that the keys of facts are sorted as the facts are
+    predicate = facts.predicates.translate(targets.predicates)[table.predicate]
+    rows = np.flatnonzero(predicate >= 0)
+    subject, object_ = (column[rows] for column in table.arguments)
+    keys = atom_keys(subject, predicate[rows], object_, *sizes)
+    to_entity = targets.entities.translate(facts.entities)
+    ends = to_entity[targets.subject], to_entity[targets.object]
+    wanted = atom_keys(ends[0], targets.predicate, ends[1], *sizes)
+    are_facts = (ends[0] >= 0) & (ends[1] >= 0) & contained(wanted, keys)
+    located = np.full(len(targets), -1, dtype=np.intp)
+    located[are_facts] = rows[np.searchsorted(keys, wanted[are_facts])]
+    return located
+
+
+def among_facts(facts: Facts, targets: Targets) -> Bools:
+    """Which targets are among the facts."""
+    return rows_of_targets(facts, targets) >= 0
+
+
+def without_targets(facts: Facts, targets: Targets) -> Facts:
+    """Take away the facts that state one of the targets, so that no answer is among the evidence.
+
+    Entities and predicates keep their ids.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_facts, read_pairs
+    >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "a")])
+    >>> without_targets(facts, read_pairs([("a", "knows", "b")]))
+    Facts(1 facts, 2 entities, 1 predicates)
+    """
+    rows = rows_of_targets(facts, targets)
+    keep = np.ones(len(facts.binary), dtype=np.bool_)
+    keep[rows[rows >= 0]] = False
+    if keep.all():
+        return facts
+    atoms = {arity: table for arity, table in facts.atoms.items() if arity != 2}
+    if keep.any():
+        atoms[2] = facts.binary.select(keep)
+    return Facts(facts.entities, facts.predicates, atoms)
 
 
 def known_links(facts: Facts, predicates: Sequence[str]) -> Targets:
@@ -96,3 +136,47 @@ def joined(tables: Sequence[Targets]) -> Targets:
     ]
     predicate, subject, object_ = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     return Targets(entities, predicates, predicate, subject, object_)
+
+
+def is_symmetric(facts: Facts, labels: Targets) -> bool:
+    """Whether nearly every edge of the only target has its mirror image.
+
+    The target's facts decide, or the true labels where it has few facts: labels often name an
+    unordered pair once. Several targets are not symmetric.
+    """
+    if len(labels.predicates) != 1:
+        return False
+    subject, object_ = facts.links(labels.predicates[0])
+    n = len(facts.entities)
+    if len(subject) < MIN_EDGES:
+        subject, object_ = labels.subject[labels.positive], labels.object[labels.positive]
+        n = len(labels.entities)
+    if len(subject) < MIN_EDGES:
+        return False
+    edges = np.sort(pair_keys(subject, object_, n))
+    mirrored = contained(pair_keys(object_, subject, n), edges)
+    return bool(mirrored.mean() > SYMMETRIC_SHARE)
+
+
+def with_mirror_images(pairs: Targets) -> Targets:
+    """The pairs, then each of them with its subject and object exchanged."""
+    twice = pairs.select(np.tile(np.arange(len(pairs)), 2))
+    subject, object_ = pairs.subject, pairs.object
+    return replace(twice, subject=np.append(subject, object_), object=np.append(object_, subject))
+
+
+def with_known(facts: Input, known: Input) -> Facts:
+    """Facts and the labelled pairs of at least 0.5, in both directions of symmetric relations.
+
+    Both come as files, frames, tuples or what was read before.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_facts, read_labels
+    >>> facts = read_facts([("a", "knows", "b")])
+    >>> with_known(facts, read_labels([("b", "knows", "c", 1), ("a", "knows", "c", 0)]))
+    Facts(2 facts, 3 entities, 1 predicates)
+    """
+    facts, known = as_facts(facts), as_labels(known)
+    true = known.select(known.positive)
+    return with_targets(facts, with_mirror_images(true) if is_symmetric(facts, known) else true)

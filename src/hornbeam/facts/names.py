@@ -17,7 +17,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Ids, Ints
 from hornbeam.base.compiled import kernels, numba_in_use
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
 
 kernel = kernels("the comparison of names")

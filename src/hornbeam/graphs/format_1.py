@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.base.plain_numbers import number_in, whole_number_in
+from hornbeam.base.texts import number_in, whole_number_in
 from hornbeam.errors import DataError
 from hornbeam.graphs.ranking_model import (
     RelationRules,

@@ -8,7 +8,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
 from hornbeam.explaining.reason import ScorePart, largest_first

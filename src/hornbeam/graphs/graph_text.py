@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from hornbeam.base.plain_numbers import whole_number_in
+from hornbeam.base.texts import whole_number_in
 from hornbeam.errors import DataError
 from hornbeam.graphs import format_1
 from hornbeam.graphs.graph_mark import GRAPH_MARK

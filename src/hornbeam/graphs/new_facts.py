@@ -11,11 +11,10 @@ import numpy as np
 from hornbeam.base.arrays import Ids, Integers
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
-from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.entity_names import EntityNames, labels_in
 from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.ranking.queries import Queries, answered

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal as Literally
 
-from hornbeam.language.places import Place
 from hornbeam.language.syntax import (
     Comparison,
     Constant,
     Literal,
     LogicalRule,
+    Place,
     Variable,
     check_weight,
     weight_text,

@@ -14,23 +14,21 @@ from typing import NamedTuple, TypeVar, cast
 from lark import Token, Tree
 
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.base.printable import quote
+from hornbeam.base.texts import quote
 from hornbeam.language.arithmetic_rules import SumAtom, SumVariable
-from hornbeam.language.brackets import (
-    Bracket,
-    BracketOperator,
-    CountedBracket,
-    ThresholdSpan,
-)
-from hornbeam.language.places import Place
 from hornbeam.language.syntax import (
     Atom,
+    Bracket,
+    BracketOperator,
     Comparison,
     Constant,
+    CountedBracket,
     Literal,
     LogicalRule,
     Operator,
+    Place,
     Term,
+    ThresholdSpan,
     Variable,
     unescaped,
 )

@@ -20,10 +20,9 @@ from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.errors import DataError
 from hornbeam.language.arithmetic_rules import PslRule
-from hornbeam.language.grammar import END, STRAY, TokenLine, parser, token_lines
+from hornbeam.language.grammar import END, MAX_SHAPES, STRAY, Shape, TokenLine, parser, token_lines
 from hornbeam.language.logical_trees import MisplacedError
-from hornbeam.language.places import Place, error_at
-from hornbeam.language.rule_shapes import MAX_SHAPES, Shape
+from hornbeam.language.syntax import Place, error_at
 from hornbeam.language.syntax_trees import TOO_DEEP, rule_of
 
 #: Names of the grammar's tokens in messages, in the order in which they are listed.

@@ -17,8 +17,16 @@ from hornbeam.language.arithmetic_rules import (
     SumAtom,
     SumVariable,
 )
-from hornbeam.language.places import Place, error_at
-from hornbeam.language.syntax import Atom, Comparison, Constant, Literal, LogicalRule, Variable
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Place,
+    Variable,
+    error_at,
+)
 
 Argument = Variable | Constant | SumVariable
 

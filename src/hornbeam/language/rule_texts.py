@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
-from hornbeam.language.places import error_at
-from hornbeam.language.syntax import LogicalRule
+from hornbeam.language.syntax import LogicalRule, error_at
 
 
 def parse_rules(text: str, name: str) -> list[PslRule]:

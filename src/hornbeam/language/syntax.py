@@ -7,38 +7,48 @@ Rules are weighted or hard, logical or arithmetic, over predicates of any arity:
     0.5: likes(A, +B) / |B| <= outgoing(A) ^2 {B: item(B) & !hidden(B)}
     category(A, +C) = 1 .
 
-Rules of model files may have brackets, which are Hornbeam's own (see `hornbeam.language.brackets`):
+Rules of model files may have brackets, which are Hornbeam's own. They say what PSL cannot express:
 
     0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
+    0.66: neighbour(X, A) & in_subregion(A, Y) -> in_subregion(X, Y) [88 of 129]
 
 The grammar is `psl.lark`. A rule may run over several lines; it ends at its period (and filters),
 or where a line begins that cannot continue it. Constants are in quotes, with the escapes \\ \' \"
 \t \n \r, and hold no line break; a number among the arguments is a constant too.
 
-Here are terms, atoms and logical rules; `hornbeam.language.arithmetic_rules` has the others, and
-`hornbeam.language.rule_texts` reads texts.
+Here are terms, atoms and logical rules; `hornbeam.language.arithmetic_rules` has arithmetic rules,
+and `hornbeam.language.rule_texts` reads texts.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal as Literally
+from typing import NamedTuple
 
-from hornbeam.language.brackets import (
-    Bracket,
-    CountedBracket,
-    ThresholdSpan,
-    check_spans,
-    with_thresholds,
-)
-from hornbeam.language.places import Place
+from hornbeam.errors import DataError
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
-
-
 _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
+
+BracketOperator = Literally["", "/", ">=", ">"]
+
+
+class Place(NamedTuple):
+    """A position in a text; lines and columns count from 1."""
+
+    line: int
+    column: int
+
+
+def error_at(place: Place | None, name: str, problem: str) -> DataError:
+    """Make an error at a place (if known) of the text that messages call `name`."""
+    line, column = (place.line, place.column) if place else (None, None)
+    return DataError(name, problem, line=line, column=column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +123,64 @@ class Literal:
         return f"!{self.atom}" if self.negated else str(self.atom)
 
 
+@dataclass(frozen=True)
+class Bracket:
+    """A bracket after a rule or some of its literals; Hornbeam's own, not PSL's.
+
+    A way of counting is a name, or a name divided by a number: `[log]`, `[share / 0.0123]`. A
+    threshold compares a name with a number: `[n >= 25]`, `[share > 0.012]`.
+    """
+
+    name: str
+    operator: BracketOperator = ""
+    number: float | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if bool(self.operator) != (self.number is not None):
+            raise ValueError("a bracket has an operator and a number, or neither")
+        if self.number is not None and not math.isfinite(self.number):
+            raise ValueError(f"the number in a bracket is finite, not {self.number}")
+
+    @property
+    def is_threshold(self) -> bool:
+        """Whether it compares."""
+        return self.operator in (">=", ">")
+
+    def __str__(self) -> str:
+        if self.number is None:
+            return f"[{self.name}]"
+        # a whole number as it is counted, 25 and not 25.0
+        return f"[{self.name} {self.operator} {repr(float(self.number)).removesuffix('.0')}]"
+
+
+@dataclass(frozen=True)
+class CountedBracket:
+    """What was counted of a rule, after it: `[88 of 129]`, `[88 of 129, weight -0.5]`.
+
+    The rule proposed `predicted` answers of queries, and `hits` of them were right. `weight` is
+    what the ranking adds for the rule alone.
+    """
+
+    hits: int
+    predicted: int
+    weight: float = 0.0
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        own = f", weight {weight_text(self.weight)}" if self.weight else ""
+        return f"[{self.hits} of {self.predicted}{own}]"
+
+
+@dataclass(frozen=True)
+class ThresholdSpan:
+    """A threshold after the literals from `start` to before `stop` of a body."""
+
+    start: int
+    stop: int
+    threshold: Bracket
+
+
 @dataclass(frozen=True, slots=True)
 class LogicalRule:
     """A conjunction that implies a disjunction; without a body, the disjunction itself.
@@ -136,14 +204,14 @@ class LogicalRule:
             raise ValueError("a rule has at least one literal in its head")
         if self.weighing is not None and self.weighing.is_threshold:
             raise ValueError(f"{self.weighing} is a threshold; a rule has a way of counting")
-        check_spans(self.thresholds, len(self.body))
+        _check_spans(self.thresholds, len(self.body))
 
     def __str__(self) -> str:
         head = " | ".join(map(str, self.head))
-        body = " & ".join(with_thresholds(list(map(str, self.body)), self.thresholds))
+        body = " & ".join(_with_thresholds(list(map(str, self.body)), self.thresholds))
         core = f"{body} -> {head}" if self.body else head
         brackets = (self.weighing, self.counted)
-        core = " ".join([core, *(str(one) for one in brackets if one is not None)])
+        core = " ".join([core, *(str(bracket) for bracket in brackets if bracket is not None)])
         return weighted_text(core, self.weight, self.squared)
 
 
@@ -171,3 +239,25 @@ def weighted_text(core: str, weight: float | None, squared: bool) -> str:
     if weight is None:
         return f"{core} ."
     return f"{weight_text(weight)}: {core}{' ^2' if squared else ''}"
+
+
+def _check_spans(thresholds: Sequence[ThresholdSpan], n_literals: int) -> None:
+    """Raise ValueError for thresholds that follow no literals, overlap, or compare nothing."""
+    end = 0
+    for span in thresholds:
+        within = end <= span.start < span.stop <= n_literals
+        if not within or not span.threshold.is_threshold:
+            raise ValueError("thresholds stand behind literals of the body, in their order")
+        end = span.stop
+
+
+def _with_thresholds(literals: Sequence[str], thresholds: Sequence[ThresholdSpan]) -> Iterator[str]:
+    """Yield texts of literals; those before a threshold are one text with it."""
+    end = 0
+    for span in thresholds:
+        yield from literals[end : span.start]
+        text = " & ".join(literals[span.start : span.stop])
+        several = span.stop - span.start > 1
+        yield f"({text}) {span.threshold}" if several else f"{text} {span.threshold}"
+        end = span.stop
+    yield from literals[end:]

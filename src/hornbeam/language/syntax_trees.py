@@ -43,8 +43,7 @@ from hornbeam.language.logical_trees import (
     place_of,
     sum_atom_of,
 )
-from hornbeam.language.places import Place
-from hornbeam.language.syntax import Comparison
+from hornbeam.language.syntax import Comparison, Place
 
 _ONE = Number(1.0)
 

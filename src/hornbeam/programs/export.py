@@ -25,7 +25,7 @@ from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.folds import among_facts
+from hornbeam.facts.known import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.syntax import LogicalRule
 from hornbeam.learning.hinge_problem import HingeRows

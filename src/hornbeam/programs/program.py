@@ -18,10 +18,9 @@ from typing import Any
 
 from hornbeam.base.files import working_folder
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.reading.diagnosis import NOT_SHOWN
-from hornbeam.facts.reading.documents import document_text
 from hornbeam.facts.reading.input_files import File, find_file, is_empty
-from hornbeam.facts.reading.psl_data import SPLITS, is_outside, program_document
+from hornbeam.facts.reading.psl_data import SPLITS, document_text, is_outside, program_document
+from hornbeam.facts.reading.sources import NOT_SHOWN
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.rule_parts import constants_of
 from hornbeam.language.rule_texts import parse_rules

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.base.plain_numbers import number_in, whole_number_in
+from hornbeam.base.texts import number_in, whole_number_in
 from hornbeam.errors import DataError
 
 if TYPE_CHECKING:

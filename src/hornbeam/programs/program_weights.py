@@ -30,8 +30,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.hlmrf.conditional_hinges import conditional_hinges
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
-from hornbeam.language.places import error_at
-from hornbeam.language.syntax import LogicalRule, weight_text
+from hornbeam.language.syntax import LogicalRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.programs.grounding.ground import ground

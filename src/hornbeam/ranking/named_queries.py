@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hornbeam.base.arrays import Bools
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.diagnosis import name_problem
 from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, sources_of
-from hornbeam.facts.reading.sources import Role, Source
+from hornbeam.facts.reading.sources import Role, Source, name_problem
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.queries import Queries

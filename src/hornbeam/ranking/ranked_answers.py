@@ -11,8 +11,7 @@ from hornbeam.base.arrays import Array, Floats, Positions, run_starts
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.facts.atom_keys import atom_keys, contained
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.reading.names_in_facts import labels_in
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames, labels_in
 from hornbeam.facts.table import Facts
 from hornbeam.ranking.named_queries import NamedQueries, check_answerable
 from hornbeam.ranking.queries import Answers, Queries, Ranker, answered

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Ints, Positions
-from hornbeam.facts.folds import without_targets
+from hornbeam.facts.known import without_targets
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 
 #: Maximum number of missing names that are shown.

@@ -15,7 +15,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from hornbeam.base.printable import elided, printable
+from hornbeam.base.texts import elided, printable
 from hornbeam.explaining.explanation_text import step_words
 from hornbeam.explaining.named_facts import Grounding
 from hornbeam.explaining.waterfall_bar import waterfall_bar

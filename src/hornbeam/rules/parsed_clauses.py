@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
-from hornbeam.language.brackets import Bracket
 from hornbeam.language.rule_parts import RefusedError, atoms_of, refusal, variables_of
 from hornbeam.language.syntax import (
     Atom,
+    Bracket,
     Comparison,
     Constant,
     Literal,

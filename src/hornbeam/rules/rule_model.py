@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from hornbeam.base.choices import CollectiveMethod, Sampling
-from hornbeam.language.brackets import CountedBracket
 from hornbeam.language.naming import identifiers
+from hornbeam.language.syntax import CountedBracket
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.language.brackets import Bracket
-from hornbeam.language.syntax import weight_text
+from hornbeam.language.syntax import Bracket, weight_text
 
 #: Least divisor of shares, far below that of any path; shares divided by it stay finite.
 MIN_MEDIAN = 1 / MAX_NUMBER

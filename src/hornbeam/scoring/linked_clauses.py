@@ -24,8 +24,7 @@ from hornbeam.counting.collective.target_edges import closing_walk
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
-from hornbeam.facts.folds import among_facts, without_targets
-from hornbeam.facts.known import rows_of_targets, with_targets
+from hornbeam.facts.known import among_facts, rows_of_targets, with_targets, without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.graph.adjacency import Graph
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials

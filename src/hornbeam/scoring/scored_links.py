@@ -11,9 +11,8 @@ from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.entity_names import EntityNames, labels_in
 from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.names_in_facts import labels_in
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel

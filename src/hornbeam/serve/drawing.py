@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
-from hornbeam.base.printable import elided
+from hornbeam.base.texts import elided
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.shown_names import fact_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from jinja2.utils import url_quote
 from markupsafe import Markup, escape
 
-from hornbeam.base.printable import elided, printable
+from hornbeam.base.texts import elided, printable
 from hornbeam.explaining.named_facts import Fact
 from hornbeam.explaining.waterfall_bar import waterfall_bar
 from hornbeam.ranking.queries import Direction

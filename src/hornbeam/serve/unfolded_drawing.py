@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hornbeam.base.printable import elided
+from hornbeam.base.texts import elided
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.serve.drawing import NODE_HEIGHT, fitted, level_curve
 from hornbeam.serve.unfolding import Branch, Group, Leaf, Unfolding

@@ -17,8 +17,7 @@ from hornbeam.counting.collective.collective_statistics import (
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning, InputError
-from hornbeam.facts.folds import among_facts
-from hornbeam.facts.known import with_targets
+from hornbeam.facts.known import among_facts, with_targets
 from hornbeam.rules.candidates import RuleLimits
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, entities_of, worlds

@@ -1,4 +1,4 @@
-"""Inputs are read by either way of numbering names, whatever their size."""
+"""Inputs are read by either way of interning names, whatever their size."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from hornbeam.facts.reading import numbering
+from hornbeam.facts.reading import interning
 
 
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(numbering.FEW, id="few"),
+        pytest.param(interning.FEW, id="few"),
         pytest.param(-1, id="many", marks=pytest.mark.more_cases),
     ],
 )
 def few_and_many(request: pytest.FixtureRequest) -> Iterator[None]:
     """Number names here, where rows are few; and in the database, as if they were many."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(numbering, "FEW", request.param)
+        patched.setattr(interning, "FEW", request.param)
         yield

@@ -21,7 +21,7 @@ from hornbeam import read_facts, read_labels, read_pairs
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.duckdb_engine import open_duckdb
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.argument_tables import MAX_ARITY
+from hornbeam.facts.reading.sources import MAX_ARITY
 from hornbeam.facts.table import ONE, Facts
 from tests.support.fact_tables import NAMES, Atom, as_dict, same_bytes, write
 

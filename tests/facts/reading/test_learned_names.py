@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from hornbeam.facts.reading.names_in_facts import names_in, types_in
+from hornbeam.facts.entity_names import names_in, types_in
 
 RDF = """
 <http://x.org/Q64> <http://www.w3.org/2000/01/rdf-schema#label> "Berlin"@de .

@@ -25,8 +25,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import contained, pair_keys
-from hornbeam.facts.folds import among_facts
-from hornbeam.facts.known import rows_of_targets, with_targets
+from hornbeam.facts.known import among_facts, rows_of_targets, with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.rules.beliefs import believed

@@ -33,8 +33,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import check_targets
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import warn
-from hornbeam.facts.folds import among_facts
-from hornbeam.facts.known import with_targets
+from hornbeam.facts.known import among_facts, with_targets
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import RuleLimits

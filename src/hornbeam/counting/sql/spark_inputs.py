@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.argument_tables import named_table
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.psl_data import split_of
-from hornbeam.facts.reading.readers import sources_of
+from hornbeam.facts.reading.readers import named_table, sources_of
 from hornbeam.facts.reading.sources import Role, literal
 from hornbeam.facts.reading.storing import atom_table, store_facts
 from hornbeam.facts.reading.workspace import workspace

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hornbeam.base.printable import quote
+from hornbeam.base.texts import quote
 from hornbeam.counting.projections import projections, walked_predicates
 from hornbeam.counting.sql.spark_inputs import PARQUET, predicate_and_place
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.argument_tables import argument_columns
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
+from hornbeam.facts.reading.readers import argument_columns
 from hornbeam.facts.reading.sources import Role, arity_of
 from hornbeam.facts.reading.tables import columns_by_name
 from hornbeam.facts.table import ONE

@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from hornbeam.base.printable import quote
 from hornbeam.base.result_table import ResultTable
+from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.diagnosis import first_mistake
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, header_columns, header_word
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
     Row,
     Source,
+    first_mistake,
     for_role,
     select_text,
 )

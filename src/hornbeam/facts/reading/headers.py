@@ -7,8 +7,7 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.base.printable import quote
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base.texts import did_you_mean, quote
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.reading.sources import Role, for_role
 

@@ -6,15 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from hornbeam.base.files import working_folder
-from hornbeam.base.printable import quote
+from hornbeam.base.texts import quote
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.reading.diagnosis import name_problem
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames, names_in
 from hornbeam.facts.reading.frames import frame_rows
 from hornbeam.facts.reading.input_files import find_file, suffix_of
-from hornbeam.facts.reading.names_in_facts import names_in
 from hornbeam.facts.reading.readers import Input, read_facts
-from hornbeam.facts.reading.sources import Row
+from hornbeam.facts.reading.sources import Row, name_problem
 from hornbeam.facts.reading.text import field_lines
 from hornbeam.facts.table import Facts
 

@@ -13,17 +13,22 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from hornbeam.errors import InputError
-from hornbeam.facts.reading.argument_tables import argument_source, named_table
+from hornbeam.base.texts import quote
+from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.frames import frame_sources
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.input_files import find_file, suffix_of
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_source
-from hornbeam.facts.reading.sources import Role, Source
-from hornbeam.facts.reading.tables import database_source, parquet_scan, table_source
-from hornbeam.facts.reading.text import text_source
+from hornbeam.facts.reading.sources import MAX_ARITY, Role, Source, name_problem
+from hornbeam.facts.reading.tables import (
+    database_source,
+    described_source,
+    parquet_scan,
+    table_source,
+)
+from hornbeam.facts.reading.text import delimited, first_fields, text_source
 from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
 
@@ -193,3 +198,54 @@ def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) 
             return [rdf_source(space, file, role, suffix)]
         case _:
             return [text_source(file, role, "\t", layout)]
+
+
+def named_table(item: str) -> tuple[str, str] | None:
+    """Predicate and file of `ta=ta.tsv`; None where that is a file, or another text.
+
+    Examples
+    --------
+    >>> named_table("ta=data/ta.tsv"), named_table("facts.tsv")
+    (('ta', 'data/ta.tsv'), None)
+    """
+    predicate, equals, path = item.partition("=")
+    return (predicate, path) if equals and not os.path.exists(item) else None
+
+
+def argument_source(space: Workspace, item: str, predicate: str, path: str) -> Source:
+    """Read a TSV, CSV or Parquet file of a predicate's arguments; `item` is what the user gave."""
+    problem = name_problem("predicate before '='", predicate)
+    if problem is not None:
+        raise DataError(item, f"{problem}, as in ta=ta.tsv")
+    if path != "-" and not os.path.exists(path):
+        # it may as well be a folder such as year=2020 that is missing
+        problem = f"no such file, and no table {quote(path)} of the predicate {quote(predicate)}"
+        raise DataError(item, problem)
+    file = find_file(path, space.folder)
+    suffix = suffix_of(path)
+    match suffix:
+        case ".parquet" | ".pq":
+            return described_source(
+                space.connection,
+                file.name,
+                parquet_scan(file),
+                lambda fields: argument_columns(file.name, len(fields)),
+                predicate,
+            )
+        case ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl" | ".duckdb":
+            expected = f"a table of the arguments of {quote(predicate)}: TSV, CSV or Parquet"
+            problem = f"its name is not that of a table; expected {expected}"
+            raise DataError(file.name, problem)
+        case _:
+            delimiter = "," if suffix == ".csv" else "\t"
+            line, fields = first_fields(file, delimiter)
+            columns = argument_columns(file.name, len(fields), line)
+            return delimited(file, columns, delimiter, predicate=predicate)
+
+
+def argument_columns(name: str, number: int, line: int | None = None) -> tuple[str, ...]:
+    """Meanings of the columns of a table with `number` arguments."""
+    if number > MAX_ARITY:
+        problem = f"expected at most {MAX_ARITY} arguments, found {number}"
+        raise DataError(name, problem, line=line)
+    return tuple(f"a{k}" for k in range(1, number + 1))

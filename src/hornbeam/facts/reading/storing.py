@@ -15,15 +15,14 @@ import duckdb
 
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.diagnosis import change_of_arity, contradiction, first_mistake
-from hornbeam.facts.reading.numbering import (
+from hornbeam.facts.reading.interning import (
     MILLIONTHS,
     fetch_names,
     id_joins,
     number_names,
     reading_error,
 )
-from hornbeam.facts.reading.sources import Source
+from hornbeam.facts.reading.sources import Source, change_of_arity, contradiction, first_mistake
 from hornbeam.facts.table import ONE
 
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from operator import eq
 
-from hornbeam.base.plain_numbers import NUMBER
-from hornbeam.base.printable import quote
+from hornbeam.base.texts import NUMBER, quote
 from hornbeam.errors import DataError, HornbeamNote, warn
 from hornbeam.facts.reading.headers import (
     BY_ITSELF,

@@ -15,8 +15,8 @@ from hornbeam.base.arrays import Ids, Integers, run_starts
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.entity_names import TYPES, is_class
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.names_in_facts import TYPES, is_class
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_ranker import GraphRanker

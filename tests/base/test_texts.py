@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hornbeam.base import suggestions
-from hornbeam.base.suggestions import did_you_mean
+from hornbeam.base import texts
+from hornbeam.base.texts import did_you_mean
 
 
 @pytest.mark.parametrize("many", [1, 100])
@@ -21,7 +21,7 @@ from hornbeam.base.suggestions import did_you_mean
 def test_near_names_are_suggested(
     monkeypatch: pytest.MonkeyPatch, many: int, name: str, expected: str
 ) -> None:
-    monkeypatch.setattr(suggestions, "MAX_COMPARED_NAMES", many)
+    monkeypatch.setattr(texts, "MAX_COMPARED_NAMES", many)
     assert did_you_mean(name, ["ukraine", "uganda", "peru"]) == expected
 
 

@@ -1,0 +1,139 @@
+"""Users' texts: how messages quote them, numbers in them, suggestions for mistyped names."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+#: Unicode marks that change the text direction (bidi controls).
+TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+#: Longest piece of the user's text that a message quotes.
+LONGEST_QUOTE = 40
+#: Longest run without a blank in a message (a path, a name), and longest message.
+LONGEST_WORD, LONGEST_MESSAGE = 500, 4000
+
+#: Numbers in users' texts. Python's `int` and `float` also read 1_0, nan and other scripts' digits.
+WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+
+#: Among more names only those with the same first two letters are compared.
+MAX_COMPARED_NAMES = 100_000
+#: Minimum length of a text to suggest names that contain it.
+SHORTEST_PART = 3
+#: Maximum number of names that are suggested.
+MAX_SUGGESTIONS = 3
+
+
+def quote(text: str, mark: str = "'") -> str:
+    r"""Text for a message: control characters escaped, long text cut.
+
+    Examples
+    --------
+    >>> quote("tab\there"), quote("a" * 41, "")
+    ("'tab\\there'", 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...')
+    """
+    cut = text[:LONGEST_QUOTE] + ("..." if len(text) > LONGEST_QUOTE else "")
+    return mark + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + mark
+
+
+def message_text(text: str) -> str:
+    r"""Make a text safe for a message: bounded in length, control characters escaped.
+
+    Examples
+    --------
+    >>> message_text("facts.tsv: \x1b[31m is " + "long" * 200)[:40]
+    'facts.tsv: \\x1b[31m is longlonglonglongl'
+    """
+    lines = "\n".join(map(printable, text[:100_000].split("\n")))
+    words = re.sub(rf"(\S{{{LONGEST_WORD - 3}}})\S{{4,}}", r"\1...", lines)
+    return words if len(words) <= LONGEST_MESSAGE else f"{words[: LONGEST_MESSAGE - 3]}..."
+
+
+def printable(text: str) -> str:
+    r"""Text with control characters and bidirectional marks escaped.
+
+    Examples
+    --------
+    >>> printable("red \x1b[31m and \u202ebackwards")
+    'red \\x1b[31m and \\u202ebackwards'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        repr(c)[1:-1] if c in TURNING or unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
+        for c in text
+    )
+
+
+def elided(text: str, most: int) -> str:
+    """A text of at most `most` characters, its middle elided: names often differ at their ends.
+
+    Examples
+    --------
+    >>> elided("Compound::DB00945", 12), elided("aspirin", 12)
+    ('Compo…B00945', 'aspirin')
+    """
+    if len(text) <= most:
+        return text
+    first = (most - 1) // 2
+    return f"{text[:first]}…{text[len(text) - (most - 1 - first) :]}"
+
+
+def whole_number_in(text: str) -> int:
+    """The whole number that a text is, spaces around it aside; a ValueError for any other text.
+
+    Examples
+    --------
+    >>> whole_number_in("12")
+    12
+    """
+    if WHOLE.fullmatch(text.strip(" ")) is None:
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def number_in(text: str) -> float:
+    """The number that a text is, spaces around it aside; a ValueError for any other text.
+
+    Examples
+    --------
+    >>> number_in("1e-3"), number_in(" .5")
+    (0.001, 0.5)
+    """
+    if NUMBER.fullmatch(text.strip(" ")) is None:
+        raise ValueError(f"{text!r} is not a number")
+    return float(text)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question to append to an error about an unknown name, with a space before it, or "".
+
+    Names that differ in case only come first.
+
+    Examples
+    --------
+    >>> did_you_mean("Ukrain", ["ukraine", "uganda"]), did_you_mean("x", ["ukraine"])
+    (" Did you mean 'ukraine'?", '')
+    >>> did_you_mean("kidney", ["chronic kidney disease, unspecified", "cold"])
+    " Did you mean 'chronic kidney disease, unspecified'?"
+    """
+    names = [printable(repr(near)) for near in nearest(name, list(known))]
+    return f" Did you mean {' or '.join(names)}?" if names else ""
+
+
+def nearest(name: str, known: Sequence[str]) -> list[str]:
+    """The known names that are most like `name`, best first; else the shortest that contain it."""
+    from difflib import get_close_matches
+
+    folded = name.casefold()
+    by_fold: dict[str, list[str]] = {}
+    for candidate in known:
+        other = candidate.casefold()
+        if len(known) <= MAX_COMPARED_NAMES or other[:2] == folded[:2]:
+            by_fold.setdefault(other, []).append(candidate)
+    near = get_close_matches(folded, by_fold, n=MAX_SUGGESTIONS)
+    if not near and len(folded) >= SHORTEST_PART:
+        containing = (other for other in by_fold if folded in other)
+        near = sorted(containing, key=lambda other: (len(other), other))
+    return [candidate for other in near for candidate in by_fold[other]][:MAX_SUGGESTIONS]
