@@ -23,13 +23,13 @@ import numpy as np
 
 from common import DATA, finish, markdown
 from hornbeam import Targets, read_labels
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting import Statistics
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from paper import TASKS, TREE_ROWS, run_task
 from paper_page import mean_sd

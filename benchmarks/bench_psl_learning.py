@@ -32,12 +32,12 @@ import numpy as np
 import hornbeam as hb
 from common import DATA, finish, markdown
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.opening import open_engine
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.pieces import maximise
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 PROGRAMS = ("n10", "n25", "n50")

@@ -26,13 +26,13 @@ import numpy.typing as npt
 
 import hornbeam as hb
 from common import DATA, finish
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.opening import open_engine
 from hornbeam.crossval import World, task_worlds
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.dense_counts import dense
 

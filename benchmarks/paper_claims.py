@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import hornbeam as hb
+from hornbeam.base.choices import Relaxation
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.pieces import maximise
 from hornbeam.learning.problem import fit_priors
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts
 from paper import NO_PRIOR, STEPS, TOP, auc_and_ties, worlds
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.choices import Sampling
+from hornbeam.base.choices import Relaxation, Sampling
 from hornbeam.base.compiled import announced
 from hornbeam.base.files import fingerprint
 from hornbeam.base.progress import SILENT, Progress
@@ -31,7 +31,6 @@ from hornbeam.learning_plan import LearningPlan, learning_plan
 from hornbeam.model import Model
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.model_file import model_text
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from hornbeam.two_step import learn_second_step
 

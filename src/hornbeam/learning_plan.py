@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.errors import InputError
 from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.registry import make_learner
 from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.rule_model import Semantics
 from hornbeam.rules.weighing import Counts
 from hornbeam.two_step import ASKED_ONLY
 

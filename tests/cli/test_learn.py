@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.choices import Relaxation
 from hornbeam.learning.registry import learner_names
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.commands import (
     COUNTRIES,

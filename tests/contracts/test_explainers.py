@@ -16,7 +16,7 @@ import pytest
 from markupsafe import escape
 
 import hornbeam as hb
-from hornbeam.base.choices import CollectiveMethod, Score
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.base.texts import printable
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
@@ -32,7 +32,7 @@ from hornbeam.explaining.two_step_explainer import TwoStepExplainer
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.rules.codes import step_code
-from hornbeam.rules.rule_model import Relaxation, Rule
+from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import hornbeam.learning
 from hornbeam import Facts, Model, RuleLimits, Targets, learn, read_facts, read_labels
+from hornbeam.base.choices import Relaxation
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.greedy import Greedy
@@ -29,7 +30,6 @@ from hornbeam.learning.trace import Trace
 from hornbeam.learning.trees import Booster
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.recorded_progress import RecordedProgress
 from tests.support.synthetic import Planted, planted

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import AnyBody, Body, Part, Step, simplest
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 BODIES = [Body((Step(name),), "t") for name in "abc"]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.densities.hinges import (
     Hinges,
     group_hinges,
@@ -19,7 +20,6 @@ from hornbeam.densities.hinges import (
     hinge_values,
 )
 from hornbeam.densities.integrals import score_map, score_mean, two_sided
-from hornbeam.rules.rule_model import Relaxation
 from tests.support.mp_reference import Measure, derivative, identity, measure, relative_error
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.densities.integrals import one_sided, score_mean, two_sided
-from hornbeam.rules.rule_model import Relaxation
 from tests.support.kernels import kernels_are
 
 STRENGTHS = st.lists(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.densities.integrals import (
     one_sided,
     score_map,
@@ -17,7 +18,6 @@ from hornbeam.densities.integrals import (
     segments,
     two_sided,
 )
-from hornbeam.rules.rule_model import Relaxation
 from tests.support.mp_reference import (
     derivative,
     identity,

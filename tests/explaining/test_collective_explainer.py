@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 
 import hornbeam as hb
-from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer
 from hornbeam.rules.clause import prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Rule, Semantics
 from tests.support.brute_force import ONE, Triple
 from tests.support.collective_worlds import RELAXATIONS, RULES, Energy, at, chain, models
 from tests.support.worlds import World, worlds

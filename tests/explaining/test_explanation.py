@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.explaining import flips
 from hornbeam.explaining import independent_explainer as explainer
@@ -20,7 +20,7 @@ from hornbeam.explaining.flips import FlipStatus
 from hornbeam.explaining.named_facts import Fact, Grounding
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.brute_force import ONE, Triple, steps_by_node
 from tests.support.brute_force import World as Values

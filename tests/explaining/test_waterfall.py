@@ -10,11 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.base.choices import Relaxation
 from hornbeam.explaining.reason import Reason
 from hornbeam.explaining.waterfall import probability, waterfall
 from hornbeam.explaining.waterfall_bar import waterfall_bar
 from hornbeam.rules.clause import prior
-from hornbeam.rules.rule_model import Relaxation, Rule
+from hornbeam.rules.rule_model import Rule
 from tests.support.brute_force import ONE, Triple
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds

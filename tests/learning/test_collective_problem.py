@@ -14,6 +14,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 import hornbeam as hb
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     discover_collective,
@@ -28,7 +29,6 @@ from hornbeam.learning.newton import Newton
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.ground_clauses import Conditioned
 from tests.support.worlds import World, worlds

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.learning import descent, descent_kernels
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.descent_arrays import ClauseLayout
 from hornbeam.learning.joint import Joint
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.kernels import kernels_are
 from tests.support.problems import labels_of, statistics_of

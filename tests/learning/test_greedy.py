@@ -9,12 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import fit_priors
-from hornbeam.rules.rule_model import Relaxation
 from tests.support.problems import (
     Reference,
     labels_of,

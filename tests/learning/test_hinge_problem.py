@@ -7,6 +7,7 @@ import pytest
 from scipy import optimize
 
 import hornbeam as hb
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.table import Targets
@@ -15,7 +16,6 @@ from hornbeam.learning.newton import Newton, penalised_loss
 from hornbeam.learning.registry import BUNDLED
 from hornbeam.learning.rule_learning import problem_of
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 CONTINUOUS = [Relaxation.LINEAR, Relaxation.SQUARED]

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
@@ -22,7 +23,7 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.rule_model import Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import learned_rules
 from tests.support.recorded_progress import RecordedProgress

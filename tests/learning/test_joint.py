@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import MIN_SPREAD, CountProblem
 from hornbeam.learning.joint import Joint, held_out_folds, log_loss
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import (
     Reference,

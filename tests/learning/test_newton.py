@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import FitStatus, Newton, penalised_loss
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import Reference, dense, problem_of, problems, violation
 

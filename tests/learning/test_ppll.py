@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import FitStatus
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import fit_priors
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 from tests.support.problems import Reference, dense, density, problem_of, problems
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.choices import CollectiveMethod, Score
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.programs.computed_rules import MAX_VALUES, Addends
@@ -20,7 +20,7 @@ from hornbeam.programs.export import export_program
 from hornbeam.programs.plain_rules import RuleNotPlainError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring.scorer import open_scorer
 from tests.support.further_atoms import with_atoms

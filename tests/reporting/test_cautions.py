@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import hornbeam as hb
-from hornbeam.base.choices import Sampling
+from hornbeam.base.choices import Relaxation, Sampling
 from hornbeam.learning.trace import Trace
 from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.clause import prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 
 FALSE, TRUE = prior("t"), prior("t", negated=False)
 

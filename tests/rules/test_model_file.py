@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.model_file import model_text, parse_model
-from hornbeam.rules.rule_model import PairDensity, Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import PairDensity, Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from tests.support.stated_models import models
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.arrays import Ids
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import ONE, Facts
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring import best_links
 from hornbeam.scoring.best_links import (
     BestPairs,

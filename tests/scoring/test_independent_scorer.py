@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.arrays import Floats
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets, strengths
 from tests.support.random_rules import ReferenceModel, energy, mean_by_quadrature, rule_models

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.scoring import best_links
 from hornbeam.scoring.proposals import best_new_links, subjects_of
 from tests.support.proposed import Scored, expected_links

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_mean
@@ -13,7 +14,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring import rule_columns
 from hornbeam.scoring.cached_counts import CachedCounts

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting import conjunctions
 from hornbeam.counting.conjunctions import GroundClauses, conjoined
 from hornbeam.counting.engine import Engine
@@ -16,7 +16,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.facts.table import ONE
 from hornbeam.rules.clause import prior
-from hornbeam.rules.rule_model import Relaxation, Rule
+from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.scorer import open_scorer
 from tests.support.random_rules import Hinge, energy, mean_by_quadrature
 from tests.support.rich_worlds import (

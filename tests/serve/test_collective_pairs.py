@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.explaining.explainer import JointExplainer
-from hornbeam.rules.rule_model import Relaxation, Rule, Semantics
+from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.edits import NO_EDITS

@@ -11,9 +11,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.base.choices import Relaxation
 from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import NO_EDITS, Edits

@@ -9,9 +9,10 @@ from itertools import pairwise
 from hypothesis import strategies as st
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule
+from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.collective_scorer import CollectiveState
 from hornbeam.scoring.model_checks import collective_path
 from tests.support.brute_force import Triple

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Targets
@@ -25,7 +26,7 @@ from hornbeam.learning.learner import Learner
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.learning.rule_learning import problem_of as lay_out
 from hornbeam.rules.body import Body, Step
-from hornbeam.rules.rule_model import Relaxation, Semantics
+from hornbeam.rules.rule_model import Semantics
 from hornbeam.rules.weighing import Counts
 
 #: Composite Gauss-Legendre on [0, 1]: exact to rounding for strengths up to some hundreds.

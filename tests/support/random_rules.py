@@ -9,9 +9,10 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 from tests.support.brute_force import ONE, Triple, walks
 from tests.support.brute_force import World as Values

@@ -15,11 +15,12 @@ import numpy as np
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.base.choices import Relaxation
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from tests.support.random_rules import Hinge
 from tests.support.worlds import targets_of

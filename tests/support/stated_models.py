@@ -7,11 +7,11 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: Anything that facts may call a predicate or an entity; short alphabets make names that clash.

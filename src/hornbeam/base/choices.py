@@ -31,6 +31,14 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"  #: typed columns
 
 
+class Relaxation(StrEnum):
+    """What values a target may take, and the power of the hinge."""
+
+    BOOLEAN = "boolean"  #: y in {0, 1}
+    LINEAR = "linear"  #: y in [0, 1], hinges of power 1
+    SQUARED = "squared"  #: y in [0, 1], hinges of power 2 (written ^2)
+
+
 class CollectiveMethod(StrEnum):
     """How pairs that are scored together influence each other."""
 

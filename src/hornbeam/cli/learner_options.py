@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, cast, get_args
 
 import typer
 
-from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message
 from hornbeam.cli.option_groups import OneOf, Options
@@ -24,7 +24,6 @@ from hornbeam.learning.registry import (
     other_learners,
 )
 from hornbeam.learning.settings import OPTIONS, Setting, setting_of
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 if TYPE_CHECKING:

@@ -31,12 +31,12 @@ from hornbeam.base.arrays import (
     pointers,
     run_starts,
 )
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.conjunctions import GroundClauses, conjoined
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
 from hornbeam.rules.body import AnyBody, Body, Part
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: Rows and entries of one column; rows ascend.

@@ -39,9 +39,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.choices import Relaxation
 from hornbeam.densities import hinge_kernels as kernels
 from hornbeam.densities.integrals import segments
-from hornbeam.rules.rule_model import Relaxation
 
 
 @dataclass(frozen=True)

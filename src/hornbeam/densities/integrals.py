@@ -30,10 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.compiled import numba_in_use
 from hornbeam.densities import integral_arrays as arrays
 from hornbeam.densities import integral_kernels as kernels
-from hornbeam.rules.rule_model import Relaxation
 
 #: Targets to integrate above which compiling pays, and above which it does if Numba is in use; a
 #: call of the arrays' form takes as long as `CALL` of them, and a SQUARED target, which has no such

@@ -20,9 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.choices import Relaxation
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_covariance, hinge_moments
 from hornbeam.densities.integrals import score_mean, two_sided
-from hornbeam.rules.rule_model import Relaxation
 
 UP, DOWN = 0, 1
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ints, Positions
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
@@ -33,7 +33,7 @@ from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.rules.body import AnyBody, Kind, body_texts
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveState, as_variables, infer_linked
 from hornbeam.scoring.linked_clauses import ClauseCounts, CollectivePairGraph

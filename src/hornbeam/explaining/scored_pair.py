@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import AnyBody, Body
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 from hornbeam.scoring.rule_columns import RuleLayout, weights_of

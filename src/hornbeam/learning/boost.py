@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, mean_log_odds
@@ -29,7 +30,6 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trees import Binned, Booster, Tree, tree_values
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 #: Number of trees between two progress reports.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.base.arrays import Ints, part_numbers, pointers
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.collective.collective_statistics import (
     CollectiveStatistics,
     clause_numbers,
@@ -20,7 +21,6 @@ from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, priors_of
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 

@@ -21,6 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.strengths import Densities, Moments
@@ -37,7 +38,6 @@ from hornbeam.learning.descent_arrays import ClauseLayout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 #: Sweeps over columns before a Hessian is computed, and the maximum number of its weights.

@@ -13,13 +13,13 @@ from typing import ClassVar
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 

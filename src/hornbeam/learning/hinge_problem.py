@@ -17,6 +17,7 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.conjunctions import GroundClauses
 from hornbeam.counting.statistics import Statistics
@@ -33,7 +34,6 @@ from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
 from hornbeam.learning.count_problem import MIN_SPREAD
 from hornbeam.learning.descent import minimise_model
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 C = TypeVar("C", covariant=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hornbeam.base.arrays import Floats
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import transformed
 from hornbeam.counting.histograms import Histograms
@@ -28,7 +29,7 @@ from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_o
 from hornbeam.learning.trace import FitReport, Screening
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 
 #: Function that counts some bodies with the engine.

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.learning.learner import Learned
@@ -25,7 +26,6 @@ from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trace import Choice, PathPoint, Validation
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 #: Minimum number of entries of a problem for its folds to run in threads: in smaller ones the

@@ -14,9 +14,9 @@ from typing import Protocol
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints, Positions, run_starts
+from hornbeam.base.choices import Relaxation
 from hornbeam.densities.integrals import one_sided
 from hornbeam.densities.strengths import DOWN, Densities
-from hornbeam.rules.rule_model import Relaxation
 
 #: Distinct labels up to which targets are grouped label by label.
 FEW_LABELS = 8

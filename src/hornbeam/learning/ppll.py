@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
@@ -27,7 +28,6 @@ from hornbeam.learning.pieces import Piece, gain, maximise
 from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.rules.weighing import Counts
 
 

@@ -8,10 +8,10 @@ from typing import Protocol, Self
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ints, Positions
+from hornbeam.base.choices import Relaxation
 from hornbeam.learning.newton import Fit, Fittable, Newton
 from hornbeam.learning.pieces import Piece
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation
 
 
 class Problem(Fittable, Protocol):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import strengths_add_up
 from hornbeam.counting.statistics import Statistics
@@ -17,7 +18,7 @@ from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.trace import FitReport
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 
 

@@ -18,7 +18,7 @@ from pathlib import Path as FilePath
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers, Ints
-from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.base.files import check_folder, save_folder
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.engine import BodyCounter
@@ -34,7 +34,7 @@ from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import prior
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel
+from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scorer import rule_hinges
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.scoring.two_step_scorer import first_step_beliefs

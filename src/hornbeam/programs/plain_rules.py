@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.errors import InputError
 from hornbeam.language.syntax import Atom, Comparison, Literal, Operator, Term, Variable
 from hornbeam.programs.exported_names import ExportedNames
 from hornbeam.rules.body import body_ends, variables
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts
 
 

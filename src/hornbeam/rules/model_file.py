@@ -25,6 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
+from hornbeam.base.choices import Relaxation
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.language.rule_parts import refusal
@@ -33,7 +34,7 @@ from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.rules.beliefs import believed
 from hornbeam.rules.model_header import Header, header_text, read_header
 from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, parsed_clause
-from hornbeam.rules.rule_model import Relaxation, Rule, RuleModel, Semantics
+from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 
 #: Line between the rules of both steps.
 _FIRST_STEP = "# the first step: what is believed of each pair alone"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import get_args
 
-from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.base.machine import MAX_COUNT
 from hornbeam.errors import DataError, InputError
 from hornbeam.language.naming import IDENTIFIER
-from hornbeam.rules.rule_model import PairDensity, Relaxation
+from hornbeam.rules.rule_model import PairDensity
 from hornbeam.rules.weighing import Counts
 
 VERSION = 1

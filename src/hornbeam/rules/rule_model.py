@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
-from hornbeam.base.choices import CollectiveMethod, Sampling
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import CountedBracket
 from hornbeam.rules.beliefs import believed
@@ -22,14 +21,6 @@ if TYPE_CHECKING:
 
 #: Smoothing constant added to predictions, which lowers confidences with little support.
 SMOOTHING = 5.0
-
-
-class Relaxation(StrEnum):
-    """What values a target may take, and the power of the hinge."""
-
-    BOOLEAN = "boolean"  #: y in {0, 1}
-    LINEAR = "linear"  #: y in [0, 1], hinges of power 1
-    SQUARED = "squared"  #: y in [0, 1], hinges of power 2 (written ^2)
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions, run_starts
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.rules.rule_model import Relaxation
 from hornbeam.scoring.margins import Margins, PairBounds
 
 #: Maximum number of subjects walked from at once for the best of all, which begins with one and

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, pointers
-from hornbeam.base.choices import CollectiveMethod, Score
+from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.target_edges import recursive_engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
@@ -30,7 +30,7 @@ from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges, conditional_hinges
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.rules.rule_model import Relaxation, RuleModel
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scorer import strengths
 from hornbeam.scoring.linked_clauses import CollectivePairGraph
 from hornbeam.scoring.model_checks import check_collective
