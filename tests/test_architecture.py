@@ -64,10 +64,7 @@ NAMES = {
 #: Imports against the direction of all others: of types, and of how a thing shows itself.
 BACKWARDS = {
     ("hornbeam.counting.sql.spark_reading", "hornbeam.counting.sql.spark_engine"),
-    ("hornbeam.explaining.explanation_html", "hornbeam.explaining.explanation"),
-    ("hornbeam.explaining.explanation_text", "hornbeam.explaining.explanation"),
-    ("hornbeam.explaining.waterfall", "hornbeam.explaining.explanation_html"),
-    ("hornbeam.explaining.waterfall", "hornbeam.explaining.explanation_text"),
+    ("hornbeam.explaining.explanation_views", "hornbeam.explaining.explanation"),
 }
 
 

@@ -19,7 +19,7 @@ import hornbeam as hb
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.base.texts import printable
 from hornbeam.counting.opening import open_in_memory
-from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.collective_explainer import CollectiveExplainer, TwoStepExplainer
 from hornbeam.explaining.explainer import (
     Explainer,
     JointExplainer,
@@ -28,7 +28,6 @@ from hornbeam.explaining.explainer import (
 )
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.shown_names import explanation_in_names, mentioned
-from hornbeam.explaining.two_step_explainer import TwoStepExplainer
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.rules.codes import step_code

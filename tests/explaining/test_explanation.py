@@ -17,7 +17,7 @@ from hornbeam.explaining import flips
 from hornbeam.explaining import independent_explainer as explainer
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.flips import FlipStatus
-from hornbeam.explaining.named_facts import Fact, Grounding
+from hornbeam.explaining.reason import Fact, Grounding
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, Semantics

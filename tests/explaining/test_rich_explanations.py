@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.explaining import independent_explainer
 from hornbeam.explaining.flips import FlipStatus
-from hornbeam.explaining.named_facts import Fact, Grounding
+from hornbeam.explaining.reason import Fact, Grounding
 from hornbeam.facts.table import ONE
 from hornbeam.rules.weighing import Counts
 from tests.support.kernels import both_ways, kernels_are

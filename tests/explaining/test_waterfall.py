@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.base.choices import Relaxation
 from hornbeam.explaining.reason import Reason
-from hornbeam.explaining.waterfall import probability, waterfall
-from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.explaining.waterfall import probability, waterfall, waterfall_bar
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule
 from tests.support.brute_force import ONE, Triple

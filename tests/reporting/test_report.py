@@ -13,7 +13,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.base.choices import Sampling
-from hornbeam.explaining.waterfall_bar import COLOURS
+from hornbeam.explaining.waterfall import COLOURS
 from hornbeam.reporting.rendering import named, percent, signed, template_text
 from hornbeam.reporting.report import LARGEST, confusion
 from hornbeam.rules.body import Body, Kind, Step

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from hornbeam.explaining.explanation import ExplainedScore, Explanation
-from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason, parts_of
+from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.rules.body import Kind
 from hornbeam.serve.drawing import GUTTER, MAX_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
 from hornbeam.serve.drawn_groundings import MAX_NODES

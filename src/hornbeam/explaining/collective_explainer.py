@@ -1,9 +1,12 @@
 """Explanations of collective models, in which pairs are evidence for each other.
 
-All pairs are inferred together first. Then a pair is explained with the others held at their MAP
-values: every ground clause that has the pair in it is a hinge in its truth value, and a rule's pull
-is the score less the score without that rule's hinges. Other pairs are part of paths like facts,
-with their MAP values as truth values.
+In a recursive model all pairs are inferred together first. Then a pair is explained with the others
+held at their MAP values: every ground clause that has the pair in it is a hinge in its truth value,
+and a rule's pull is the score less the score without that rule's hinges. Other pairs are part of
+paths like facts, with their MAP values as truth values.
+
+In a model of two steps, evidence from other pairs is among the groundings, as atoms
+`believed_t(a, b)` whose truth values are the beliefs of the first step.
 """
 
 from __future__ import annotations
@@ -17,27 +20,30 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ints, Positions
 from hornbeam.base.choices import Relaxation, Score
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_moments
 from hornbeam.densities.integrals import score_mean
-from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, not_among_pairs
+from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
+from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.known_scores import KnownScores, compared_links
-from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason, parts_of
+from hornbeam.explaining.known_scores import KnownCounts, KnownScores, compared_links
+from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.known import joined
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges
 from hornbeam.hlmrf.potentials import Potentials
-from hornbeam.rules.body import AnyBody, Kind, body_texts
+from hornbeam.rules.body import AnyBody, Body, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveState, as_variables, infer_linked
 from hornbeam.scoring.linked_clauses import ClauseCounts, CollectivePairGraph
 from hornbeam.scoring.model_checks import collective_path
+from hornbeam.scoring.two_step_scorer import first_step_beliefs, warn_of_other_pairs
 
 #: Truth values below half a millionth count as 0.
 MIN_TRUTH = 0.5 / ONE
@@ -147,12 +153,13 @@ class CollectiveExplainer:
 
         `flip` is ignored: removing a fact would change the scores of all pairs.
         """
-        variable = self._variable(subject, target, object_)
+        variable = self.shared.linked.atoms.row_of(subject, target, object_)
+        if variable is None:
+            raise _not_among_pairs(subject, target, object_)
         literals = self._literals(variable)
         pair = one_pair(subject, target, object_)
         hinges = self._hinges(literals, pair)
         whole = self._mean(hinges)
-        texts = self.path_explainer.texts
         reasons = []
         for k in np.unique(hinges.rule).tolist():
             rule, of_rule = self.model.rules[k], hinges.rule == k
@@ -160,7 +167,7 @@ class CollectiveExplainer:
             reasons.append(
                 Reason(
                     k,
-                    texts[k],
+                    self.model.clause_text(rule.clause),
                     rule.weight,
                     count,
                     whole - self._mean(_PairHinges(*(column[~of_rule] for column in hinges))),
@@ -202,12 +209,6 @@ class CollectiveExplainer:
             named = self.groundings(clause.body, subject, object_, paths, progress)
         text = " & ".join(body_texts(clause.body, self.model.identifiers))
         return (GroundedCondition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
-
-    def _variable(self, subject: str, target: str, object_: str) -> int:
-        found = self.shared.linked.atoms.row_of(subject, target, object_)
-        if found is None:
-            raise not_among_pairs(subject, target, object_)
-        return found
 
     def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
         """Hinges of all ground clauses with the pair: over facts alone, or with other pairs."""
@@ -280,4 +281,94 @@ def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints
     paths = [collective_path(rule.clause) for rule in model.rules]
     return np.array(
         [by_body.get(path, int(path.target == target)) for path in paths], dtype=np.int64
+    )
+
+
+# --- models of two steps --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class TwoStepExplainer(IndependentExplainer):
+    """Explains pairs as an independent explainer does, over facts and beliefs in other pairs."""
+
+    counted_beliefs: CountedBeliefs
+
+    @classmethod
+    def of_pairs(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> TwoStepExplainer:
+        """Prepare to explain pairs that are scored together."""
+        warn_of_other_pairs(model, pairs)
+        beliefs, semantics = first_step_beliefs(model, engine, pairs), model.semantics
+        finder = BeliefFinder(
+            beliefs.over_beliefs, semantics.max_fanout, semantics.distinct_variables, beliefs
+        )
+        known = KnownCounts(model, engine.facts, beliefs)
+        return cls(model, finder, beliefs, known, CountedBeliefs(model, beliefs))
+
+    @property
+    def facts(self) -> Facts:
+        """The evidence, without beliefs."""
+        return self.counted_beliefs.beliefs.facts
+
+    @property
+    def pair_scores(self) -> Floats:
+        """Scores of all pairs, in their order."""
+        return self.scores(self.counted_beliefs.beliefs.pairs, self.counted_beliefs.counted)
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        flip: bool = True,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain the score of target(subject, object), with the belief of the first step.
+
+        `flip` is ignored: removing a fact would change the beliefs about other pairs.
+        """
+        alone = self.counted_beliefs.beliefs.belief_of(subject, target, object_)
+        if alone is None:
+            raise _not_among_pairs(subject, target, object_)
+        explained = super().explain(
+            subject, target, object_, paths=paths, flip=False, progress=progress
+        )
+        return replace(explained, alone=alone)
+
+
+@dataclass(frozen=True, eq=False)
+class CountedBeliefs:
+    """Pairs that are scored together, and their counts, which do not depend on weights."""
+
+    model: RuleModel  #: the rules; their weights are not used
+    beliefs: BelievedPairs
+
+    @cached_property
+    def counted(self) -> Statistics:
+        """Counts of the rules' bodies for all pairs."""
+        return self.beliefs.count(self.beliefs.pairs, self.model.bodies, self.model.language)
+
+
+@dataclass(frozen=True, eq=False)
+class BeliefFinder(GroundingFinder):
+    """Finds groundings over facts and beliefs, those of a pair without its own atom."""
+
+    beliefs: BelievedPairs
+
+    def first(
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
+    ) -> FoundGroundings:
+        """The first groundings of a body; see `GroundingFinder.first`."""
+        pair = self.beliefs.in_scored_direction(one_pair(subject, body.target, object_))
+        subject, target, object_ = pair.names_at(0)
+        own = self.beliefs.own_predicate(subject, target, object_)
+        return super().first(body.with_target(own), subject, object_, limit, progress)
+
+
+def _not_among_pairs(subject: str, target: str, object_: str) -> InputError:
+    """The error for a pair that is not among those of a collective model."""
+    return InputError(
+        f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
+        "scores the pairs that it is given together: add it to them"
     )

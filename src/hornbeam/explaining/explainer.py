@@ -10,13 +10,12 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.explaining.collective_explainer import CollectiveExplainer
+from hornbeam.explaining.collective_explainer import CollectiveExplainer, TwoStepExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.known_scores import KnownScores
-from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.reason import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names
-from hornbeam.explaining.two_step_explainer import TwoStepExplainer
 from hornbeam.facts.reading.name_files import as_names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
@@ -61,6 +60,9 @@ class RuleExplainer(Explainer, Protocol):
     def known(self) -> KnownScores:
         """Scores of known links, among which a score has its place; computed on first use."""
 
+    def reweighted(self, model: RuleModel) -> Self:
+        """An explainer by the same rules with other weights, which shares all counts."""
+
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
         """Count the groundings of every condition; no pair is evidence for itself."""
 
@@ -82,9 +84,6 @@ class JointExplainer(RuleExplainer, Protocol):
     @property
     def pair_scores(self) -> Floats:
         """Scores of all pairs, in their order."""
-
-    def reweighted(self, model: RuleModel) -> Self:
-        """The same pairs under other weights of the same rules."""
 
 
 def open_explainer(
@@ -110,7 +109,7 @@ def open_joint_explainer(
             "name them with `pairs`"
         )
     if model.semantics.two_steps:
-        return TwoStepExplainer.of(model, engine, pairs)
+        return TwoStepExplainer.of_pairs(model, engine, pairs)
     return CollectiveExplainer.of(model, engine, pairs)
 
 

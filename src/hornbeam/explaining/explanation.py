@@ -1,7 +1,7 @@
 """Why a pair scores or a triple ranks as it does: the one explanation of both kinds of models.
 
 A score is the sum of parts, a part has reasons, and a reason has groundings by name. This module
-has the result; `hornbeam.explaining.explanation_text` formats it as text, and
+has the result; `hornbeam.explaining.explanation_views` shows it, and
 `hornbeam.explaining.explainer` opens the explainer that makes it.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,13 +17,18 @@ import numpy as np
 
 from hornbeam.base.arrays import Array
 from hornbeam.base.result_table import ResultTable
-from hornbeam.errors import InputError
-from hornbeam.explaining.explanation_html import explanation_html
-from hornbeam.explaining.explanation_text import explanation_lines
-from hornbeam.explaining.flips import FLIP, Crossing, FlipStatus
+from hornbeam.explaining.explanation_views import explanation_html, explanation_lines
+from hornbeam.explaining.flips import FLIP, Crossing, Flip
 from hornbeam.explaining.known_scores import ScorePlace
-from hornbeam.explaining.named_facts import Fact
-from hornbeam.explaining.reason import AGAINST, FOR, NEUTRAL, PRIORS, Reason, ScorePart, by_strength
+from hornbeam.explaining.reason import (
+    AGAINST,
+    FOR,
+    NEUTRAL,
+    PRIORS,
+    Reason,
+    ScorePart,
+    by_strength,
+)
 from hornbeam.explaining.waterfall import Waterfall, waterfall
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
@@ -34,39 +39,6 @@ SCHEMA = 1
 FIGURES = ("weight", "count", "log_odds", "pull", "confidence", "hits", "predicted")
 #: Default number of groundings that are listed per condition.
 PATHS = 5
-
-
-def not_among_pairs(subject: str, target: str, object_: str) -> InputError:
-    """The error for a pair that is not among those of a collective model."""
-    return InputError(
-        f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
-        "scores the pairs that it is given together: add it to them"
-    )
-
-
-@dataclass(frozen=True)
-class Flip:
-    """Facts whose removal flips the decision, and the score without them.
-
-    `facts` is empty and `score` the pair's own if no such set is known; `status` is whether there
-    is none, or whether the set is known to be the smallest. `place` is that of the score, as in
-    `Explanation`.
-    """
-
-    status: FlipStatus
-    facts: tuple[Fact, ...]
-    score: float
-    place: ScorePlace | None = None
-
-    def as_dict(self, crossing: Crossing = FLIP) -> dict[str, Any]:
-        """For JSON, in the words of a crossing."""
-        return {
-            "status": self.status.value,
-            "meaning": self.status.sentence_about(crossing),
-            "facts": [asdict(fact) for fact in self.facts],
-            "score": self.score,
-            "place": None if self.place is None else self.place.as_dict(),
-        }
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.base.arrays import Integers, Ints, ranges
-from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.reason import Fact
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Atoms, Facts
 from hornbeam.rules.body import Step

@@ -18,7 +18,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
 from hornbeam.explaining.groundings import PathEnds, cut, first_paths
-from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.reason import Grounding
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.graph.adjacency import Graph
 from hornbeam.rules.body import Body, Kind, Step

@@ -6,11 +6,11 @@ of facts that is reported to flip a decision has been verified by scoring withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import NamedTuple
+from typing import Self
 
 import numpy as np
 
@@ -19,13 +19,11 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.counterfactual import Removals
-from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, Flip
-from hornbeam.explaining.flips import FlipStatus, growing_sets, smallest_flip
+from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
+from hornbeam.explaining.flips import Flip, FlipStatus, Removals, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.known_scores import KnownCounts, KnownScores, ScorePlace
-from hornbeam.explaining.named_facts import GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason, parts_of
+from hornbeam.explaining.reason import GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, Part, body_texts
@@ -42,13 +40,6 @@ EXACT_PATHS = 10_000
 MAX_RESCORED = 12
 #: An empty set of fact numbers.
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
-
-
-class _RulesOfTarget(NamedTuple):
-    """The rules of one target, and their indices in the whole model."""
-
-    model: RuleModel
-    indices: Sequence[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +60,17 @@ class IndependentExplainer:
     model: RuleModel
     finder: GroundingFinder
     counter: BodyCounter
-    texts: Sequence[str]
     known_counts: KnownCounts
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> IndependentExplainer:
         """Prepare what all pairs share."""
         known = KnownCounts(model, engine.facts, engine)
-        return cls(model, GroundingFinder.of(model, engine), engine, model.clause_texts, known)
+        return cls(model, GroundingFinder.of(model, engine), engine, known)
+
+    def reweighted(self, model: RuleModel) -> Self:
+        """An explainer by the same rules with other weights, which shares all counts."""
+        return replace(self, model=model)
 
     @property
     def facts(self) -> Facts:
@@ -110,13 +104,14 @@ class IndependentExplainer:
         progress: Progress = SILENT,
     ) -> Explanation:
         """Explain the score of target(subject, object); see `Explainer.explain`."""
-        (model, index), pair = self._rules_of(target), one_pair(subject, target, object_)
+        model, pair = self.model.of_target(target), one_pair(subject, target, object_)
+        index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
         counted = self.counter.count(pair, model.bodies, model.language, progress=progress)
         scored = ScoredPair(model, pair, counted)
         reasons = [
             Reason(
                 index[place],
-                self.texts[index[place]],
+                self.model.clause_text(rule.clause),
                 rule.weight,
                 scored.groundings_of(rule.clause.body),
                 scored.pull(place),
@@ -144,8 +139,11 @@ class IndependentExplainer:
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
         """List the first groundings of every condition of a body; see `Explainer.groundings`."""
-        found = [self._named(part, subject, object_, limit, progress) for part in body.parts]
-        return tuple(grounding for some in found for grounding in some)
+        return tuple(
+            grounding
+            for part in body.parts
+            for grounding in self._named(part, subject, object_, limit, progress)
+        )
 
     def _named(
         self, part: Part, subject: str, object_: str, limit: int, progress: Progress
@@ -155,18 +153,6 @@ class IndependentExplainer:
             return ()
         finder = self.finder
         return finder.named(finder.first(part.body, subject, object_, limit, progress))
-
-    def _rules_of(self, target: str) -> _RulesOfTarget:
-        if target not in self._by_target:
-            rules = enumerate(self.model.rules)
-            index = [k for k, rule in rules if rule.clause.target == target]
-            self._by_target[target] = _RulesOfTarget(self.model.of_target(target), index)
-        return self._by_target[target]
-
-    @cached_property
-    def _by_target(self) -> dict[str, _RulesOfTarget]:
-        """Cached rules per target: many pairs of one target may be explained."""
-        return {}
 
     def _conditions(
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
@@ -230,12 +216,12 @@ class IndependentExplainer:
         bodies, truths, paths, facts = list[Ints](), list[Ints](), list[Ints](), list[Ints]()
         n = 0
         for k, body in enumerate(scored.grounded_bodies):
-            found = self.finder.first(body, *scored.names, scored.count_of(body), progress)
-            bodies.append(np.full(len(found), k))
-            truths.append(found.truth.astype(np.int64))
-            paths.append(np.repeat(n + np.arange(len(found)), found.facts.shape[1]))
-            facts.append(found.facts.reshape(-1))
-            n += len(found)
+            listed = self.finder.first(body, *scored.names, scored.count_of(body), progress)
+            bodies.append(np.full(len(listed), k))
+            truths.append(listed.truth.astype(np.int64))
+            paths.append(np.repeat(n + np.arange(len(listed)), listed.facts.shape[1]))
+            facts.append(listed.facts.reshape(-1))
+            n += len(listed)
         numbers, fact = np.unique(np.concatenate(facts), return_inverse=True)
         # a fact that a path uses twice is listed once
         uses = np.unique(np.stack([fact, np.concatenate(paths)]), axis=1)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from hornbeam.explaining.explanation import ExplainedScore, Explanation
-from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.language.syntax import Constant, unescaped
 from hornbeam.rules.rule_words import PhraseRole, with_shown_entities

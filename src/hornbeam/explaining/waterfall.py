@@ -6,16 +6,30 @@ Under the Boolean relaxation a pair with strengths A = sum w n+ and B = sum w n-
 
 so its log-odds A - B are the sum of what its rules add. Other relaxations, and pairs that are
 inferred together, have no such sum; their reasons say how far the score moves without each rule.
+
+A waterfall shows itself as text and as HTML. The colours of its bars are in their SVG, for
+notebooks; the style sheet of a page may change them by class. Blue is for and orange against, which
+are distinct without seeing red and green.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from markupsafe import Markup
+
+from hornbeam.base.result_table import html_table
+from hornbeam.base.texts import printable
 from hornbeam.explaining.reason import Reason, by_strength
+from hornbeam.rules.rule_words import said
+
+#: The colour of each side, on a light background.
+COLOURS = {"for": "#1f5fa8", "against": "#a8500f", "neutral": "#55615b"}
+#: Width of a bar in units of its SVG, which pages stretch, and in characters of a terminal.
+SVG_WIDTH, TEXT_WIDTH = 100.0, 24
 
 
 @dataclass(frozen=True)
@@ -96,15 +110,38 @@ class Waterfall:
             "total": self.total,
         }
 
-    def __str__(self) -> str:
-        from hornbeam.explaining.explanation_text import waterfall_lines
+    def lines(self) -> Iterator[tuple[str, str]]:
+        """The steps from the prior to the score as text, each with its role and its bar."""
+        yield "heading", "How the score adds up"
+        yield "note", "  log-odds   score"
+        for step in self.all_steps:
+            figures = f"  {step.log_odds:+8.2f}  {step.probability:6.4f}"
+            yield step.side, f"{figures}  {self._bar(step):{TEXT_WIDTH}}  {step_words(step, self)}"
+        yield "total", f"  {self.total:+8.2f}  {self.score:6.4f}  together"
 
-        return "\n".join(line for _, line in waterfall_lines(self))
+    def _bar(self, step: WaterfallStep) -> str:
+        """A step as a bar of characters, between the least and the greatest log-odds."""
+        ends = sorted((step.before, step.after))
+        first, last = (round(TEXT_WIDTH * self.place(end)) for end in ends)
+        first = min(first, TEXT_WIDTH - 1)
+        return " " * first + "█" * max(last - first, 1)
+
+    def __str__(self) -> str:
+        return "\n".join(line for _, line in self.lines())
 
     def _repr_html_(self) -> str:
-        from hornbeam.explaining.explanation_html import waterfall_html
-
-        return waterfall_html(self)
+        columns = ["adds to the log-odds", "", "score so far", "rule"]
+        rows: list[tuple[str, ...]] = [
+            (
+                f"{step.log_odds:+.2f}",
+                waterfall_bar(step, self),
+                f"{step.probability:.4f}",
+                step_words(step, self),
+            )
+            for step in self.all_steps
+        ]
+        rows.append((f"{self.total:+.2f}", "", f"{self.score:.4f}", "together"))
+        return html_table("How the score adds up", columns, rows)
 
 
 def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall | None:
@@ -138,6 +175,29 @@ def waterfall(reasons: Sequence[Reason], most: int | None = None) -> Waterfall |
         before = after
     last = steps.pop() if rest else None
     return Waterfall(steps[0], tuple(steps[1:]), last)
+
+
+def step_words(step: WaterfallStep, fall: Waterfall) -> str:
+    """The caption of a step of a waterfall."""
+    if step is fall.start and not step.reasons:
+        return "no prior: every pair starts at 0.5"
+    if step is fall.rest:
+        return f"{len(step.reasons):,} weaker rules together"
+    return printable(" ".join(said(reason.words) for reason in step.reasons))
+
+
+def waterfall_bar(step: WaterfallStep, fall: Waterfall) -> Markup:
+    """A step as a small SVG; the vertical line is at log-odds 0, a score of 0.5."""
+    ends = sorted((step.before, step.after))
+    first, last, zero = (1 + (SVG_WIDTH - 2) * fall.place(end) for end in (*ends, 0.0))
+    return Markup(
+        f'<svg class="waterfall-bar" viewBox="0 0 {SVG_WIDTH:g} 12" preserveAspectRatio="none" '
+        'width="160" height="12" aria-hidden="true" focusable="false">'
+        f'<line class="zero" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="12" stroke="#9aa39e" '
+        'vector-effect="non-scaling-stroke"/>'
+        f'<rect class="{step.side}" fill="{COLOURS[step.side]}" x="{first:.2f}" y="1" '
+        f'width="{max(last - first, 0.6):.2f}" height="10"/></svg>'
+    )
 
 
 def probability(log_odds: float) -> float:

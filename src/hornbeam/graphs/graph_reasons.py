@@ -15,8 +15,7 @@ from itertools import islice
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints
-from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS

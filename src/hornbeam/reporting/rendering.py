@@ -16,9 +16,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from hornbeam.base.texts import elided, printable
-from hornbeam.explaining.explanation_text import step_words
-from hornbeam.explaining.named_facts import Grounding
-from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.explaining.reason import Grounding
+from hornbeam.explaining.waterfall import step_words, waterfall_bar
 from hornbeam.rules.rule_words import PhraseRole, Words
 
 #: Maximum number of characters of a name, and of a rule.

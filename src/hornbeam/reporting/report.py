@@ -16,7 +16,7 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import RuleExplainer
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Grounding
+from hornbeam.explaining.reason import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links

@@ -191,11 +191,14 @@ class RuleModel:
         rules = (*self.rules, *self.beliefs)
         return identifiers(names.union(*(rule.clause.body.predicates for rule in rules)))
 
+    def clause_text(self, clause: Clause) -> str:
+        """PSL text of a rule's clause, as in the model file, without weight."""
+        return clause.text(self.identifiers, distinct=self.semantics.distinct_variables)
+
     @cached_property
     def clause_texts(self) -> Sequence[str]:
-        """PSL text of every rule's clause, as in the model file, without weight."""
-        spelt, distinct = self.identifiers, self.semantics.distinct_variables
-        return [rule.clause.text(spelt, distinct=distinct) for rule in self.rules]
+        """PSL text of every rule's clause."""
+        return [self.clause_text(rule.clause) for rule in self.rules]
 
     @property
     def believed(self) -> list[str]:
@@ -205,9 +208,8 @@ class RuleModel:
     @property
     def belief_texts(self) -> list[str]:
         """PSL text of the first step's clauses, whose heads are beliefs."""
-        spelt, distinct = self.identifiers, self.semantics.distinct_variables
         clauses = (rule.clause.with_target(believed(rule.clause.target)) for rule in self.beliefs)
-        return [clause.text(spelt, distinct=distinct) for clause in clauses]
+        return [self.clause_text(clause) for clause in clauses]
 
     def with_rules(self, rules: Iterable[Rule]) -> Self:
         """Other rules under the same semantics."""
@@ -215,4 +217,6 @@ class RuleModel:
 
     def of_target(self, target: str) -> Self:
         """The rules of one target predicate."""
-        return self.with_rules(rule for rule in self.rules if rule.clause.target == target)
+        rules = [rule for rule in self.rules if rule.clause.target == target]
+        # the model itself has kept its bodies and texts
+        return self if len(rules) == len(self.rules) else self.with_rules(rules)

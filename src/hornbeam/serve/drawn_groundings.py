@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Fact, GroundedCondition, Grounding
-from hornbeam.explaining.reason import Reason
+from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason
 from hornbeam.rules.body import Kind
 
 #: Maximum number of entities that are drawn per step.

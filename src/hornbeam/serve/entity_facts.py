@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from hornbeam.base.arrays import Ids, run_starts
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.fact_numbers import FactNumbers
-from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.reason import Fact
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Step

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from jinja2.utils import url_quote
 from markupsafe import Markup, escape
 
 from hornbeam.base.texts import elided, printable
-from hornbeam.explaining.named_facts import Fact
-from hornbeam.explaining.waterfall_bar import waterfall_bar
+from hornbeam.explaining.reason import Fact, Reason
+from hornbeam.explaining.waterfall import waterfall_bar
 from hornbeam.ranking.queries import Direction
 from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.links import ShownLink
 from hornbeam.serve.pins import Pin
-
-if TYPE_CHECKING:
-    from hornbeam.explaining.reason import Reason
 
 #: Maximum letters of a name where several are shown.
 SHORT_NAME = 32

@@ -85,20 +85,16 @@ class IndependentPairs:
     @cached_property
     def _explainer(self) -> IndependentExplainer:
         """Explains by the unedited rules, which most visitors see."""
-        return self._made_explainer(self.model.rules)
+        return IndependentExplainer(
+            self.model, self.groundings, self.pair_counter, self._known_counts
+        )
 
     def _explainer_of(self, rules: Sequence[Rule]) -> IndependentExplainer:
         weights = tuple(rule.weight for rule in rules)
         if weights == tuple(rule.weight for rule in self.model.rules):
             return self._explainer
-        return self._edited.get(weights, lambda: self._made_explainer(rules))
-
-    def _made_explainer(self, rules: Sequence[Rule]) -> IndependentExplainer:
-        # everything but the weights is shared
-        edited, texts = self.model.with_rules(rules), self.model.clause_texts
-        return IndependentExplainer(
-            edited, self.groundings, self.pair_counter, texts, self._known_counts
-        )
+        edited = self.model.with_rules(rules)
+        return self._edited.get(weights, lambda: self._explainer.reweighted(edited))
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""

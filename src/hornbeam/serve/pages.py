@@ -17,7 +17,7 @@ from typing import Any
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.reason import Fact
 from hornbeam.explaining.shown_names import fact_in_names, mentioned, rule_in_names
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import with_plain_words

@@ -13,7 +13,7 @@ from typing import Any
 from hornbeam.base.texts import number_in
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.named_facts import Fact
+from hornbeam.explaining.reason import Fact
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw

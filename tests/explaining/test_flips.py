@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.base.arrays import Ints
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.counterfactual import Removals
-from hornbeam.explaining.flips import FlipStatus, greedy_flip, smallest_flip
+from hornbeam.explaining.flips import FlipStatus, Removals, greedy_flip, smallest_flip
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from tests.support.brute_force import ONE
 
