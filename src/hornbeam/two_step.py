@@ -42,11 +42,10 @@ from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, rules_of
 from hornbeam.learning.trace import SecondStep
-from hornbeam.rules.beliefs import BELIEVED
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import prior
-from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.rule_model import BELIEVED, Rule, RuleModel
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scorer import score_targets
 

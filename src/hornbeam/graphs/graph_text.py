@@ -34,12 +34,12 @@ from hornbeam.graphs.ranking_model import (
     is_path_rule,
     known_argument,
 )
+from hornbeam.language.naming import are_header_names, header_names, names_by_identifier
 from hornbeam.language.rule_parts import refusal
 from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.language.syntax import Variable
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.model_header import are_predicates
 from hornbeam.rules.parsed_clauses import parsed_counted_rule
 from hornbeam.rules.rule_lines import RuleLines
 from hornbeam.rules.rule_model import CountedRule
@@ -59,7 +59,6 @@ KNOWN, ANSWER = Variable("X"), Variable("Y")
 
 def write_model(model: RankingModel) -> str:
     """Write a model as text."""
-    spelt = model.identifiers
     header = {
         "format": FORMAT,
         "features": list(model.features),
@@ -73,7 +72,7 @@ def write_model(model: RankingModel) -> str:
         "linked": asdict(model.linked),
         "seed": model.seed,
         "chosen": dict(model.chosen),
-        "predicates": {spelt[name]: name for name in sorted(spelt) if spelt[name] != name},
+        "predicates": header_names(model.identifiers),
         "end": END,
     }
     lines = [FIRST + json.dumps(header, ensure_ascii=False)]
@@ -143,9 +142,9 @@ def read_model(text: str, source: str) -> RankingModel:
             raise DataError(source, f"has format {found}, expected at most {FORMAT}", line=1)
         fields = _of_header(header)
         predicates = header.get("predicates", {})
-        if not are_predicates(predicates):
+        if not are_header_names(predicates):
             raise ValueError('expected "predicates" to have names by identifiers')
-        names = {key.lower(): name for key, name in predicates.items()}
+        names = names_by_identifier(predicates)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(source, f"has a damaged header: {error}", line=1) from None
     # models from before version 0.7 have no such line

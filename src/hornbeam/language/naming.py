@@ -38,6 +38,27 @@ def identifiers(names: Iterable[str]) -> Mapping[str, str]:
     return spelt
 
 
+def header_names(spelt: Mapping[str, str]) -> dict[str, str]:
+    """Names by identifiers where the two differ, as they stand in the header of a model file."""
+    return {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
+
+
+def are_header_names(value: object) -> bool:
+    """Whether identifiers, distinct when case is ignored, have names that facts can have."""
+    return (
+        isinstance(value, dict)
+        and all(IDENTIFIER.match(identifier) for identifier in value)
+        and len(names_by_identifier(value)) == len(value)
+        and all(isinstance(name, str) for name in value.values())
+        and all(name and not re.search(r"[\t\r\n\0]", name) for name in value.values())
+    )
+
+
+def names_by_identifier(stated: Mapping[str, str]) -> dict[str, str]:
+    """Names by their identifiers in lower case: PSL ignores the case of predicates."""
+    return {identifier.lower(): name for identifier, name in stated.items()}
+
+
 def _spelling(name: str) -> str:
     if IDENTIFIER.match(name):
         return name

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Ints
-from hornbeam.rules.beliefs import mentions_beliefs
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.rule_model import mentions_beliefs
 from hornbeam.rules.weighing import Counts, Weighing
 
 

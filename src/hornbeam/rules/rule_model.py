@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Self
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.language.naming import identifiers
 from hornbeam.language.syntax import CountedBracket
-from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.weighing import Counts, Weighing
@@ -19,8 +18,36 @@ if TYPE_CHECKING:
     from hornbeam.rules.candidates import RuleLimits
 
 
+#: Begins the name of a predicate of beliefs.
+BELIEVED = "believed_"
 #: Smoothing constant added to predictions, which lowers confidences with little support.
 SMOOTHING = 5.0
+
+
+def believed(target: str) -> str:
+    """Name of the predicate of beliefs in a target.
+
+    Beliefs are the scores of the first step of a two-step collective model. Rules of its second
+    step have `believed_t` in bodies; its atoms are the pairs that are scored together, with the
+    scores of the first step as truth values:
+
+        0.5: cites(A, B) & believed_mentions(B, C) -> mentions(A, C)
+        0.9: believed_mentions(A, C) -> !mentions(A, B)
+
+    The second is about *rivals*: other pairs of the same subject. The first step's rules have
+    `believed_t` for their head.
+
+    Examples
+    --------
+    >>> believed("mentions")
+    'believed_mentions'
+    """
+    return BELIEVED + target
+
+
+def mentions_beliefs(body: Body) -> bool:
+    """Whether a body has a predicate of beliefs, by its name."""
+    return any(name.startswith(BELIEVED) for name in body.predicates)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from hornbeam.counting.collective.believed_pairs import BelievedPairs, is_linked
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE
-from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.rule_model import PairDensity
+from hornbeam.rules.rule_model import PairDensity, believed
 from tests.support.worlds import TARGETS, World, worlds
 
 Triple = tuple[str, str, str]

@@ -28,10 +28,9 @@ from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.known import among_facts, rows_of_targets, with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.rules.beliefs import believed
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.rule_model import PairDensity
+from hornbeam.rules.rule_model import PairDensity, believed
 
 #: Maximum number of groundings that link pairs to each other.
 MAX_GROUNDINGS = 20_000_000
