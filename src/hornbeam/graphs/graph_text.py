@@ -40,8 +40,7 @@ from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.language.syntax import Variable
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.parsed_clauses import parsed_counted_rule
-from hornbeam.rules.rule_lines import RuleLines
+from hornbeam.rules.parsed_clauses import RuleLines, parsed_counted_rule
 from hornbeam.rules.rule_model import CountedRule
 from hornbeam.rules.rule_words import Words, applied_words
 

@@ -3,16 +3,24 @@
 `mentions(B, C) & cites(A, B) -> mentions(A, C)` is the path cites, mentions with any names of
 variables and any order of atoms. `parsed_bodies` has the conditions of a body; here are heads,
 thresholds, ways of counting and `!=`.
+
+A model of a graph has tens of thousands of rules in a few dozen shapes, so `RuleLines` parses every
+shape once.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
+from hornbeam.base.machine import MAX_NUMBER
+from hornbeam.errors import DataError
 from hornbeam.language.rule_parts import RefusedError, atoms_of, refusal, variables_of
+from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.language.syntax import (
     Atom,
     Bracket,
@@ -22,10 +30,21 @@ from hornbeam.language.syntax import (
     LogicalRule,
     Operator,
     Variable,
+    unescaped,
 )
-from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, MAX_PATH, AnyBody, Part, simplest
+from hornbeam.rules.body import (
+    MAX_CONDITIONS,
+    MAX_LENGTH,
+    MAX_PATH,
+    AnyBody,
+    Body,
+    Part,
+    Step,
+    simplest,
+)
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.parsed_bodies import (
+    NO_NAME,
     Component,
     Head,
     ParsedBody,
@@ -282,3 +301,79 @@ def _are_different(
         at = next(iter(different.values())).place
         raise RefusedError(f"{why}, but ({missing[0]}) is missing", at)
     return bool(different) if pairs else None
+
+
+# --- counted rules, each on a line of its own -----------------------------------------------------
+
+#: A rule as it is written: weight, text, hits, predictions and a weight of its own.
+_LINE = re.compile(
+    r"\d+\.\d+: (.+) \[(\d{1,15}) of (\d{1,15})(?:, weight (-?\d+(?:\.\d+)?(?:e-?\d+)?))?\]",
+    re.ASCII,
+)
+#: A predicate before its arguments, or a constant.
+_NAME = re.compile(r"([A-Za-z_]\w*)(?=\()|'(?:[^'\\]|\\.)*'", re.ASCII)
+#: What a rule has where its names are placeholders.
+_SHAPE = re.compile(r"[\w'(), &>-]+", re.ASCII)
+#: Steps, each made once: making them anew would take a quarter of the time of reading.
+_step = lru_cache(maxsize=10_000)(Step)
+
+
+class RuleLines:
+    """Reads lines of counted rules; `names` are real names by identifiers in lower case.
+
+    A line whose names were replaced by placeholders, its shape, is parsed by the grammar; other
+    lines of the shape are filled with names.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+        self._shapes: dict[str, Clause | None] = {}
+
+    def rule(self, line: str) -> CountedRule | None:
+        """The rule of a line; None where only the grammar as a whole can read or refuse it."""
+        match = _LINE.fullmatch(line)
+        if match is None:
+            return None
+        text, hits, predicted, weight = match.groups()
+        names = dict[str, str]()
+
+        def placeholder(name: re.Match[str]) -> str:
+            key = f"p{len(names)}" if name[1] else f"c{len(names)}"
+            names[key] = self._real(name[1]) if name[1] else unescaped(name[0])
+            return key if name[1] else f"'{key}'"
+
+        shape = _NAME.sub(placeholder, text)
+        if shape not in self._shapes:
+            self._shapes[shape] = _clause_of_shape(shape)
+        clause = self._shapes[shape]
+        own_weight = float(weight or 0.0)
+        named = all(name and not NO_NAME.search(name) for name in names.values())
+        if clause is None or not named or abs(own_weight) > MAX_NUMBER:
+            return None
+        parts = [Part(_filled(part.body, names)) for part in clause.body.parts]
+        return CountedRule.of(Clause(simplest(parts)), int(hits), int(predicted), own_weight)
+
+    def _real(self, identifier: str) -> str:
+        return self.names.get(identifier.lower(), identifier)
+
+
+def _clause_of_shape(shape: str) -> Clause | None:
+    """The clause of a shape; None where it is more than conditions over atoms of two arguments."""
+    if not _SHAPE.fullmatch(shape):
+        return None
+    try:
+        [rule] = parse_logical_rules(f"0: {shape} [0 of 0]", "shape")
+        clause = parsed_counted_rule(rule, {}, "shape").clause
+    except (DataError, ValueError):
+        return None
+    steps = [step for part in clause.body.parts for step in part.body.steps]
+    plain = not clause.negated and clause.weighing is None and len(clause.body)
+    bare = all(part.threshold is None for part in clause.body.parts)
+    return clause if plain and bare and all(step.arity == 2 for step in steps) else None
+
+
+def _filled(body: Body, names: Mapping[str, str]) -> Body:
+    """A body with names in place of placeholders."""
+    steps = tuple([_step(names[step.predicate], step.inverse) for step in body.steps])
+    constant = None if body.constant is None else names[body.constant]
+    return Body(steps, names[body.target], body.kind, body.argument, constant)
