@@ -11,13 +11,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.base.arrays import largest
 from hornbeam.base.choices import Relaxation
 from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.links import largest
 from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.random_rules import rule_models
 from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer

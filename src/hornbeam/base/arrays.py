@@ -89,3 +89,17 @@ def ranges(low: Integers, high: Integers) -> Ints:
     size = high - low
     starts = pointers(size)
     return np.arange(starts[-1]) - np.repeat(starts[:-1] - low, size)
+
+
+def largest(values: Floats, top: int) -> Positions:
+    """Positions of the `top` largest values, the first of equal ones first.
+
+    Examples
+    --------
+    >>> largest(np.array([0.5, 2.0, 0.5, 1.0]), 3)
+    array([1, 3, 0])
+    """
+    rows = np.arange(len(values))
+    if len(values) > top:
+        rows = np.flatnonzero(values >= np.partition(values, -top)[-top])
+    return rows[np.argsort(-values[rows], kind="stable")][:top]

@@ -41,6 +41,12 @@ class Adjacency(NamedTuple):
         """How many edges each of some nodes has."""
         return self.offsets[nodes + 1] - self.offsets[nodes]
 
+    def neighbours(self, node: int, code: int) -> Ids:
+        """Nodes one step of a code away from a node, sorted."""
+        low, high = self.offsets[node], self.offsets[node + 1]
+        run = np.searchsorted(self.code[low:high], [code, code + 1])
+        return self.neighbour[low + run[0] : low + run[1]]
+
 
 @dataclass(frozen=True, eq=False)
 class Graph:

@@ -1,4 +1,7 @@
-"""The loop that finds pairs of high margin; see `hornbeam.scoring.margins`."""
+"""Walks from one entity along the paths of rules: the pairs of high margin, and all counts.
+
+`margins_above` serves `hornbeam.scoring.margins`, `walk_ends` `hornbeam.scoring.entity_proposals`.
+"""
 
 # ruff: noqa: ANN001, ANN201
 # mypy: disallow-untyped-defs=false, disallow-untyped-calls=false
@@ -11,7 +14,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.base.compiled import kernels
-from hornbeam.graph.edge_runs import place_of
+from hornbeam.graph.edge_runs import grown, place_of
 
 kernel = kernels("the search for the best links")
 
@@ -30,6 +33,15 @@ class MarginGraph(NamedTuple):
     weight: Floats
     known_offsets: Ints
     known: Ids
+
+
+class WalkedGraph(NamedTuple):
+    """The graph, and the weight of every step in shares; no weights where shares are not wanted."""
+
+    offsets: Ints
+    neighbour: Ids
+    code: Integers
+    weight: Floats
 
 
 class StepTrie(NamedTuple):
@@ -122,7 +134,10 @@ class MarginPairs(NamedTuple):
 
 
 def follow(walks, wanted, count, share, reached, depth, size):
-    """Walk one step further: sums of paths and shares at depth + 1, and how many nodes have one."""
+    """Walk one step further: sums of paths and shares at depth + 1, and how many nodes have one.
+
+    Shares are left out where steps have no weights.
+    """
     offsets, neighbour, code, weight = walks.offsets, walks.neighbour, walks.code, walks.weight
     found = 0
     for i in range(size):
@@ -135,9 +150,18 @@ def follow(walks, wanted, count, share, reached, depth, size):
                 reached[depth + 1, found] = v
                 found += 1
             count[depth + 1, v] += count[depth, u]
-            share[depth + 1, v] += share[depth, u] * weight[edge]
+            if len(weight) > 0:
+                share[depth + 1, v] += share[depth, u] * weight[edge]
             edge += 1
     return found
+
+
+def clear(count, share, reached, depth, size):
+    """Set the sums after `depth` steps to zero."""
+    for i in range(size):
+        count[depth, reached[depth, i]] = 0.0
+        if share.shape[1] > 0:
+            share[depth, reached[depth, i]] = 0.0
 
 
 def base(kind, bound, count, share):
@@ -240,3 +264,37 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
             size[d] = 0
         row += 1
     return row, found
+
+
+@kernel
+def walk_ends(walks, steps, bounds, start, count, share, reached):
+    """Ends of all paths from one node along every sequence `steps[bounds[k]:bounds[k + 1]]`.
+
+    Returns row pointers by sequence, and the end, the number of paths and the share of every row,
+    sorted by end. `count`, `share` and `reached` are those of `MarginScratch`, of zeros.
+    """
+    with_shares = len(walks.weight) > 0
+    indptr = np.zeros(len(bounds), dtype=np.int64)
+    nodes, paths, shares = np.empty(64, dtype=np.int32), np.empty(64), np.empty(64)
+    found = 0
+    for k in range(len(bounds) - 1):
+        count[0, start], reached[0, 0], size = 1.0, start, 1
+        if with_shares:
+            share[0, start] = 1.0
+        length = bounds[k + 1] - bounds[k]
+        for d in range(length):
+            if with_shares and d == length - 1:
+                # the engine adds up the last steps in the order of nodes
+                reached[d, :size] = np.sort(reached[d, :size])
+            further = follow(walks, steps[bounds[k] + d], count, share, reached, d, size)
+            clear(count, share, reached, d, size)
+            size = further
+        nodes = grown(nodes, found, size)
+        paths, shares = grown(paths, found, size), grown(shares, found, size)
+        for node in np.sort(reached[length, :size]):
+            nodes[found], paths[found] = node, count[length, node]
+            shares[found] = share[length, node] if with_shares else 0.0
+            found += 1
+        clear(count, share, reached, length, size)
+        indptr[k + 1] = found
+    return indptr, nodes[:found], paths[:found], shares[:found]

@@ -14,7 +14,6 @@ from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
-from hornbeam.serve.walk import neighbours
 
 #: Maximum number of predicates that are shown, and of facts per predicate.
 MAX_GROUPS = 40
@@ -85,7 +84,7 @@ def is_edge(engine: MemoryEngine, subject: str, predicate: str, object_: str) ->
     """Whether a fact links two entities."""
     s, o = (engine.facts.entities.index(name) for name in (subject, object_))
     code = step_code(engine.predicates.index(predicate))
-    return min(s, o) >= 0 and o in neighbours(engine.graph.forward, s, code)
+    return min(s, o) >= 0 and o in engine.graph.forward.neighbours(s, code)
 
 
 def edge_groups(explorer: EdgeSource, entity: int) -> list[EdgeGroup]:

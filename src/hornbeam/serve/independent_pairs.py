@@ -12,23 +12,20 @@ from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.grounding_finder import GroundingFinder
 from hornbeam.explaining.groundings import PathEnds, first_paths
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.known_scores import KnownCounts, KnownScores
+from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.cached_counts import CachedCounts
+from hornbeam.scoring.entity_proposals import CountedPairs, EntityProposer
 from hornbeam.scoring.rule_columns import RuleLayout
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.links import links_at
-from hornbeam.serve.new_links import CountedPairs, NewLinkFinder
-from hornbeam.serve.pair_counts import PairCounter
-from hornbeam.serve.walk import paths_between
 
 #: Maximum number of rows in the cache of entities' counts.
 CACHED_ROWS = 5_000_000
@@ -60,34 +57,27 @@ class IndependentPairs:
             for one in listings
         ]
         self._connected: BoundedCache[CountedPairs] = BoundedCache(
-            CACHED_ROWS, lambda found: found.size
+            CACHED_ROWS, lambda counted: counted.size
         )
-        self._known_counts = KnownCounts(model, engine.facts, engine)
         self._edited: BoundedCache[IndependentExplainer] = BoundedCache(
             CACHED_EXPLAINERS, lambda _: 1
         )
 
     @cached_property
-    def finder(self) -> NewLinkFinder:
-        """Follows the rules from an entity."""
-        return NewLinkFinder(self.engine, self.model, self.types)
-
-    @cached_property
-    def pair_counter(self) -> PairCounter:
-        """Counts the paths of single pairs."""
-        return PairCounter(self.finder)
-
-    @cached_property
-    def groundings(self) -> GroundingFinder:
-        """Finds and names the groundings of rules."""
-        return GroundingFinder.of(self.model, self.engine)
+    def _proposers(self) -> dict[tuple[str, bool], EntityProposer]:
+        """What follows the rules of a target from subjects (`True`) or from objects."""
+        return {
+            (target, forward): EntityProposer(
+                self.model, self.engine, target, self.types, 0 if forward else 1
+            )
+            for target in self.model.targets
+            for forward in (True, False)
+        }
 
     @cached_property
     def _explainer(self) -> IndependentExplainer:
         """Explains by the unedited rules, which most visitors see."""
-        return IndependentExplainer(
-            self.model, self.groundings, self.pair_counter, self._known_counts
-        )
+        return IndependentExplainer.of(self.model, self.engine)
 
     def _explainer_of(self, rules: Sequence[Rule]) -> IndependentExplainer:
         weights = tuple(rule.weight for rule in rules)
@@ -98,16 +88,15 @@ class IndependentPairs:
 
     def warm_up(self, progress: Progress) -> None:
         """Compile what the first visitor would otherwise wait for."""
-        atoms, finder = self.engine.facts.binary, self.finder
+        atoms, graph = self.engine.facts.binary, self._explainer.finder.graph
         with announced(progress):
             for target in self.model.targets if len(atoms) else ():
                 subject, object_ = (int(column[0]) for column in atoms.arguments)
                 self.new_links(self.model.rules, subject, target, True, 1)
-                forward = finder.by_target[target].forward
-                weights, arrays = finder.weights, finder.arrays
-                paths_between(finder.graph, weights, subject, object_, forward, arrays)
+                names = self.engine.facts.entities.take([subject, object_])
+                self.explain(self.model.rules, names[0], target, names[1])
                 steps = [step_code(int(atoms.predicate[0]))]
-                first_paths(finder.graph, steps, PathEnds(subject, object_, 0), False, 1)
+                first_paths(graph, steps, PathEnds(subject, object_, 0), False, 1)
                 if not self.model.semantics.decides:
                     self._explainer.known.place(target, 0.0)
 
@@ -137,11 +126,10 @@ class IndependentPairs:
         self, rules: Sequence[Rule], entity: int, target: str, forward: bool, top: int
     ) -> NewLinks:
         """Best new links of an entity as subject (`forward`) or object."""
-        found = self._connected.get(
-            (entity, target, forward), lambda: self.finder.connected(target, entity, forward)
-        )
-        pairs, scores, total = self.finder.best(found, rules, top)
-        return NewLinks(links_at(pairs, range(len(pairs)), scores), total, found.left_out)
+        proposer = self._proposers[target, forward]
+        counted = self._connected.get((entity, target, forward), lambda: proposer.counted(entity))
+        pairs, scores, total = proposer.best(counted, rules, top)
+        return NewLinks(links_at(pairs, range(len(pairs)), scores), total, counted.left_out)
 
     def examples(self, top: int) -> list[str]:
         """The entities with most facts, those of the targets' facts first."""

@@ -62,14 +62,6 @@ def links_at(
     ]
 
 
-def largest(values: Floats, top: int) -> Positions:
-    """Rows of the largest values, the first of equal ones first."""
-    rows = np.arange(len(values))
-    if len(values) > top:
-        rows = np.flatnonzero(values >= np.partition(values, -top)[-top])
-    return rows[np.argsort(-values[rows], kind="stable")][:top]
-
-
 def rows_of(targets: Targets, entity: str) -> Positions:
     """Rows that name the entity, in their order."""
     i = targets.entities.index(entity)

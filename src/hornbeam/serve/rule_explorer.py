@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats
+from hornbeam.base.arrays import Floats, largest
 from hornbeam.base.files import fingerprint
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.opening import open_in_memory
@@ -43,7 +43,7 @@ from hornbeam.serve.explorer import (
 )
 from hornbeam.serve.explorer_scorer import ExplorerScorer, NewLinks
 from hornbeam.serve.independent_pairs import IndependentPairs
-from hornbeam.serve.links import ShownLink, largest, links_at, rows_of, unlisted
+from hornbeam.serve.links import ShownLink, links_at, rows_of, unlisted
 
 #: Maximum number of scores, and of figures, in the caches by edits.
 CACHED_SCORES = 5_000_000

@@ -1,4 +1,4 @@
-"""Walks count what products of adjacency matrices count, and leave their counters as zeros."""
+"""Walks count the products of adjacency matrices, and leave their counters as zeros."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ import numpy.typing as npt
 import pytest
 
 import hornbeam as hb
+from hornbeam.base.arrays import pointers
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.graph.adjacency import Graph
-from hornbeam.serve.walk import (
-    DEAD_END,
-    NO_WEIGHTS,
-    StepSequences,
-    StepWeights,
-    WalkArrays,
-    ends_of,
-    paths_between,
-)
+from hornbeam.scoring.entity_proposals import DEAD_END
+from hornbeam.scoring.margin_kernels import WalkedGraph, walk_ends
 from tests.support.kernels import both_ways, kernels_are
 
 #: One dense and one sparse predicate, so that rows are sorted as well as looked through.
@@ -69,46 +63,24 @@ def check_products(seed: int, shares: bool) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng)
     counter = ShareCounter(graph, graph)
-    weights = StepWeights(counter.step_weights, counter.steps_back) if shares else NO_WEIGHTS
+    walked = WalkedGraph(*graph.forward[:3], counter.step_weights if shares else np.empty(0))
     sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [DEAD_END]
     expected = products(graph, sequences, np.ones(len(graph.forward.code), dtype=np.int64))
     parts = products(graph, sequences, counter.step_weights * shares)
-    n, walks = graph.n_entities, StepSequences.of(sequences)
-    counters = WalkArrays(n, shares)
-    wanted = rng.random(len(sequences)) < 0.5
-    left_out = np.flatnonzero(rng.random(n) < 0.2).astype(np.int32)
+    n, steps = graph.n_entities, np.array([code for codes in sequences for code in codes])
+    bounds = pointers([len(codes) for codes in sequences])
+    sums, share, reached = np.zeros((4, n)), np.zeros((4, n)), np.zeros((4, n), dtype=np.int32)
+    if not shares:
+        share = np.zeros((1, 0))
+    run = graph.walked_by(walk_ends)
     for source in range(n):
-        ends = ends_of(graph, weights, source, walks, wanted, left_out, counters)
-        reached = sum(
-            product[source] * want for product, want in zip(expected, wanted, strict=True)
+        indptr, ends, paths, found = run(
+            walked, steps, bounds, np.int32(source), sums, share, reached
         )
-        assert ends.nodes.tolist() == [v for v in np.flatnonzero(reached) if v not in left_out]
         for k, (product, part) in enumerate(zip(expected, parts, strict=True)):
-            rows = slice(ends.indptr[k], ends.indptr[k + 1])
-            paths = product[source][ends.nodes]
-            assert ends.place[rows].tolist() == np.flatnonzero(paths).tolist()
-            assert ends.paths[rows].tolist() == paths[paths > 0].tolist()
-            share = part[source][ends.nodes[ends.place[rows]]]
-            np.testing.assert_allclose(ends.share[rows], share, rtol=1e-12)
-        sink = int(rng.integers(n))
-        found, sums = paths_between(graph, weights, source, sink, walks, counters)
-        assert found.tolist() == [product[source, sink] for product in expected]
-        np.testing.assert_allclose(sums, [part[source, sink] for part in parts], rtol=1e-12)
-    with counters.borrowed() as zeros, counters.borrowed() as others:
-        assert not zeros.paths.any()
-        assert not zeros.shares.any()
-        assert others is not zeros
-
-
-def test_a_walk_that_fails_keeps_its_counters() -> None:
-    counters = WalkArrays(3)
-
-    def fails() -> None:
-        with counters.borrowed() as dirty:
-            dirty.paths[0, 0] = 1
-            raise MemoryError
-
-    with pytest.raises(MemoryError):
-        fails()
-    with counters.borrowed() as zeros:
-        assert not zeros.paths.any()
+            rows = slice(indptr[k], indptr[k + 1])
+            assert ends[rows].tolist() == np.flatnonzero(product[source]).tolist()
+            assert paths[rows].tolist() == product[source][ends[rows]].tolist()
+            np.testing.assert_allclose(found[rows], part[source][ends[rows]], rtol=1e-12)
+        assert not sums.any()
+        assert not share.any()

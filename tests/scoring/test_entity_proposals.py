@@ -14,16 +14,17 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.readers import read_facts, read_labels
+from hornbeam.facts.table import Facts
 from hornbeam.model import Model
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring import entity_proposals
+from hornbeam.scoring.entity_proposals import EntityProposer
 from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.serve import new_links
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
-from hornbeam.serve.new_links import NewLinkFinder
 from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.proposed import expected_links, new_pairs
 from tests.support.random_rules import ReferenceModel, rule_models
@@ -35,16 +36,21 @@ from tests.support.worlds import CRISP, SOFT, World, entities_of, worlds
 Scored = list[tuple[str, str, float]]
 
 
+def proposer_of(model: Model, facts: Facts, target: str = "t", near: int = 0) -> EntityProposer:
+    engine = MemoryEngine(facts, threads=1)
+    return EntityProposer(model, engine, target, ArgumentTypes(facts), near)
+
+
 def links_of(world: World, model: ReferenceModel, target: str, name: str, forward: bool) -> Scored:
     facts = world.facts
     served = Model(model.rules, model.semantics)
-    finder = NewLinkFinder(MemoryEngine(facts, threads=1), served, ArgumentTypes(facts))
     if target not in served.targets:
         return []
-    found = finder.connected(target, facts.entities.index(name), forward)
-    pairs, scores, total = finder.best(found, model.rules, top=100)
+    proposer = proposer_of(served, facts, target, near=0 if forward else 1)
+    counted = proposer.counted(facts.entities.index(name))
+    pairs, scores, total = proposer.best(counted, model.rules, top=100)
     assert total == len(pairs)
-    assert found.left_out == 0
+    assert counted.left_out == 0
     subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
     return list(zip(subjects, objects, scores.tolist(), strict=True))
 
@@ -80,11 +86,11 @@ def test_other_weights_need_no_new_counts(data: st.DataObject) -> None:
     served = Model(model.rules, model.semantics)
     if i < 0 or not model.rules:
         return
-    finder = NewLinkFinder(MemoryEngine(world.facts, threads=1), served, ArgumentTypes(world.facts))
-    found = finder.connected("t", i, True)
+    proposer = proposer_of(served, world.facts)
+    counted = proposer.counted(i)
     weight = st.sampled_from([0.0, 0.3, 4.0])
     others = tuple(Rule(data.draw(weight), rule.clause) for rule in model.rules)
-    again, scores, _ = finder.best(found, others, 100)
+    again, scores, _ = proposer.best(counted, others, 100)
     edited = model.with_rules(others)
     rows = zip(*(again.entities.take(x) for x in (again.subject, again.object)), scores.tolist(),
                strict=True)  # fmt: skip
@@ -103,12 +109,12 @@ def test_where_much_is_reached_the_best_connected_are_counted(
         + [(f"m{i}", "q", f"o{k}") for i in range(3) for k in range(i + 1)]
     )
     model = Model.parse("1.0: p(A, B) & q(B, C) & (A != B) & (A != C) & (B != C) -> t(A, C)")
-    monkeypatch.setattr(new_links, "MAX_COUNTED", 2)
-    finder = NewLinkFinder(MemoryEngine(facts, threads=1), model, ArgumentTypes(facts))
-    found = finder.connected("t", facts.entities.index("a"), True)
-    pairs, _, total = finder.best(found, model.rules, 10)
+    monkeypatch.setattr(entity_proposals, "MAX_COUNTED", 2)
+    proposer = proposer_of(model, facts)
+    counted = proposer.counted(facts.entities.index("a"))
+    pairs, _, total = proposer.best(counted, model.rules, 10)
     assert pairs.entities.take(pairs.object) == ["o0", "o1"]
-    assert (total, found.left_out) == (2, 1)
+    assert (total, counted.left_out) == (2, 1)
 
 
 @given(value=st.sampled_from([CRISP, RICH_SOFT]), data=st.data())
@@ -188,12 +194,12 @@ def test_walks_find_the_shares_that_the_engine_counts(forward: bool, limit: int 
         for way in (Weighing(Counts.LOG), Weighing(Counts.SHARE, 0.1 + k))
     ]
     model = Model((*rules, Rule(1.0, prior("p3"))), Semantics(max_fanout=limit))
-    finder = NewLinkFinder(MemoryEngine(facts, threads=1), model, ArgumentTypes(facts))
+    proposer = proposer_of(model, facts, "p3", near=0 if forward else 1)
     shares = 0
     for entity in range(0, 60, 7):
-        kept = finder.connected("p3", entity, forward).kept
+        kept = proposer.counted(entity).kept
         found = kept.statistics
-        expected = finder.engine.count(kept.pairs, model.bodies, model.language)
+        expected = proposer.engine.count(kept.pairs, model.bodies, model.language)
         assert (found.indptr.tolist(), found.target.tolist(), found.count.tolist()) == (
             expected.indptr.tolist(), expected.target.tolist(), expected.count.tolist()
         )  # fmt: skip
