@@ -36,7 +36,7 @@ from hornbeam.learning.learner import Learned
 from hornbeam.learning.rule_learning import problem_of
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.two_step_scorer import TwoStepScorer
+from hornbeam.scoring.scorer import TwoStepScorer
 
 TASKS = ("fly", "yeast_pra", "ddi_196", "film_rating", "book_author")
 #: Shares of the true and of the false pairs that each training copy leaves out.

@@ -14,8 +14,7 @@ from hornbeam.base.files import fingerprint
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.leaks import warn_of_leaks
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.opening import open_engine, warn_of_leaks
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input

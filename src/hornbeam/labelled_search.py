@@ -14,8 +14,13 @@ from hornbeam.counting.collective.collective_statistics import discover_collecti
 from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.engine import BodyCounter, Discovery, Engine
-from hornbeam.counting.mirrors import with_mirrors
-from hornbeam.counting.opening import discover_bodies, facts_in_memory, open_engine, select_target
+from hornbeam.counting.opening import (
+    discover_bodies,
+    facts_in_memory,
+    open_engine,
+    select_target,
+    with_mirrors,
+)
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.evidence_folds import EvidenceFolds, assign_evidence_folds, pair_groups

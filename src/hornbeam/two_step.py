@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.arrays import Floats, Ints, pointers
 from hornbeam.base.choices import CollectiveMethod
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.counting.collective.believed_pairs import (
@@ -31,7 +31,6 @@ from hornbeam.counting.collective.believed_pairs import (
     is_linked,
     pair_density,
 )
-from hornbeam.counting.cross_evidence import united_table
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.known import with_targets
@@ -142,7 +141,7 @@ class FirstStep:
             if len(self.views) == 1:
                 return counted
             parts.append((np.searchsorted(rows, seen), counted))
-        return united_table(bodies, len(rows), parts)
+        return Statistics.united(len(rows), parts)
 
 
 def learn_second_step(
@@ -282,9 +281,12 @@ def _stacked(
     first: FirstStep, copies: Sequence[Ints], belief: Floats, progress: Progress
 ) -> Statistics:
     """Counts of all copies, one below the other: over facts, and over beliefs."""
-    known, linked = list[Statistics](), list[Statistics]()
+    starts = pointers([len(rows) for rows in copies])
+    known, linked = list[tuple[Ints, Statistics]](), list[tuple[Ints, Statistics]]()
     for k, rows in enumerate(copies):
         progress.advance("Counting beliefs", k, len(copies))
-        known.append(first.statistics.of_targets(rows))
-        linked.append(first.count_linked(rows, belief, first.linked_bodies))
-    return Statistics.stacked(known).followed_by(Statistics.stacked(linked))
+        places = np.arange(starts[k], starts[k + 1])
+        known.append((places, first.statistics.of_targets(rows)))
+        linked.append((places, first.count_linked(rows, belief, first.linked_bodies)))
+    n = int(starts[-1])
+    return Statistics.united(n, known).followed_by(Statistics.united(n, linked))

@@ -125,12 +125,12 @@ def test_scores_go_to_parquet(countries_model: Path, tmp_path: Path, scratch: Pa
 @pytest.mark.slow
 def test_scores_in_blocks_are_the_same(countries_model: Path, tmp_path: Path) -> None:
     from hornbeam.counting.sql.duckdb_engine import duckdb_engine
-    from hornbeam.scoring import batches
+    from hornbeam.scoring.scored_links import scored_batches
 
     facts = hb.read_facts(COUNTRIES / "observed.tsv", COUNTRIES / "fold0" / "obs.tsv")
     pairs = hb.read_pairs(COUNTRIES / "fold0" / "test.tsv")
     model = hb.Model.load(countries_model)
-    parts = batches.scored_batches(duckdb_engine(facts), model, pairs, block=50)
+    parts = scored_batches(duckdb_engine(facts), model, pairs, block=50)
     found = [score for part in parts for score in part["score"].tolist()]
     assert found == pytest.approx(model.predict(facts, pairs)["score"].tolist(), rel=1e-9)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli.commands import COMMANDS, load
-from hornbeam.counting.sql.spark_inputs import SparkInputs
+from hornbeam.counting.sql.spark_reading import SparkInputs
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.headers import TableLayout
 from tests.support.commands import hornbeam_

@@ -35,8 +35,7 @@ from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveScorer
 from hornbeam.scoring.independent_scorer import IndependentScorer
-from hornbeam.scoring.scorer import Scorer, open_scorer
-from hornbeam.scoring.two_step_scorer import TwoStepScorer
+from hornbeam.scoring.scorer import Scorer, TwoStepScorer, open_scorer
 from tests.support.servers import GRAPH_FACTS, graph_model
 
 #: Scorer and explainer of models, by how those are collective. A new kind adds a line here.

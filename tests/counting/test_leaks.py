@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import hornbeam as hb
-from hornbeam.counting.leaks import warn_of_leaks
+from hornbeam.counting.opening import warn_of_leaks
 from hornbeam.errors import HornbeamWarning
 
 Edges = list[tuple[str, str, str]]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.counting.mirrors import with_mirrors
-from hornbeam.counting.opening import open_engine
+from hornbeam.counting.opening import open_engine, with_mirrors
 from hornbeam.facts.known import MIN_EDGES, is_symmetric
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind

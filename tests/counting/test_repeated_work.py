@@ -25,7 +25,7 @@ from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import path_codes
-from hornbeam.scoring.batches import scored_batches
+from hornbeam.scoring.scored_links import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.dense_counts import dense

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from hornbeam.base.choices import Relaxation
-from hornbeam.counting.histograms import Histograms
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.counting.sql.sql_engine import SqlEngine
-from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.histogram_learning import learn_from_histograms, screen_bodies

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.choices import Relaxation, Score
-from hornbeam.counting import conjunctions
-from hornbeam.counting.conjunctions import GroundClauses, conjoined
+from hornbeam.counting import columns
+from hornbeam.counting.columns import GroundClauses, conjoined
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
@@ -119,7 +119,7 @@ def test_truths_are_combined_and_numbers_multiply(
                 key = int(target), both
                 wanted[key] = wanted.get(key, 0.0) + number * times
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conjunctions, "MAX_COMBINED", most)
+        patch.setattr(columns, "MAX_COMBINED", most)
         found = conjoined(one, other)
     rows = zip(found.target.tolist(), found.truth.tolist(), found.number.tolist(), strict=True)
     assert [((target, truth), number) for target, truth, number in rows] == sorted(wanted.items())

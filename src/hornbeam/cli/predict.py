@@ -231,7 +231,7 @@ def _write_parquet(
 ) -> None:
     """Let the engine write the scores, block by block."""
     from hornbeam.counting.opening import sql_engine
-    from hornbeam.scoring.batches import write_scores
+    from hornbeam.scoring.scored_links import write_scores
 
     writer = sql_engine(evidence, f"{output}: is written by --engine duckdb or spark")
     write_scores(writer, model, pairs, output, Score(score), progress)

@@ -1,7 +1,6 @@
 """Search and counts where every fold of the training pairs sees different facts.
 
-See `hornbeam.facts.evidence_folds` for what a fold sees. Candidates are those of all folds
-together.
+`hornbeam.facts.evidence_folds` decides which facts a fold sees. All folds share their candidates.
 """
 
 from __future__ import annotations
@@ -27,7 +26,8 @@ class FoldedEvidence:
     """Finds and counts bodies for training pairs, each over the facts that its fold sees."""
 
     folds: EvidenceFolds
-    engine: Engine  #: opens an engine over each fold's facts; its own facts are not used
+    #: Opens an engine over the facts of each fold. Its own facts are not used.
+    engine: Engine
 
     def _opened(self, stage: str, progress: Progress) -> Iterator[tuple[Ints, Targets, Engine]]:
         """Rows and pairs of each fold, with an engine over what it sees."""
@@ -37,22 +37,22 @@ class FoldedEvidence:
             progress.advance(stage, k + 1, total)
 
     def discover(self, language: RuleLimits, *, progress: Progress = SILENT) -> Discovery:
-        """Find candidates over all facts, and keep those that enough pairs have in their view.
+        """Find candidates over all facts, and keep those with groundings for enough pairs.
 
-        Each fold sees a subset of the facts, so no candidate is missed.
+        A pair counts the groundings over the facts that its fold sees. Each fold sees a subset of
+        the facts, so the search over all facts misses no candidate.
         """
         pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
-        found = discover_bodies(
+        discovery = discover_bodies(
             whole, pairs, replace(language, top=None), statistics=False, progress=progress,
             own_facts_expected=True,
         )  # fmt: skip
-        everything = found.candidates
-        bodies = everything.bodies
-        counted = self.count(pairs, bodies, language, progress=progress)
-        seen = _seen(everything, counted, pairs)
+        candidates = discovery.candidates
+        counted = self.count(pairs, candidates.bodies, language, progress=progress)
+        seen = _with_seen_figures(candidates, counted, pairs)
         rows = seen.pruned(language)
         return replace(
-            found, candidates=seen.take(rows), statistics=counted.only(rows), own_edges=0
+            discovery, candidates=seen.take(rows), statistics=counted.only(rows), own_edges=0
         )
 
     def count(
@@ -69,30 +69,11 @@ class FoldedEvidence:
             (rows, engine.count(pairs, bodies, language))
             for rows, pairs, engine in self._opened("Counting fold by fold", progress)
         ]
-        return united_table(bodies, len(targets), parts)
+        return Statistics.united(len(targets), parts)
 
 
-def united_table(
-    bodies: Sequence[Body], n_targets: int, parts: Sequence[tuple[Ints, Statistics]]
-) -> Statistics:
-    """One table from tables of parts of the targets, each given with its rows."""
-    number = np.arange(len(bodies))
-    body = [np.repeat(number, np.diff(table.indptr)) for _, table in parts]
-    target = [rows[table.target] for rows, table in parts]
-    shares = [table.share for _, table in parts if table.share is not None]
-    return Statistics.of(
-        bodies,
-        n_targets,
-        np.concatenate(body),
-        np.concatenate(target).astype(np.int32),
-        np.concatenate([table.all_truths for _, table in parts]),
-        np.concatenate([table.count for _, table in parts]),
-        np.concatenate(shares) if shares else None,
-    )
-
-
-def _seen(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
-    """Candidates with coverage and counts over what the folds see.
+def _with_seen_figures(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
+    """Candidates with their coverage and counts over the facts that the folds see.
 
     With soft facts the figures over all facts are kept: rows do not show which paths round to true.
     """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from hornbeam.base.arrays import Ids
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.histograms import Histograms
-from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
@@ -36,6 +35,24 @@ class Discovery:
 
     def _repr_html_(self) -> str:
         return self.candidates._repr_html_()
+
+
+class LastLookup:
+    """The last table of names that was looked up, and its ids.
+
+    The blocks of one list of pairs share a table of names. Threads may share a `LastLookup`: at
+    worst one of them looks up again.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[Names, Ids] | None = None
+
+    def ids(self, names: Names, look_up: Callable[[Names], Ids]) -> Ids:
+        """Ids of the names, looked up unless the table is the same object as last time."""
+        last = self._last
+        if last is None or last[0] is not names:
+            last = self._last = names, look_up(names)
+        return last[1]
 
 
 class BodyCounter(Protocol):

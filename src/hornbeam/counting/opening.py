@@ -1,22 +1,30 @@
-"""Engines by name, checks that one can do some work, and the search with its warnings."""
+"""Engines by name, checks that an engine can do some work, and the search with its warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.engine import BodyCounter, Discovery, Engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.candidates import RuleLimits
+from hornbeam.rules.candidates import Candidates, RuleLimits
 
 if TYPE_CHECKING:
     from hornbeam.counting.memory.memory_engine import MemoryEngine
     from hornbeam.counting.sql.sql_engine import SqlEngine
+
+#: A copy of the target covers at least this share of the true pairs, and at most that of the false.
+NEARLY_ALL, HARDLY_ANY = 0.9, 0.01
+#: Minimum number of true, and of false, pairs for a warning about a copy.
+MIN_PAIRS = 30
 
 
 def open_engine(
@@ -40,7 +48,7 @@ def open_engine(
 def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:
     """Open the default engine, whose graph can be walked, over facts in any form.
 
-    One that is open is returned as it is; of another engine the facts are taken.
+    A `MemoryEngine` is returned as it is. Of another engine the facts are taken.
     """
     from hornbeam.counting.memory.memory_engine import MemoryEngine
 
@@ -57,7 +65,7 @@ def facts_or_database(facts: Input) -> Facts | SqlEngine:
 
 
 def facts_of(facts: Input) -> Facts:
-    """Facts in any form, or those of an engine."""
+    """Facts in any form, or the facts of an engine."""
     if (given := _given_engine(facts)) is None:
         return as_facts(facts)
     return facts_in_memory(
@@ -68,7 +76,7 @@ def facts_of(facts: Input) -> Facts:
 
 
 def _given_engine(facts: Input) -> Engine | None:
-    """The engine that is given in place of facts, which may be one of another package."""
+    """Return `facts` if it is an engine, of this or another package; else None."""
     return cast("Engine", facts) if hasattr(facts, "discover") else None
 
 
@@ -79,17 +87,8 @@ def facts_in_memory(engine: Engine, why: str) -> Facts:
     return engine.facts
 
 
-def memory_engine(engine: Engine, why: str) -> MemoryEngine:
-    """The engine as one whose graph can be walked; an InputError where it is not."""
-    from hornbeam.counting.memory.memory_engine import MemoryEngine
-
-    if not isinstance(engine, MemoryEngine):
-        raise InputError(why)
-    return engine
-
-
 def sql_engine(engine: Engine, why: str) -> SqlEngine:
-    """The engine as one that keeps the facts in a database; an InputError where it is not."""
+    """Return `engine` if it keeps its facts in a database; an InputError with `why` if not."""
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
     if not isinstance(engine, SqlEngine):
@@ -111,15 +110,15 @@ def discover_bodies(
     for name in language.exclude:
         if engine.predicates.index(name) < 0:
             warn(f"no fact has the predicate {name!r}, which `exclude` names")
-    found = engine.discover(targets, language, statistics=statistics, progress=progress)
-    if found.own_edges and not own_facts_expected:
+    discovery = engine.discover(targets, language, statistics=statistics, progress=progress)
+    if discovery.own_edges and not own_facts_expected:
         warn(
-            f"{found.own_edges:,} labelled targets are also among the facts; "
+            f"{discovery.own_edges:,} labelled targets are also among the facts; "
             "a target's own fact is never evidence for itself"
         )
-    if found.unseen:
-        progress.message(f"{found.unseen:,} targets name an entity that no fact has.")
-    return found
+    if discovery.unseen:
+        progress.message(f"{discovery.unseen:,} targets name an entity that no fact has.")
+    return discovery
 
 
 def check_targets(engine: Engine, targets: Iterable[str]) -> None:
@@ -142,3 +141,48 @@ def select_target(targets: Targets, predicate: str | Sequence[str] | None) -> Ta
         if targets.predicates.index(name) < 0:
             raise UnknownTargetError(name, list(targets.predicates))
     return targets.only(names)
+
+
+def with_mirrors(
+    discovery: Discovery,
+    counter: BodyCounter,
+    labels: Targets,
+    language: RuleLimits,
+    progress: Progress = SILENT,
+) -> Discovery:
+    """Count also the mirror images of candidates whose mirror image is not a candidate.
+
+    For a symmetric target, where a body and its mirror image share one weight.
+    """
+    counted = discovery.statistics
+    if counted is None:
+        return discovery
+    bodies = set(counted.bodies)
+    missing = [body.mirror for body in counted.bodies if body.mirror not in bodies]
+    if not missing:
+        return discovery
+    more = counter.count(labels, missing, language, progress=progress)
+    return replace(discovery, statistics=counted.followed_by(more))
+
+
+def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:
+    """Warn of a relation that links nearly all true pairs and hardly any false pair."""
+    for p, target in enumerate(labels.predicates):
+        true = labels.positive[labels.predicate == p]
+        positives, negatives = int(true.sum()), int((~true).sum())
+        if min(positives, negatives) < MIN_PAIRS:
+            continue
+        false = candidates.coverage - candidates.coverage_true
+        copies = (candidates.target == p) & (candidates.lengths == 1)
+        copies &= candidates.coverage_true >= NEARLY_ALL * positives
+        copies &= false <= HARDLY_ANY * negatives
+        for row in np.flatnonzero(copies).tolist():
+            body = candidates.body(row)
+            if body.is_path and body.steps[0].predicate != target:
+                name = body.steps[0].predicate
+                warn(
+                    f"{name!r} links {int(candidates.coverage_true[row]):,} of the {positives:,} "
+                    f"true pairs of {target!r} and {int(false[row]):,} of the {negatives:,} false "
+                    "ones: if it only restates the target, leave it out by "
+                    f'`exclude=["{name}"]`'
+                )

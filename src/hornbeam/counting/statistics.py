@@ -4,6 +4,10 @@ For body c and target i it gives the number of ground clauses and the truth of t
 (target, body truth, count), grouped by body. With 0/1 facts every body truth is 1 and a (body,
 target) has one row: its number of groundings. A clause with head t turns the count into n⁺, its
 negation into n⁻. Engines and learners share nothing else.
+
+`Histograms` replace counts that do not fit in memory. A clause that is fitted alone sees targets
+only by their count and label, so the piecewise learner needs no more than the numbers of targets
+with each (body, count, label). The database that has the counts adds these numbers up.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from hornbeam.base.arrays import (
     Integers,
     Ints,
     Millionths,
+    part_numbers,
     pointers,
     ranges,
 )
@@ -129,20 +134,22 @@ class Statistics:
             share=None if self.share is None else self.share[rows],
         )
 
-    @staticmethod
-    def stacked(tables: Sequence[Statistics]) -> Statistics:
-        """Counts of the same bodies for the targets of one table after those of another."""
-        sizes = np.stack([np.diff(table.indptr) for table in tables], axis=1)
-        lengths = [len(table.count) for table in tables]
-        begin = pointers(lengths)[:-1]
-        low = np.stack([table.indptr[:-1] for table in tables], axis=1) + begin
-        # rows of a body follow each other table by table, and so in the order of the targets
-        rows = ranges(low.ravel(), (low + sizes).ravel())
-        *offsets, n_targets = pointers([table.n_targets for table in tables]).tolist()
-        found = _rows_of_all(tables)
-        target = (found.target + np.repeat(offsets, lengths)).astype(np.int32)
-        found = replace(found, target=target)._rows(rows)
-        return replace(found, n_targets=n_targets, indptr=pointers(sizes.sum(axis=1)))
+    @classmethod
+    def united(cls, n_targets: int, parts: Sequence[tuple[Ints, Statistics]]) -> Statistics:
+        """One table from tables of the same bodies for parts of the targets.
+
+        Each table comes with the rows of its targets among all.
+        """
+        rows = _rows_of_all([table for _, table in parts])
+        return cls.of(
+            rows.bodies,
+            n_targets,
+            np.concatenate([part_numbers(table.indptr) for _, table in parts]),
+            np.concatenate([rows[table.target] for rows, table in parts]).astype(np.int32),
+            rows.all_truths,
+            rows.count,
+            rows.share,
+        )
 
     def column(self, row: int) -> slice:
         """Slice of the rows of a body."""
@@ -171,3 +178,46 @@ def _rows_of_all(tables: Sequence[Statistics]) -> Statistics:
 def _shares(table: Statistics) -> Floats:
     """The share of every row, 0 where shares were not requested."""
     return np.zeros(len(table.count)) if table.share is None else table.share
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Groups `indptr[c]:indptr[c+1]` of equal (count, label) belong to `bodies[c]`.
+
+    `size` is the number of targets of a group, `label` their label in millionths. Within a body
+    groups are sorted by count, then label. The table of counts would have `n_rows` rows, more
+    than the `max_rows` that fit in memory.
+    """
+
+    bodies: Sequence[Body]
+    max_rows: int
+    indptr: Ints
+    count: Ints
+    label: Millionths
+    size: Ints
+
+    @classmethod
+    def of(
+        cls,
+        bodies: Sequence[Body],
+        max_rows: int,
+        body: Integers,
+        count: Ints,
+        label: Integers,
+        size: Ints,
+    ) -> Histograms:
+        """Sort groups given in any order; `body` has the index of the body of every group."""
+        order = np.lexsort((label, count, body))
+        indptr = pointers(np.bincount(body, minlength=len(bodies)))
+        return cls(
+            bodies, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table of counts that the histograms sum up."""
+        return int(self.size.sum())
+
+    def column(self, row: int) -> slice:
+        """Slice of the groups of a body."""
+        return slice(int(self.indptr[row]), int(self.indptr[row + 1]))

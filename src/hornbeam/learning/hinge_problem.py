@@ -18,8 +18,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.base.choices import Relaxation
-from hornbeam.counting.columns import transformed
-from hornbeam.counting.conjunctions import GroundClauses
+from hornbeam.counting.columns import GroundClauses, transformed
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
     Hinges,

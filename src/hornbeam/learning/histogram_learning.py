@@ -16,8 +16,7 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import transformed
-from hornbeam.counting.histograms import Histograms
-from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.count_problem import CountProblem

@@ -1,7 +1,7 @@
 """Bodies: conditions on the two arguments of a clause's head.
 
 A `Body` is one condition on a pair (A, B), the key of a column of counts. A `Conjunction` is up to
-three of them; their groundings multiply (over soft facts see `hornbeam.counting.conjunctions`).
+three of them; their groundings multiply (over soft facts see `hornbeam.counting.columns`).
 
 | kind | example | its count |
 |---|---|---|

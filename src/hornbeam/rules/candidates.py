@@ -6,7 +6,7 @@ texts are made only for the rows that are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from hornbeam.facts.names import Names
 from hornbeam.language.naming import identifiers
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.codes import code_limit, step_code
+from hornbeam.rules.codes import code_limit, path_codes, step_code
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,16 @@ class RuleLimits:
                 most = "at least 1" if value < 1 else f"at most {MAX_COUNT}"
                 raise InputError(f"`{name}` is {value}; expected {most}")
 
+    @property
+    def searches_paths(self) -> bool:
+        """Whether paths are among the bodies."""
+        return self.bodies is None or Kind.PATH in self.bodies
+
+    @property
+    def conditions(self) -> frozenset[Kind]:
+        """The kinds of bodies that are conditions, not paths."""
+        return frozenset(self.bodies or ()) - {Kind.PATH}
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -80,9 +90,8 @@ class Candidate:
     paths: int
 
 
-#: Kinds of bodies by their number in `Conditions.kind`, and these numbers.
+#: Kinds of bodies by their number in `Conditions.kind`.
 KINDS = tuple(Kind)
-PATH, OPEN, UNARY, ANCHORED = range(len(KINDS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +125,24 @@ class Conditions:
     def take(self, rows: Integers) -> Conditions:
         """The given rows, in that order."""
         return Conditions(self.kind[rows], self.argument[rows], self.constant[rows], self.constants)
+
+
+def condition_numbers(
+    numbered: Iterable[tuple[int, Body]], predicates: Names, locate: Callable[[str], int]
+) -> Ints:
+    """Number, kind, argument, code and constant of the conditions that the facts can ground.
+
+    The result has one row for each of these five, and a column per condition. `locate` gives the
+    id of a constant, -1 where no fact has it.
+    """
+    conditions = []
+    for number, body in numbered:
+        codes = path_codes(body, predicates)
+        constant = -1 if body.constant is None else locate(body.constant)
+        if codes is not None and (body.constant is None or constant >= 0):
+            code = codes[0] if codes else 0
+            conditions.append((number, KINDS.index(body.kind), body.argument, code, constant))
+    return np.array(conditions, dtype=np.int64).reshape(-1, 5).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,9 +222,9 @@ class Candidates:
     ) -> Body:
         """A body by the numbers that it has in the table."""
         steps = self._path(codes)
-        if kind == PATH:
+        if KINDS[kind] is Kind.PATH:
             return Body(steps, target)
-        if kind == UNARY:
+        if KINDS[kind] is Kind.UNARY:
             steps = (replace(steps[0], arity=1),)
         assert self.conditions is not None
         anchor = None if constant < 0 else self.conditions.constants[constant]
@@ -270,7 +297,7 @@ class Candidates:
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)
         first = [step is None or step.is_open for step in self._step_of_code]
-        is_open = self.conditions.kind == OPEN
+        is_open = self.conditions.kind == KINDS.index(Kind.OPEN)
         return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
 
     def _ranks_of_single_atoms(self, rows: Ints) -> Ints:

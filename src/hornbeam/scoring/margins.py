@@ -7,7 +7,7 @@ pair is A - B, what its rules add for the link less what they add against it. It
     far(b)          rules whose conditions are about the other end
     term(a, b)      rules with a path, or with conditions on both ends
 
-A condition on one argument is a column over entities (`hornbeam.scoring.end_conditions`); a path's
+A condition on one argument is a column over entities (`hornbeam.scoring.margin_terms`); a path's
 groundings and shares come for all ends together by walking from the start, common first steps
 once. Where a rule has two paths, the second one's groundings are not known at the end of the first:
 they are bounded by all that the start may have, and a rule against the link is left out. So margins
@@ -33,8 +33,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.rules.body import free_argument
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels
-from hornbeam.scoring.end_conditions import EndConditions
-from hornbeam.scoring.margin_terms import TermBuilder, WalkBounds
+from hornbeam.scoring.margin_terms import EndConditions, TermBuilder, WalkBounds
 from hornbeam.scoring.proposable import positive_bodies
 
 #: Fraction of all strengths in a margin: far more than its rounding error.

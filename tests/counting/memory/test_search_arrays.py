@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.counting.memory import search, search_arrays
+from hornbeam.counting.memory import parallel, search
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import Worker
 from hornbeam.rules.candidates import RuleLimits
@@ -40,8 +40,8 @@ def grown_rooms() -> Iterator[set[int]]:
         grow(worker, room, needed, size)
 
     with (
-        patch.object(search_arrays, "SMALL", 1),
-        patch.object(search_arrays, "FEW_SLOTS", 2),
+        patch.object(parallel, "SMALL", 1),
+        patch.object(parallel, "FEW_SLOTS", 2),
         patch.object(Worker, "_grow", noted),
     ):
         yield rooms
@@ -65,8 +65,8 @@ def test_arrays_that_grow_change_nothing(
         assert grown_rooms == set(range(search.ROOMS))
     grown_rooms.clear()
     with (
-        patch.object(search_arrays, "SMALL", 100_000),
-        patch.object(search_arrays, "FEW_SLOTS", 1 << 20),
+        patch.object(parallel, "SMALL", 100_000),
+        patch.object(parallel, "FEW_SLOTS", 1 << 20),
     ):
         expected = MemoryEngine(facts, 1).discover(labels, language)
     assert not grown_rooms

@@ -25,8 +25,7 @@ from hornbeam.base.arrays import Array
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
-from hornbeam.counting.sql.spark_inputs import SparkInputs
-from hornbeam.counting.sql.spark_reading import spark_engine_over
+from hornbeam.counting.sql.spark_reading import SparkInputs, spark_engine_over
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names

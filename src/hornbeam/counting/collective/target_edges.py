@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.opening import memory_engine
 from hornbeam.errors import InputError
 from hornbeam.rules.body import Body, Step
 
@@ -17,35 +16,35 @@ FALSE = "\tfalse"
 
 
 def collective_engine(engine: Engine) -> MemoryEngine:
-    """The engine that a collective model works with, which must be the one in memory."""
-    return memory_engine(
-        engine,
-        'collective models run on facts in memory: use `engine="memory"`, or leave out '
-        "`collective`",
+    """Return `engine` if it is the engine in memory; a collective model takes no other."""
+    if isinstance(engine, MemoryEngine):
+        return engine
+    raise InputError(
+        'collective models run on facts in memory: use `engine="memory"`, or leave out `collective`'
     )
 
 
 def recursive_engine(engine: Engine, max_fanout: int | None) -> MemoryEngine:
-    """The engine for recursive rules; soft facts and a fan-out limit are refused."""
-    known = collective_engine(engine)
-    if known.facts.binary.millionths is not None:
+    """The engine in memory for recursive rules; soft facts and a fan-out limit are refused."""
+    in_memory = collective_engine(engine)
+    if in_memory.facts.binary.millionths is not None:
         raise InputError(
-            "collective models take facts that are true or absent, and some of these have truth "
-            "values between 0 and 1: round the facts, or leave out `collective`"
+            "collective models take facts that are true or absent, and some of these facts have "
+            "truth values between 0 and 1: round the facts, or leave out `collective`"
         )
     if max_fanout is not None:
         raise InputError(
             "a fan-out limit depends on the end where a walk begins, and collective models walk "
             "from every atom of a rule: leave out `max_fanout` or `collective`"
         )
-    return known
+    return in_memory
 
 
 def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:
     """The rest of a ground clause, a closed walk, without the body atom at a place.
 
-    It leads from the subject to the object of that atom; `head` is the step for the head. Each
-    step comes with its own place in the clause, that of the head being `len(body)`.
+    The walk leads from the subject to the object of that atom; `head` is the step for the head.
+    Each step comes with its place in the clause; the place of the head is `len(body)`.
     """
     before = [(body.steps[k].reversed(), k) for k in reversed(range(place))]
     after = [(body.steps[k].reversed(), k) for k in reversed(range(place + 1, len(body)))]

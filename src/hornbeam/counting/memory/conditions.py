@@ -1,7 +1,11 @@
-"""Counts conditions on one argument from the edges of the targets' own nodes.
+"""Counts conditions on one argument: columns over entities, less the fact of each pair itself.
 
-Every distinct subject and object is looked at once, whatever the number of its targets; a target's
-own edge (two edges for a loop) is subtracted afterwards.
+A condition on one argument has the same groundings for all pairs of an entity, but for a pair's own
+fact. So it is counted once per entity, whatever the number of the entity's pairs. These counts are
+repeated for the pairs, and the groundings that are hidden from a pair are subtracted.
+
+A kind of condition is a function that counts it for the pairs of one argument, and a line in
+`COUNTED`. Nothing else in this engine knows kinds.
 
 With distinct variables, subject and object of a rule with an atom are two entities, and X of an
 open condition is a third. A constant is not a variable, and may be any entity.
@@ -9,19 +13,20 @@ open condition is a third. A constant is not a variable, and may be any entity.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
-from hornbeam.counting.known_conditions import condition_columns
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY, Candidates, Conditions, RuleLimits
+from hornbeam.rules.candidates import KINDS, Candidates, Conditions, RuleLimits, condition_numbers
 from hornbeam.rules.codes import inverse_code, step_code
 
 
@@ -43,52 +48,75 @@ class LocatedPairs:
     def __len__(self) -> int:
         return len(self.row)
 
-    def ends(self, argument: int) -> tuple[Ids, Ids, int]:
-        """Nodes of the argument and of the other one, and the own edge's code from the former."""
-        if argument == 0:
-            return self.subject, self.object, self.own_code
-        return self.object, self.subject, inverse_code(self.own_code)
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """A table of columns of the same length."""
+
+    def take(self, rows: Integers | Bools) -> Self:
+        """The given rows."""
+        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    @classmethod
+    def united(cls, parts: Sequence[Self]) -> Self:
+        """The rows of all parts."""
+        names = [field.name for field in fields(cls)]
+        none = np.empty(0, dtype=np.int64)
+        return cls(*(np.concatenate([none, *(getattr(p, name) for p in parts)]) for name in names))
 
 
 @dataclass(frozen=True, eq=False)
-class ConditionCounts:
-    """Counts of conditions: the condition, the pair, the truth, and the number of groundings."""
+class ConditionCounts(_Rows):
+    """Numbers of groundings by condition, truth, and `row`: that of a pair, or of an entity.
 
-    kind: Ints
-    argument: Ints
-    code: Ints
-    constant: Ints
-    pair: Ints
+    Conditions are given by their keys (`ConditionKeys`).
+    """
+
+    condition: Ints
+    row: Ints
     truth: Ints
     count: Ints
 
-    def __len__(self) -> int:
-        return len(self.pair)
-
-    @classmethod
-    def united(cls, parts: Sequence[ConditionCounts]) -> ConditionCounts:
-        """All parts, concatenated."""
-        names = [one.name for one in fields(cls)]
-        empty = [np.empty(0, dtype=np.int64)]
-        return cls(*(np.concatenate([getattr(part, n) for part in parts] or empty) for n in names))
-
-    def take(self, rows: Integers | Bools) -> ConditionCounts:
-        """The cells at `rows`."""
-        return ConditionCounts(*(getattr(self, one.name)[rows] for one in fields(self)))
-
-    def keys(self, n_codes: int, n_entities: int) -> Ints:
-        """One integer per condition."""
-        return condition_key(
-            self.kind, self.argument, self.code, self.constant, n_codes, n_entities
-        )
+    def added_up(self) -> ConditionCounts:
+        """Equal rows as one row with the sum of their counts, without those of sum 0."""
+        sorted_rows = self.take(np.lexsort((self.truth, self.condition, self.row)))
+        starts = run_starts(sorted_rows.row, sorted_rows.condition, sorted_rows.truth)
+        if not len(starts):
+            return self
+        count = np.add.reduceat(sorted_rows.count, starts)
+        return replace(sorted_rows.take(starts), count=count).take(count != 0)
 
 
-def condition_key(
-    kind: Ints, argument: Ints, code: Ints, constant: Ints, n_codes: int, n_entities: int
-) -> Ints:
+@dataclass(frozen=True, eq=False)
+class _Edges(_Rows):
+    """Edges that leave some nodes, by the node's index; sorted by node."""
+
+    node: Ints
+    code: Ints
+    neighbour: Ints
+    truth: Ints
+
+
+@dataclass(frozen=True)
+class ConditionKeys:
     """One integer per condition; codes are below `n_codes`, constants are -1 or ids."""
-    place = pair_keys(kind * 2 + argument, code, n_codes)
-    return pair_keys(place, constant + 1, n_entities + 1)
+
+    n_codes: int
+    n_entities: int
+
+    def of(self, kind: Integers, argument: Integers, code: Integers, constant: Integers) -> Ints:
+        """Keys of conditions by the numbers of `hornbeam.rules.candidates.Conditions`."""
+        place = pair_keys(kind * 2 + argument, code, self.n_codes)
+        return pair_keys(place, constant + 1, self.n_entities + 1)
+
+    def numbers(self, keys: Ints) -> tuple[Ids, Ids, Ids, Ids]:
+        """Kind, argument, code and constant of conditions by their keys."""
+        place, constant = np.divmod(keys, self.n_entities + 1)
+        place, code = np.divmod(place, self.n_codes)
+        kind, argument, code, constant = (
+            column.astype(np.int32) for column in (place // 2, place % 2, code, constant - 1)
+        )
+        return kind, argument, code, constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,117 +133,193 @@ class ConditionCounter:
     distinct: bool
 
     @property
-    def n_entities(self) -> int:
-        """Number of nodes."""
-        return len(self.forward.offsets) - 1
+    def keys(self) -> ConditionKeys:
+        """The keys of conditions over this graph."""
+        return ConditionKeys(self.n_codes, len(self.forward.offsets) - 1)
 
     def cells(
+        self, pairs: LocatedPairs, kinds: Collection[Kind], min_pairs: int
+    ) -> ConditionCounts:
+        """Count all conditions of some kinds; anchored ones where they may cover `min_pairs`."""
+        return self._cells(pairs, kinds, None, min_pairs)
+
+    def cells_of(
+        self, bodies: Sequence[tuple[int, Body]], pairs: LocatedPairs, names: tuple[Names, Names]
+    ) -> ConditionCounts:
+        """Count numbered conditions, which are then given by their numbers instead of their keys.
+
+        `names` are those of predicates and of entities.
+        """
+        predicates, entities = names
+        numbers, *condition = condition_numbers(bodies, predicates, entities.index)
+        keys = self.keys.of(*condition)
+        cells = self._cells(pairs, {body.kind for _, body in bodies}, np.unique(keys), 1)
+        # a model may hold the same condition more than once: each gets all its cells
+        order = np.argsort(keys, kind="stable")
+        low, high = (
+            np.searchsorted(keys[order], cells.condition, side=side) for side in ("left", "right")
+        )
+        repeated = cells.take(np.repeat(np.arange(len(cells.row)), high - low))
+        return replace(repeated, condition=numbers[order[ranges(low, high)]])
+
+    def _cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
     ) -> ConditionCounts:
-        """Count conditions of some kinds for all pairs.
+        """Count conditions of some kinds; only those of the sorted `wanted` keys, if given."""
+        parts = [
+            COUNTED[kind](_ArgumentOfPairs(self, pairs, argument, wanted, min_pairs))
+            for argument in (0, 1)
+            for kind in COUNTED
+            if kind in kinds
+        ]
+        cells = ConditionCounts.united(parts)
+        return cells if wanted is None else cells.take(np.isin(cells.condition, wanted))
 
-        Only those whose key is among the sorted `wanted` ones, if given, and anchored ones only
-        where they may cover `min_pairs` pairs.
+
+@dataclass(frozen=True, eq=False)
+class _ArgumentOfPairs:
+    """One argument of all pairs, as every kind of condition is counted for it."""
+
+    counter: ConditionCounter
+    pairs: LocatedPairs
+    argument: int
+    wanted: Ints | None  #: sorted keys of the conditions to count; None for all
+    min_pairs: int  #: conditions of fewer pairs need not be counted
+
+    @cached_property
+    def node(self) -> Ids:
+        """The argument of every pair."""
+        return self.pairs.object if self.argument else self.pairs.subject
+
+    @property
+    def other(self) -> Ids:
+        """The other argument of every pair."""
+        return self.pairs.subject if self.argument else self.pairs.object
+
+    @cached_property
+    def _distinct(self) -> tuple[Ids, Ints, Ints]:
+        """The nodes, each once; the index of every pair's node; the number of pairs of each."""
+        nodes, place, size = np.unique(self.node, return_inverse=True, return_counts=True)
+        return nodes, place, size
+
+    def edges(self, adjacency: Adjacency) -> _Edges:
+        """All edges of the nodes in some adjacency lists."""
+        nodes, _, _ = self._distinct
+        low, high = adjacency.offsets[nodes], adjacency.offsets[nodes + 1]
+        edge = ranges(low, high)
+        truth = adjacency.value[edge] if len(adjacency.value) else np.full(len(edge), ONE)
+        return _Edges(
+            np.repeat(np.arange(len(nodes)), high - low),
+            adjacency.code[edge].astype(np.int64),
+            adjacency.neighbour[edge].astype(np.int64),
+            truth.astype(np.int64),
+        )
+
+    def without_loops(self, edges: _Edges) -> _Edges:
+        """The edges that lead to another node."""
+        nodes, _, _ = self._distinct
+        return edges.take(nodes[edges.node] != edges.neighbour)
+
+    def key(self, kind: Kind, code: Integers, constant: Integers) -> Ints:
+        """Keys of conditions of a kind on this argument."""
+        same = np.ones(len(code), dtype=np.int64)
+        number = KINDS.index(kind)
+        return self.counter.keys.of(number * same, self.argument * same, code, constant)
+
+    def is_frequent(self, condition: Ints, node: Ints) -> Bools:
+        """Which groundings, by condition and node, are of wanted or frequent conditions."""
+        if self.wanted is not None:
+            return np.isin(condition, self.wanted)
+        _, _, size = self._distinct
+        distinct, group = np.unique(condition, return_inverse=True)
+        return np.asarray((np.bincount(group, size[node], len(distinct)) >= self.min_pairs)[group])
+
+    def hidden(self, edges: _Edges, any_code: bool = False) -> tuple[Ints, Ints]:
+        """(pair, edge) to hide: a pair's own edge or, by `any_code`, all edges between its nodes.
+
+        A loop is two own edges of its node.
         """
-        parts = list[ConditionCounts]()
-        for argument in (0, 1):
-            if Kind.OPEN in kinds or Kind.ANCHORED in kinds:
-                parts += self._of_edges(pairs, argument, kinds, wanted, min_pairs)
-            if Kind.UNARY in kinds:
-                parts.append(self._unary(pairs, argument))
-            if Kind.ANCHORED in kinds:
-                parts.append(self._equal(pairs, argument, min_pairs))
-        found = ConditionCounts.united(parts)
-        if self.distinct:
-            apart = pairs.subject != pairs.object
-            found = found.take(apart[found.pair] | (found.code == 0))
-        if wanted is not None:
-            found = found.take(np.isin(found.keys(self.n_codes, self.n_entities), wanted))
-        return found
-
-    def _of_edges(
-        self,
-        pairs: LocatedPairs,
-        argument: int,
-        kinds: Collection[Kind],
-        wanted: Ints | None,
-        min_pairs: int,
-    ) -> Iterator[ConditionCounts]:
-        """Open and anchored conditions, from the edges that leave the nodes of an argument."""
-        node, _, _ = pairs.ends(argument)
-        nodes, place, size = np.unique(node, return_inverse=True, return_counts=True)
-        edges = _edges_of(self.forward, nodes)
-        if Kind.OPEN in kinds:
-            others = edges.take(nodes[edges.node] != edges.neighbour) if self.distinct else edges
-            excluded = self._excluded(pairs, argument, others, place, self.distinct)
-            others = replace(others, neighbour=np.full(len(others.node), -1))
-            yield _cells(OPEN, argument, others, excluded, place)
-        if Kind.ANCHORED in kinds:
-            key = pair_keys(edges.code, edges.neighbour, self.n_entities)
-            if wanted is None:
-                found, group = np.unique(key, return_inverse=True)
-                frequent = np.bincount(group, size[edges.node], len(found)) >= min_pairs
-                keep = frequent[group]
-            else:
-                one = np.full(len(key), ANCHORED), np.full(len(key), argument)
-                keep = np.isin(
-                    condition_key(*one, edges.code, edges.neighbour, self.n_codes, self.n_entities),
-                    wanted,
-                )
-            edges = edges.take(keep)
-            excluded = self._excluded(pairs, argument, edges, place, any_code=False)
-            yield _cells(ANCHORED, argument, edges, excluded, place)
-
-    def _excluded(
-        self, pairs: LocatedPairs, argument: int, edges: _Edges, place: Ints, any_code: bool
-    ) -> tuple[Ints, Ints]:
-        """(pair, edge) to exclude: a pair's own edge or, by `any_code`, all between its nodes."""
-        node, other, own_code = pairs.ends(argument)
-        some = np.arange(len(pairs)) if any_code else np.flatnonzero(pairs.own)
+        _, place, _ = self._distinct
+        n = self.counter.keys.n_entities
+        some = np.arange(len(self.pairs)) if any_code else np.flatnonzero(self.pairs.own)
         if not len(some):
             return some, some
-        n = self.n_entities
         ends = pair_keys(edges.node, edges.neighbour, n)
         by_end = np.argsort(ends, kind="stable")
-        ends, wanted = ends[by_end], pair_keys(place[some], other[some], n)
-        low, high = np.searchsorted(ends, wanted), np.searchsorted(ends, wanted, side="right")
-        pair = np.repeat(some, high - low)
-        edge = by_end[ranges(low, high)]
+        between = pair_keys(place[some], self.other[some], n)
+        low, high = (np.searchsorted(ends[by_end], between, side) for side in ("left", "right"))
+        pair, edge = np.repeat(some, high - low), by_end[ranges(low, high)]
         if not any_code:
-            loop, code = node[pair] == other[pair], edges.code[edge]
+            loop, code = self.node[pair] == self.other[pair], edges.code[edge]
+            own_code = self.pairs.own_code
+            own_code = inverse_code(own_code) if self.argument else own_code
             keep = (code == own_code) | (loop & (code == inverse_code(own_code)))
             pair, edge = pair[keep], edge[keep]
         return pair, edge
 
-    def _unary(self, pairs: LocatedPairs, argument: int) -> ConditionCounts:
-        """Unary conditions: facts about the argument alone."""
-        node, _, _ = pairs.ends(argument)
-        nodes, place = np.unique(node, return_inverse=True)
-        return _cells(UNARY, argument, _edges_of(self.unary, nodes), None, place)
+    def per_pair(
+        self, condition: Ints, edges: _Edges, hidden: tuple[Ints, Ints] | None = None
+    ) -> ConditionCounts:
+        """Groundings of conditions for every pair: the edges of its node less its hidden edges.
 
-    def _equal(self, pairs: LocatedPairs, argument: int, min_pairs: int) -> ConditionCounts:
-        """Conditions `(A == 'c')`: the argument is a given entity."""
-        node, _, _ = pairs.ends(argument)
-        _, place, size = np.unique(node, return_inverse=True, return_counts=True)
-        pair = np.flatnonzero(size[place] >= min_pairs)
-        zero = np.zeros(len(pair), dtype=np.int64)
-        return ConditionCounts(
-            zero + ANCHORED, zero + argument, zero, node[pair].astype(np.int64), pair,
-            zero + ONE, zero + 1,
-        )  # fmt: skip
+        `condition` is the condition of every edge.
+        """
+        _, place, _ = self._distinct
+        ones = np.ones(len(condition), dtype=np.int64)
+        column = ConditionCounts(condition, edges.node, edges.truth, ones).added_up()
+        bounds = np.searchsorted(column.row, np.arange(int(place.max(initial=-1)) + 2))
+        low, high = bounds[place], bounds[place + 1]
+        pair = np.repeat(np.arange(len(place)), high - low)
+        cells = replace(column.take(ranges(low, high)), row=pair)
+        if hidden is not None and len(hidden[0]):
+            pair, edge = hidden
+            less = ConditionCounts(condition[edge], pair, edges.truth[edge], -ones[edge])
+            affected = np.isin(cells.row, pair)
+            rest = ConditionCounts.united([cells.take(affected), less]).added_up()
+            cells = ConditionCounts.united([cells.take(~affected), rest])
+        apart = self.node != self.other
+        return cells.take(apart[cells.row]) if self.counter.distinct else cells
 
 
-@dataclass(frozen=True, eq=False)
-class _Edges:
-    """Edges that leave some nodes, by the node's index; sorted by node."""
+def _open(argument: _ArgumentOfPairs) -> ConditionCounts:
+    """Conditions `p(A, X)`: the edges of a node by code, whatever their ends."""
+    edges, distinct = argument.edges(argument.counter.forward), argument.counter.distinct
+    edges = argument.without_loops(edges) if distinct else edges
+    condition = argument.key(Kind.OPEN, edges.code, np.full(len(edges.code), -1))
+    return argument.per_pair(condition, edges, argument.hidden(edges, any_code=distinct))
 
-    node: Ints
-    code: Ints
-    neighbour: Ints
-    truth: Ints
 
-    def take(self, rows: Integers | Bools) -> _Edges:
-        return _Edges(self.node[rows], self.code[rows], self.neighbour[rows], self.truth[rows])
+def _anchored(argument: _ArgumentOfPairs) -> ConditionCounts:
+    """Conditions `p(A, 'c')`: the edges of a node by code and end; and `(A == 'c')`."""
+    edges = argument.edges(argument.counter.forward)
+    condition = argument.key(Kind.ANCHORED, edges.code, edges.neighbour)
+    keep = argument.is_frequent(condition, edges.node)
+    condition, edges = condition[keep], edges.take(keep)
+    linked = argument.per_pair(condition, edges, argument.hidden(edges))
+    _, place, size = argument._distinct
+    pair = np.flatnonzero(size[place] >= argument.min_pairs)
+    same = argument.key(Kind.ANCHORED, np.zeros_like(pair), argument.node[pair])
+    ones = np.ones(len(pair), dtype=np.int64)
+    return ConditionCounts.united([linked, ConditionCounts(same, pair, ones * ONE, ones)])
+
+
+def _unary(argument: _ArgumentOfPairs) -> ConditionCounts:
+    """Conditions `student(A)`: the unary facts about a node."""
+    facts = argument.edges(argument.counter.unary)
+    return argument.per_pair(argument.key(Kind.UNARY, facts.code, facts.neighbour), facts)
+
+
+#: How each kind of condition is counted.
+COUNTED: Mapping[Kind, Callable[[_ArgumentOfPairs], ConditionCounts]] = {
+    Kind.OPEN: _open,
+    Kind.ANCHORED: _anchored,
+    Kind.UNARY: _unary,
+}
+
+
+def counts_all(kinds: Collection[Kind], min_pairs: int) -> bool:
+    """Whether no condition of these kinds is left out because it has fewer than `min_pairs`."""
+    return Kind.ANCHORED not in kinds or min_pairs == 1
 
 
 def unary_facts(facts: Facts) -> Adjacency:
@@ -234,110 +338,35 @@ def unary_facts(facts: Facts) -> Adjacency:
     )
 
 
-def _edges_of(adjacency: Adjacency, nodes: Ids) -> _Edges:
-    low, high = adjacency.offsets[nodes], adjacency.offsets[nodes + 1]
-    edge = ranges(low, high)
-    truth = adjacency.value[edge] if len(adjacency.value) else np.full(len(edge), ONE)
-    return _Edges(
-        np.repeat(np.arange(len(nodes)), high - low),
-        adjacency.code[edge].astype(np.int64),
-        adjacency.neighbour[edge].astype(np.int64),
-        truth.astype(np.int64),
-    )
-
-
-def _cells(
-    kind: int, argument: int, edges: _Edges, excluded: tuple[Ints, Ints] | None, place: Ints
-) -> ConditionCounts:
-    """Counts per pair of the edges of its node, without the `excluded` ones.
-
-    `place` is the index of every pair's node. Pairs with excluded edges are counted one by one.
-    """
-    n_nodes = int(place.max(initial=-1)) + 1
-    pairs = np.arange(len(place))
-    parts = []
-    special = np.empty(0, dtype=np.int64) if excluded is None else np.unique(excluded[0])
-    if len(special):
-        # the edges of these pairs one by one, without the excluded ones
-        starts = pointers(np.bincount(edges.node, minlength=n_nodes))
-        low, high = starts[place[special]], starts[place[special] + 1]
-        pair, edge = np.repeat(special, high - low), ranges(low, high)
-        assert excluded is not None
-        n_edges = len(edges.node)
-        gone = np.isin(pair_keys(pair, edge, n_edges), pair_keys(*excluded, n_edges))
-        parts.append((pair[~gone], edges.take(edge[~gone])))
-        pairs = np.setdiff1d(pairs, special)
-    order = np.lexsort((edges.truth, edges.neighbour, edges.code, edges.node))
-    grouped = edges.take(order)
-    starts = run_starts(grouped.node, grouped.code, grouped.neighbour, grouped.truth)
-    times = np.diff(np.append(starts, len(order)))
-    grouped = grouped.take(starts)
-    bounds = pointers(np.bincount(grouped.node, minlength=n_nodes))
-    low, high = bounds[place[pairs]], bounds[place[pairs] + 1]
-    group = ranges(low, high)
-    shared = (np.repeat(pairs, high - low), grouped.take(group), times[group])
-    lists = [shared, *(_counted(pair, single) for pair, single in parts)]
-    pair = np.concatenate([one[0] for one in lists])
-    count = np.concatenate([one[2] for one in lists])
-    code, neighbour, truth = (
-        np.concatenate([getattr(one[1], name) for one in lists])
-        for name in ("code", "neighbour", "truth")
-    )
-    zero = np.zeros(len(pair), dtype=np.int64)
-    return ConditionCounts(zero + kind, zero + argument, code, neighbour, pair, truth, count)
-
-
-def _counted(pair: Ints, edges: _Edges) -> tuple[Ints, _Edges, Ints]:
-    """Equal edges of a pair merged, with their number."""
-    order = np.lexsort((edges.truth, edges.neighbour, edges.code, pair))
-    pair, edges = pair[order], edges.take(order)
-    starts = run_starts(pair, edges.code, edges.neighbour, edges.truth)
-    return pair[starts], edges.take(starts), np.diff(np.append(starts, len(pair)))
-
-
 def conditions_found(
     cells: ConditionCounts,
     pairs: LocatedPairs,
     head: int,
-    predicates: tuple[str, ...],
-    targets: tuple[str, ...],
-    entities: Names,
-    n_codes: int,
+    paths: Candidates,
+    keys: ConditionKeys,
     language: RuleLimits,
 ) -> tuple[Candidates, Ints]:
-    """The conditions of the cells of one target predicate, and the index of each cell's."""
-    keys = cells.keys(n_codes, len(entities))
-    _, first, condition = np.unique(keys, return_index=True, return_inverse=True)
-    n = len(first)
+    """The conditions of the cells of target number `head`, and the index of each cell's.
+
+    They are candidates over the predicates and constants of the candidates `paths`.
+    """
+    assert paths.conditions is not None
+    distinct, condition = np.unique(cells.condition, return_inverse=True)
+    kind, argument, code, constant = keys.numbers(distinct)
+    n = len(distinct)
     true = cells.truth >= HALF
     # a condition covers a pair once, however many values its groundings have
-    covered = np.unique(pair_keys(condition[true], cells.pair[true], len(pairs)))
-    of_covered = covered // max(len(pairs), 1)
-    positive = pairs.positive[covered % max(len(pairs), 1)]
+    covered = np.unique(pair_keys(condition[true], cells.row[true], len(pairs)))
+    of_covered, pair = np.divmod(covered, max(len(pairs), 1))
     steps = np.zeros((n, language.max_length), dtype=np.uint32)
-    steps[:, 0] = cells.code[first]
-    found = Candidates(
-        predicates,
-        targets,
-        steps,
-        np.full(n, head, dtype=np.int32),
-        np.bincount(of_covered, minlength=n),
-        np.bincount(of_covered, positive, n).astype(np.int64),
-        np.bincount(condition[true], cells.count[true], n).astype(np.int64),
-        language.distinct_variables,
-        Conditions(
-            cells.kind[first].astype(np.int32),
-            cells.argument[first].astype(np.int32),
-            cells.constant[first].astype(np.int32),
-            entities,
-        ),
+    steps[:, 0] = code
+    found = replace(
+        paths,
+        steps=steps,
+        target=np.full(n, head, dtype=np.int32),
+        coverage=np.bincount(of_covered, minlength=n),
+        coverage_true=np.bincount(of_covered, pairs.positive[pair], n).astype(np.int64),
+        paths=np.bincount(condition[true], cells.count[true], n).astype(np.int64),
+        conditions=Conditions(kind, argument, constant, paths.conditions.constants),
     )
     return found, condition
-
-
-def wanted_keys(
-    bodies: Sequence[tuple[int, Body]], predicates: Names, entities: Names, n_codes: int
-) -> tuple[Ints, Ints]:
-    """Keys and numbers of those bodies that the facts can ground."""
-    numbers, kind, argument, code, constant = condition_columns(bodies, predicates, entities.index)
-    return condition_key(kind, argument, code, constant, n_codes, len(entities)), numbers

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints, ranges
+from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.base.compiled import announced
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.engine import Discovery
-from hornbeam.counting.last_lookup import LastLookup
+from hornbeam.counting.engine import Discovery, LastLookup
 from hornbeam.counting.memory.conditions import (
     ConditionCounter,
     ConditionCounts,
     LocatedPairs,
     conditions_found,
+    counts_all,
     unary_facts,
-    wanted_keys,
 )
 from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
@@ -31,7 +30,7 @@ from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.adjacency import Adjacency, Graph
-from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import path_codes, step_code
 
@@ -105,23 +104,20 @@ class MemoryEngine:
         progress: Progress = SILENT,
     ) -> Discovery:
         """Find every body that has groundings for targets; see `Engine.discover`."""
-        kinds = language.bodies or (Kind.PATH,)
         located = self._located(targets)
         search = self._path_search(language)
-        groups = (
-            [search.group_of(pairs) for pairs in located.values()] if Kind.PATH in kinds else []
-        )
+        searched = located.values() if language.searches_paths else ()
+        groups = [search.group_of(pairs) for pairs in searched]
         with announced(progress):
-            found = search.discover(groups, statistics, progress)
-        everything = search.candidates(groups, found, tuple(targets.predicates))
-        parts = list[Rows](path_rows(found))
-        if set(kinds) - {Kind.PATH}:
-            everything, cells = self._with_conditions(everything, located, kinds, language)
+            paths = search.discover(groups, statistics, progress)
+        everything = search.candidates(groups, paths, tuple(targets.predicates))
+        parts = list[Rows](path_rows(paths))
+        if language.conditions:
+            everything, cells = self._with_conditions(everything, located, language)
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
-        # rare anchored conditions are pruned before they are counted
-        whole = Kind.ANCHORED not in kinds or language.min_coverage == 1
+        whole = counts_all(language.conditions, language.min_coverage)
         return Discovery(
             targets,
             kept,
@@ -135,17 +131,15 @@ class MemoryEngine:
         self,
         paths: Candidates,
         located: Located,
-        kinds: Collection[Kind],
         language: RuleLimits,
     ) -> tuple[Candidates, list[Rows]]:
         """Candidates of all kinds, and the rows of those that are not paths."""
-        counter, n_codes = self._condition_counter(language), self.graph.n_codes
-        entities, parts = self.facts.entities, list[Rows]()
-        everything = paths.beside_conditions(entities)
+        counter, parts = self._condition_counter(language), list[Rows]()
+        everything = paths.beside_conditions(self.facts.entities)
         for head, pairs in enumerate(located.values()):
-            cells = counter.cells(pairs, kinds, None, language.min_coverage)
+            cells = counter.cells(pairs, language.conditions, language.min_coverage)
             more, condition = conditions_found(
-                cells, pairs, head, paths.predicates, paths.targets, entities, n_codes, language
+                cells, pairs, head, everything, counter.keys, language
             )
             parts.append(_cell_rows(cells, pairs, condition + len(everything)))
             everything = everything.followed_by(more)
@@ -187,8 +181,7 @@ class MemoryEngine:
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given bodies for the targets; see `Engine.count`."""
-        paths = [body for body in bodies if body.kind is Kind.PATH]
-        longest = max((len(body) for body in paths), default=1)
+        longest = max((len(body) for body in bodies if body.is_path), default=1)
         language = replace(language, max_length=longest)
         search, located = self._path_search(language), self._located(targets)
         codes, parts = self._path_codes(bodies), list[Rows]()
@@ -196,38 +189,26 @@ class MemoryEngine:
             for name, pairs in located.items():
                 if name in codes:
                     parts.append(search.count(search.group_of(pairs), codes[name], progress))
-                others = [
+                conditions = [
                     (i, body)
                     for i, body in enumerate(bodies)
-                    if body.target == name and body.kind is not Kind.PATH
+                    if body.target == name and not body.is_path
                 ]
-                if others:
-                    parts.append(self._count_conditions(pairs, others, language))
+                if conditions:
+                    names = self.predicates, self.facts.entities
+                    counter = self._condition_counter(language)
+                    cells = counter.cells_of(conditions, pairs, names)
+                    parts.append(_cell_rows(cells, pairs, cells.condition))
         table = Statistics.of(bodies, len(targets), *concatenated(parts))
         return self._with_shares(table, codes, located, language) if language.shares else table
 
     def _path_codes(self, bodies: Sequence[Body]) -> PathCodes:
         """Codes of the paths that the facts may have."""
-        found: PathCodes = {}
+        by_target: PathCodes = {}
         for i, body in enumerate(bodies):
-            if body.kind is Kind.PATH and (codes := path_codes(body, self.predicates)):
-                found.setdefault(body.target, {})[i] = codes
-        return found
-
-    def _count_conditions(
-        self, pairs: LocatedPairs, bodies: Sequence[tuple[int, Body]], language: RuleLimits
-    ) -> Rows:
-        """Rows (body, target, truth, count) of known conditions."""
-        counter, entities = self._condition_counter(language), self.facts.entities
-        keys, numbers = wanted_keys(bodies, self.predicates, entities, counter.n_codes)
-        kinds = {body.kind for _, body in bodies}
-        cells = counter.cells(pairs, kinds, np.unique(keys), min_pairs=1)
-        # a model may hold the same condition more than once: each gets all its cells
-        order = np.argsort(keys, kind="stable")
-        found = cells.keys(counter.n_codes, len(entities))
-        low, high = (np.searchsorted(keys[order], found, side=side) for side in ("left", "right"))
-        cell = np.repeat(np.arange(len(cells)), high - low)
-        return _cell_rows(cells.take(cell), pairs, numbers[order[ranges(low, high)]])
+            if body.is_path and (codes := path_codes(body, self.predicates)):
+                by_target.setdefault(body.target, {})[i] = codes
+        return by_target
 
     def _with_shares(
         self, table: Statistics, codes: PathCodes, located: Located, language: RuleLimits
@@ -287,5 +268,5 @@ class MemoryEngine:
 
 def _cell_rows(cells: ConditionCounts, pairs: LocatedPairs, condition: Ints) -> Rows:
     """Rows (body, target, truth, count) of conditions."""
-    target = pairs.row[cells.pair].astype(np.int32)
+    target = pairs.row[cells.row].astype(np.int32)
     return condition, target, cells.truth.astype(np.int32), cells.count

@@ -8,6 +8,7 @@ there the cells (target, condition, value, groundings) follow:
     anchored   each of these steps with its destination, and the node itself (code 0)
     unary      the unary facts of the node
 
+A kind of condition is a function that selects its cells, and a line in `CELLS`.
 Open conditions are counted by node, not by target: a hub with many targets is looked at once.
 Hidden from a target is its own edge (two where it is a loop); with distinct variables also the
 steps to one of its two nodes, except for constants, which are not variables.
@@ -15,26 +16,39 @@ steps to one of its two nodes, except for constants, which are not variables.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from hornbeam.base.arrays import Array, Ids
+from hornbeam.base.progress import Progress
+from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.search_queries import Search
-from hornbeam.counting.sql.step_queries import coverage_figures, join_hint
+from hornbeam.counting.sql.search_tables import FoundBodies
+from hornbeam.counting.sql.step_queries import (
+    allowed_steps,
+    coverage_figures,
+    histogram,
+    join_hint,
+    of_known,
+)
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
-from hornbeam.rules.body import Kind
-from hornbeam.rules.candidates import ANCHORED, OPEN, UNARY
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import KINDS, Conditions, RuleLimits, condition_numbers
 from hornbeam.rules.codes import step_code_sql
 
 #: Columns that identify a condition.
 CONDITION_KEY = ("kind", "argument", "code", "constant")
 CONDITION_KEYS = ", ".join(CONDITION_KEY)
 
+#: Tables that the search leaves behind.
+CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
 #: Cells of the conditions that are numbered in `known_conditions`.
-_CELLS_OF_KNOWN = (
-    "FROM cells AS c JOIN targets AS t ON t.target = c.target JOIN known_conditions AS k "
-    "ON k.predicate = t.predicate AND "
-    + " AND ".join(f"k.{name} = c.{name}" for name in CONDITION_KEY)
-)
+_CELLS_OF_KNOWN = of_known("cells", "known_conditions", CONDITION_KEY)
+#: Numbers of kinds in the column `kind`.
+_OPEN, _UNARY, _ANCHORED = map(KINDS.index, (Kind.OPEN, Kind.UNARY, Kind.ANCHORED))
 #: An argument with the steps or facts of its node.
 _SAME_NODE = "a.node = s.node AND a.argument = s.argument AND a.predicate = s.predicate"
 
@@ -51,6 +65,9 @@ class ConditionSearch:
     paths: Search  #: the search for paths of the same targets
     kinds: Collection[Kind]
     min_coverage: int  #: fewest targets of an anchored condition
+
+    known = "known_conditions"
+    key = CONDITION_KEY
 
     @property
     def walks(self) -> bool:
@@ -82,7 +99,7 @@ class ConditionSearch:
     def touching(self) -> str:
         """The steps that leave a node."""
         known = self._known(
-            "n", f"k.kind <> {UNARY} AND k.code = s.code AND (k.constant = -1 OR "
+            "n", f"k.kind IN ({_OPEN}, {_ANCHORED}) AND k.code = s.code AND (k.constant = -1 OR "
             "k.constant = s.destination)",
         )  # fmt: skip
         return (
@@ -114,14 +131,7 @@ class ConditionSearch:
 
     def cells(self) -> str:
         """Groundings (target, condition, value, paths) of all conditions."""
-        parts = []
-        if Kind.OPEN in self.kinds:
-            parts.append(self._open())
-        if Kind.UNARY in self.kinds:
-            parts.append(self._unary())
-        if Kind.ANCHORED in self.kinds:
-            parts += [self._anchored(), self._equal()]
-        return " UNION ALL ".join(parts)
+        return " UNION ALL ".join(CELLS[kind](self) for kind in CELLS if kind in self.kinds)
 
     def _open(self) -> str:
         apart = " WHERE destination <> node" if self.paths.distinct else ""
@@ -141,7 +151,7 @@ class ConditionSearch:
                 "GROUP BY target, argument, code, value HAVING sum(edges) > 0"
             )
         return (
-            f"SELECT target, {OPEN} AS kind, argument, code, -1 AS constant, value, "  # noqa: S608
+            f"SELECT target, {_OPEN} AS kind, argument, code, -1 AS constant, value, "  # noqa: S608
             f"CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
         )
 
@@ -159,6 +169,9 @@ class ConditionSearch:
         return "(s.code = a.forth OR (a.node = a.other AND s.code = a.back))"
 
     def _anchored(self) -> str:
+        return f"{self._linked()} UNION ALL {self._equal()}"
+
+    def _linked(self) -> str:
         seen = f" AND NOT (s.destination = a.other AND {self._own()})" if self.paths.owned else ""
         frequent = (
             " AND EXISTS (SELECT 1 FROM anchors AS k WHERE k.predicate = s.predicate AND "
@@ -166,9 +179,9 @@ class ConditionSearch:
             if self.prunes_anchors
             else ""
         )
-        known = self._known("s", f"k.kind = {ANCHORED} AND k.constant = s.destination")
+        known = self._known("s", f"k.kind = {_ANCHORED} AND k.constant = s.destination")
         return (
-            f"SELECT a.target, {ANCHORED} AS kind, a.argument, s.code, "  # noqa: S608
+            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, s.code, "  # noqa: S608
             "s.destination AS constant, s.value, count(*) AS paths "
             f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} "
             f"WHERE 1 = 1{self._two_arguments()}{seen}{frequent}{known} "
@@ -178,16 +191,16 @@ class ConditionSearch:
     def _equal(self) -> str:
         known = self._known("a", "k.code = 0 AND k.constant = a.node")
         return (
-            f"SELECT a.target, {ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "  # noqa: S608
+            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "  # noqa: S608
             f"{ONE} AS value, CAST(1 AS BIGINT) AS paths FROM arguments AS a JOIN nodes AS s "
             f"ON {_SAME_NODE} WHERE s.n_targets >= {int(self.min_coverage)}{known}"
         )
 
     def _unary(self) -> str:
         code = step_code_sql("u.predicate", False)
-        known = self._known("a", f"k.kind = {UNARY} AND k.code = {code}")
+        known = self._known("a", f"k.kind = {_UNARY} AND k.code = {code}")
         return (
-            f"SELECT {join_hint(self.paths.broadcast, 'a')}a.target, {UNARY} AS kind, a.argument, "  # noqa: S608
+            f"SELECT {join_hint(self.paths.broadcast, 'a')}a.target, {_UNARY} AS kind, a.argument, "  # noqa: S608
             f"{code} AS code, -1 AS constant, u.value, CAST(1 AS BIGINT) AS paths "
             "FROM unary_facts AS u JOIN arguments AS a ON u.entity = a.node "
             f"WHERE 1 = 1{self._two_arguments()}{known}"
@@ -205,7 +218,58 @@ class ConditionSearch:
 
     def histogram(self) -> str:
         """How many targets have each (path, count, label), for 0/1 facts."""
-        return (
-            "SELECT k.path, c.paths, t.label, count(*) AS size "
-            f"{_CELLS_OF_KNOWN} GROUP BY k.path, c.paths, t.label"
-        )
+        return histogram(_CELLS_OF_KNOWN)
+
+
+#: The select of the cells of each kind of condition.
+CELLS: Mapping[Kind, Callable[[ConditionSearch], str]] = {
+    Kind.OPEN: ConditionSearch._open,
+    Kind.UNARY: ConditionSearch._unary,
+    Kind.ANCHORED: ConditionSearch._anchored,
+}
+
+
+def count_conditions(database: Database, search: ConditionSearch, progress: Progress) -> None:
+    """Join the nodes of the targets with their facts, up to the table `cells`."""
+    database.view("arguments", search.arguments())
+    database.create("nodes", search.nodes())
+    if search.walks:
+        database.view("leaving", allowed_steps(search.paths.limited))
+        database.create("touching", search.touching())
+    if search.prunes_anchors:
+        database.create("anchors", search.anchors())
+    progress.advance("Joining facts of arguments", 1, 2)
+    database.create("cells", search.cells())
+    progress.advance("Joining facts of arguments", 2, 2)
+
+
+def conditions_found(
+    database: Database,
+    search: ConditionSearch,
+    names: tuple[Names, Names],
+    language: RuleLimits,
+    named: Callable[[Ids], tuple[Names, Ids]],
+) -> FoundBodies:
+    """Every condition of enough coverage.
+
+    `names` are those of predicates and targets; `named` gives the names of constants.
+    """
+    columns = database.fetch(search.figures(language.min_coverage))
+    kind, argument, code, constant = (columns[name].astype(np.int32) for name in CONDITION_KEY)
+    steps = np.zeros((len(code), language.max_length), dtype=np.uint32)
+    steps[:, 0] = code
+    constants, places = named(constant)
+    conditions = Conditions(kind, argument, places, constants)
+    return FoundBodies.of(search, columns, steps, names, language, conditions)
+
+
+def known_conditions(
+    bodies: Sequence[Body], heads: Ids, predicates: Names, locate: Callable[[Names], Ids]
+) -> dict[str, Array]:
+    """The table `known_conditions`: those of the bodies that the facts can ground."""
+    constants = Names.of(body.constant for body in bodies if body.constant is not None)
+    ids = dict(zip(constants, locate(constants).tolist(), strict=True)) if len(constants) else {}
+    wanted = [(i, body) for i, body in enumerate(bodies) if not body.is_path and heads[i] >= 0]
+    numbers, *condition = condition_numbers(wanted, predicates, ids.__getitem__)
+    columns = np.stack([numbers, heads[numbers], *condition]).astype(np.int32)
+    return dict(zip(("path", "predicate", *CONDITION_KEY), columns, strict=True))

@@ -40,7 +40,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Ints
-from hornbeam.counting.sql.step_queries import allowed_steps, coverage_figures, join_hint
+from hornbeam.counting.sql.step_queries import (
+    allowed_steps,
+    coverage_figures,
+    histogram,
+    join_hint,
+    of_known,
+)
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code_sql
@@ -51,10 +57,7 @@ assert MAX_LENGTH == 4, "paths are split into prefixes and suffixes of up to two
 KEY = ("prefix", "suffix")
 KEYS = ", ".join(KEY)
 #: Counts of the sequences that are numbered in `known`.
-_COUNTS_OF_KNOWN = (
-    "FROM counts AS c JOIN targets AS t ON t.target = c.target JOIN known AS k "
-    "ON k.predicate = t.predicate AND k.prefix = c.prefix AND k.suffix = c.suffix"
-)
+_COUNTS_OF_KNOWN = of_known("counts", "known", KEY)
 
 
 def packed(first: Ints, second: Ints, base: int) -> Ints:
@@ -89,6 +92,9 @@ class Search:
     frozen: bool  #: whether only the sequences of `known` are searched for
     broadcast: bool  #: whether frontiers are small enough to be sent to every worker
     shares: bool = False  #: whether the weights of paths are added up too
+
+    known = "known"
+    key = KEY
 
     @property
     def needs_nodes(self) -> bool:
@@ -386,10 +392,7 @@ class Search:
 
     def histogram(self) -> str:
         """How many targets have each (path, count, label), for 0/1 facts."""
-        return (
-            "SELECT k.path, c.paths, t.label, count(*) AS size "
-            f"{_COUNTS_OF_KNOWN} GROUP BY k.path, c.paths, t.label"
-        )
+        return histogram(_COUNTS_OF_KNOWN)
 
 
 def kept(table: str, column: str) -> str:

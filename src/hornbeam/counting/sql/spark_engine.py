@@ -20,8 +20,7 @@ from hornbeam.base.arrays import Array
 from hornbeam.base.files import save_folder, working_folder
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.sql.database import TableColumns
-from hornbeam.counting.sql.spark_inputs import SparkInputs
-from hornbeam.counting.sql.spark_reading import spark_engine_over
+from hornbeam.counting.sql.spark_reading import SparkInputs, spark_engine_over
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError

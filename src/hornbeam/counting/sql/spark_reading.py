@@ -3,27 +3,35 @@
 Ids are the ranks of names, as everywhere: names are partitioned by ranges and ranked within their
 partition, and ids continue from partition to partition. So the work of a lost executor is repeated
 with the same ids. Atoms of k arguments are `given_k` by their names, and `atoms_k` by ids.
+
+Parquet and Spark's own tables stay where they are. TSV, CSV, N-Triples and all other files that
+`read_facts` takes are read here by the same readers, with the same checks, and passed to Spark as
+Parquet of names (`SparkInputs`), so that every engine reads the same facts from them.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hornbeam.base.texts import quote
 from hornbeam.counting.projections import projections, walked_predicates
-from hornbeam.counting.sql.spark_inputs import PARQUET, predicate_and_place
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
-from hornbeam.facts.reading.readers import argument_columns
-from hornbeam.facts.reading.sources import Role, arity_of
+from hornbeam.facts.reading.psl_data import split_of
+from hornbeam.facts.reading.readers import argument_columns, named_table, sources_of
+from hornbeam.facts.reading.sources import Role, arity_of, literal
+from hornbeam.facts.reading.storing import atom_table, store_facts
 from hornbeam.facts.reading.tables import columns_by_name
+from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import ONE
 
 if TYPE_CHECKING:
@@ -31,6 +39,8 @@ if TYPE_CHECKING:
 
     from hornbeam.counting.sql.spark_engine import Spark
 
+#: Suffixes of the names of Parquet files.
+PARQUET = (".parquet", ".pq")
 NONE_PREPARED: Mapping[int, str] = {}
 #: Malformed names (empty, or with TAB, CR, LF or NUL) in `names` and `predicates`.
 BAD_NAMES = (
@@ -245,3 +255,66 @@ def _reason(error: Exception) -> str:
     """Spark's own sentence: after the class and the code in brackets."""
     lines = [line.strip() for line in str(error).splitlines() if "[" in line and "] " in line]
     return (lines[0].split("] ", 1)[1] if lines else str(error).splitlines()[0])[:300]
+
+
+@dataclass(frozen=True)
+class SparkInputs:
+    """Inputs by their reader."""
+
+    own: tuple[str, ...]  #: Parquet files, folders and tables, which Spark reads where they are
+    others: tuple[str, ...]  #: files on this machine that the readers of all engines read
+
+    @classmethod
+    def of(cls, inputs: Sequence[str]) -> SparkInputs:
+        """Classify the inputs; unreadable ones are refused here, before Spark starts."""
+        others = tuple(item for item in inputs if _is_for_readers(item))
+        return cls(tuple(item for item in inputs if item not in others), others)
+
+    def check_place(self, place: str) -> None:
+        """Refuse files on this machine if `place` is a store that they cannot be written to."""
+        if self.others and "://" in place:
+            problem = f"is read on this machine, and {place} is elsewhere"
+            raise DataError(self.others[0], f"{problem}; expected Parquet there")
+
+    def to_parquet(self, folder: str, layout: TableLayout = BY_ITSELF) -> dict[int, str]:
+        """Write the atoms of `others` by arity: predicate, a1 .. ak, and value in millionths."""
+        written: dict[int, str] = {}
+        if not self.others:
+            return written
+        with workspace() as space:
+            sources = sources_of(space, self.others, Role.FACTS, layout)
+            store_facts(space.connection, sources)
+            for arity in sorted(set[int]().union(*(source.arities for source in sources))):
+                table, columns = atom_table(arity)
+                named = [f"e{k}.name AS a{k}" for k in range(1, arity + 1)]
+                joins = [
+                    f"JOIN entity_ids AS e{k} ON e{k}.id = f.{column}"
+                    for k, column in enumerate(columns, start=1)
+                ]
+                path = f"{folder}/given-{arity}.parquet"
+                space.connection.execute(
+                    f"COPY (SELECT p.name AS predicate, {', '.join(named)}, "  # noqa: S608
+                    f"CAST(f.value AS INTEGER) AS value FROM {table} AS f "
+                    f"JOIN predicate_ids AS p ON p.id = f.predicate {' '.join(joins)}) "
+                    f"TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)"
+                )
+                written[arity] = path
+        return written
+
+
+def predicate_and_place(item: str) -> tuple[str | None, str]:
+    """Predicate (of `ta=ta.pq`, else None) and file, folder or table of an input."""
+    # text before "=" is not a predicate where it is part of a folder: s3a://bucket/year=2020
+    named = named_table(item) if "/" not in item.partition("=")[0] else None
+    return named or (None, item)
+
+
+def _is_for_readers(item: str) -> bool:
+    _, place = predicate_and_place(item)
+    if "://" in place or place.lower().endswith(PARQUET) or os.path.isdir(place):
+        return False
+    if item == "-" or os.path.exists(split_of(place)[0]):
+        return True
+    if "/" in place or Path(place).suffix in (".tsv", ".csv", ".nt", ".nq", ".ttl", ".gz"):
+        raise DataError(item, "no such file")
+    return False  # the name of a table

@@ -14,28 +14,37 @@ import numpy as np
 from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.engine import Discovery
-from hornbeam.counting.histograms import Histograms
-from hornbeam.counting.last_lookup import LastLookup
-from hornbeam.counting.sql.condition_queries import ConditionSearch
-from hornbeam.counting.sql.condition_tables import (
+from hornbeam.counting.engine import Discovery, LastLookup
+from hornbeam.counting.sql.condition_queries import (
     CONDITION_TABLES,
+    ConditionSearch,
     conditions_found,
     count_conditions,
     known_conditions,
 )
 from hornbeam.counting.sql.database import Database
-from hornbeam.counting.sql.found_bodies import FoundBodies, candidates_of, united, upload_kept
-from hornbeam.counting.sql.located_targets import LOCATED, NAMED, LocatedTargets, locate_targets
-from hornbeam.counting.sql.path_tables import PATH_TABLES, count_paths, known_paths, paths_found
 from hornbeam.counting.sql.search_queries import Search
+from hornbeam.counting.sql.search_tables import (
+    LOCATED,
+    NAMED,
+    PATH_TABLES,
+    BodySearch,
+    FoundBodies,
+    LocatedTargets,
+    count_paths,
+    known_paths,
+    locate_targets,
+    paths_found,
+    united,
+    upload_kept,
+)
 from hornbeam.counting.sql.step_queries import CODE_DEGREES, WEIGHED_FACTS, wide_nodes
-from hornbeam.counting.statistics import ROW_BYTES, Statistics
+from hornbeam.counting.statistics import ROW_BYTES, Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
-from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import RuleLimits
+from hornbeam.rules.body import Body
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import code_limit, path_codes
 
 #: Tables that a search leaves behind.
@@ -97,25 +106,21 @@ class SqlEngine:
         progress: Progress = SILENT,
     ) -> Discovery:
         """Find every body that has groundings for targets; see `Engine.discover`."""
-        database, kinds = self.database, language.bodies or (Kind.PATH,)
-        shares = language.shares and Kind.PATH in kinds
+        database, names = self.database, (self.predicates, targets.predicates)
+        shares = language.shares and language.searches_paths
         located = self._located(targets, shares)
         if not len(located):
             return self._empty_discovery(targets, language, statistics)
         search = self._search(located, language, language.max_length, shares)
         parts = list[FoundBodies]()
-        if Kind.PATH in kinds:
+        if language.searches_paths:
             count_paths(database, search, language.min_coverage, progress)
-            parts.append(paths_found(database, search, self.predicates, targets, language))
-        if others := set(kinds) - {Kind.PATH}:
-            conditions = ConditionSearch(search, others, language.min_coverage)
+            parts.append(paths_found(database, search, names, language))
+        if language.conditions:
+            conditions = ConditionSearch(search, language.conditions, language.min_coverage)
             count_conditions(database, conditions, progress)
-            parts.append(
-                conditions_found(
-                    database, conditions, self.predicates, targets, language, self.named
-                )
-            )
-        everything = united([part.candidates for part in parts])
+            parts.append(conditions_found(database, conditions, names, language, self.named))
+        everything = united(parts)
         rows = everything.pruned(language)
         kept = everything.take(rows)
         table, histograms = None, None
@@ -162,14 +167,14 @@ class SqlEngine:
             return Statistics.empty(bodies, len(targets), language.shares)
         longest = max((len(bodies[i]) for i in paths), default=1)
         search = replace(self._search(located, language, longest, shares), frozen=True)
-        searches = list[Search | ConditionSearch]()
+        searches = list[BodySearch]()
         if paths:
             self.database.upload("known", known_paths(paths, heads, search))
             count_paths(self.database, search, 1, progress)
             searches.append(search)
         if len(conditions["path"]):
             self.database.upload("known_conditions", conditions)
-            kinds = {body.kind for body in bodies} - {Kind.PATH}
+            kinds = {body.kind for body in bodies if not body.is_path}
             search_of_conditions = ConditionSearch(search, kinds, min_coverage=1)
             count_conditions(self.database, search_of_conditions, progress)
             searches.append(search_of_conditions)
@@ -211,9 +216,16 @@ class SqlEngine:
     ) -> Discovery:
         """The empty result where no target has an entity of the facts."""
         none = np.empty(0, dtype=np.int64)
-        steps = np.empty((0, language.max_length), dtype=np.uint32)
-        figures = dict.fromkeys(("predicate", "coverage", "coverage_true", "paths"), none)
-        candidates = candidates_of(self.predicates, targets, steps, figures, language)
+        candidates = Candidates(
+            tuple(self.predicates),
+            tuple(targets.predicates),
+            np.empty((0, language.max_length), dtype=np.uint32),
+            none.astype(np.int32),
+            coverage=none,
+            coverage_true=none,
+            paths=none,
+            distinct=language.distinct_variables,
+        )
         table = Statistics.empty([], len(targets), language.shares) if statistics else None
         return Discovery(targets, candidates, table, found=0, own_edges=0, unseen=len(targets))
 
@@ -256,7 +268,7 @@ class SqlEngine:
     def _table(
         self,
         bodies: Sequence[Body],
-        searches: Sequence[Search | ConditionSearch],
+        searches: Sequence[BodySearch],
         n_targets: int,
         shares: bool,
     ) -> Statistics:
@@ -278,9 +290,7 @@ class SqlEngine:
             np.concatenate(share) if shares else None,
         )
 
-    def _histograms(
-        self, bodies: Sequence[Body], searches: Sequence[Search | ConditionSearch]
-    ) -> Histograms:
+    def _histograms(self, bodies: Sequence[Body], searches: Sequence[BodySearch]) -> Histograms:
         """Fetch the numbers of targets per count and label of the known bodies."""
         if self.soft:
             raise InputError(

@@ -7,6 +7,8 @@ the same both ways, and is stored with every fact.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hornbeam.rules.codes import step_code_sql
 
 #: Code of a fact's predicate, walked forwards and backwards.
@@ -78,6 +80,23 @@ def coverage_figures(table: str, keys: str, sure: str | None, hint: str, min_cov
         "CAST(sum(t.positive) AS BIGINT) AS coverage_true, CAST(sum(c.paths) AS BIGINT) AS paths "
         f"FROM {rows} AS c JOIN targets AS t ON t.target = c.target "
         f"GROUP BY t.predicate, {keys} HAVING count(*) >= {int(min_coverage)}"
+    )
+
+
+def of_known(table: str, known: str, key: Sequence[str]) -> str:
+    """FROM clause: counts in a table (c) of the bodies that a table of known ones (k) numbers."""
+    same = " AND ".join(f"k.{name} = c.{name}" for name in key)
+    return (
+        f"FROM {table} AS c JOIN targets AS t ON t.target = c.target JOIN {known} AS k "
+        f"ON k.predicate = t.predicate AND {same}"
+    )
+
+
+def histogram(counts_of_known: str) -> str:
+    """How many targets have each (path, count, label), for 0/1 facts; see `of_known`."""
+    return (
+        "SELECT k.path, c.paths, t.label, count(*) AS size "
+        f"{counts_of_known} GROUP BY k.path, c.paths, t.label"
     )
 
 

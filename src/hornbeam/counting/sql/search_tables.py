@@ -1,0 +1,284 @@
+"""Tables that searches in a database share with Python.
+
+Up go the targets with the ids of their entities, degrees and own edges, and the bodies to count.
+Down come the bodies that a search found, as candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hornbeam.base.arrays import Array, Floats, Ids, Ints, Unsigned
+from hornbeam.base.progress import Progress
+from hornbeam.counting.sql.database import Database, TableColumns
+from hornbeam.counting.sql.search_queries import Search, kept, packed, unpacked
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Targets
+from hornbeam.rules.candidates import Candidates, Conditions, RuleLimits
+from hornbeam.rules.codes import (
+    from_subject,
+    inverse_code,
+    reversed_sequence,
+    step_code,
+    step_code_sql,
+)
+
+#: Tables that the search for paths leaves behind.
+PATH_TABLES = ("known", "prefixes", "suffixes", "longer_suffixes", "wanted", "sides", "counts")
+#: Codes of a sequence by its length: two of the prefix, two of the suffix.
+PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
+#: Nodes of the pairs in `pairs` with their degrees, 0 where no binary fact has them.
+PAIR_DEGREES = (
+    "SELECT p.target, coalesce(s.degree, 0) AS subject_degree, coalesce(o.degree, 0) AS "
+    "object_degree FROM pairs AS p LEFT JOIN degrees AS s ON s.node = p.subject "
+    "LEFT JOIN degrees AS o ON o.node = p.object"
+)
+#: Pairs that are facts of their own predicate.
+OWN_PAIRS = (
+    "SELECT p.target FROM facts AS f JOIN pairs AS p "
+    "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own"
+)
+#: Degrees of the nodes of the pairs in `pairs` along their own edge, of those that are facts.
+OWN_DEGREES = (
+    "SELECT p.target, s.degree AS subject_degree, o.degree AS object_degree FROM pairs AS p "  # noqa: S608
+    f"JOIN code_degrees AS s ON s.node = p.subject AND s.code = {step_code_sql('p.own', False)} "
+    f"JOIN code_degrees AS o ON o.node = p.object AND o.code = {step_code_sql('p.own', True)}"
+)
+#: Ids of the names in `wanted_names`.
+LOCATED = "SELECT w.number, e.id FROM wanted_names AS w JOIN entity_ids AS e ON e.name = w.name"
+#: Names of the entities in `wanted_ids`.
+NAMED = "SELECT e.id, e.name FROM entity_ids AS e JOIN wanted_ids AS w ON w.id = e.id"
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedTargets:
+    """Targets whose entities have facts: rows, predicates, nodes, own codes (0 if not a fact).
+
+    With shares, `subject_gain` and `object_gain` are the factors by which a step weighs more at a
+    node whose degree does not count the target's own edge; otherwise they are 1.
+    """
+
+    target: Ids
+    predicate: Ids
+    subject: Ids
+    object: Ids
+    positive: Ids
+    label: Ids
+    own_code: Ids
+    subject_degree: Array
+    object_degree: Array
+    subject_gain: Floats
+    object_gain: Floats
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def owned(self) -> int:
+        """Number of targets that are facts."""
+        return int(np.count_nonzero(self.own_code))
+
+    def frontiers(self, flipped: bool) -> tuple[int, int]:
+        """Rows of the first frontiers: steps of each distinct source, and of each target's sink."""
+        source, from_source, from_sink = (
+            (self.object, self.object_degree, self.subject_degree)
+            if flipped
+            else (self.subject, self.subject_degree, self.object_degree)
+        )
+        _, first = np.unique(source, return_index=True)
+        return int(from_source[first].sum()), int(from_sink.sum())
+
+    def columns(self, flipped: bool) -> dict[str, Array]:
+        """The table `targets` of a search that starts at the subjects or, `flipped`, objects."""
+        ends = [(self.subject, self.subject_gain), (self.object, self.object_gain)]
+        (source, source_gain), (sink, sink_gain) = ends[::-1] if flipped else ends
+        forth = inverse_code(self.own_code) if flipped else self.own_code
+        return {
+            "target": self.target,
+            "predicate": self.predicate,
+            "source": source,
+            "sink": sink,
+            "positive": self.positive,
+            "label": self.label,
+            "forth": forth,
+            "back": inverse_code(forth),
+            "source_gain": source_gain,
+            "sink_gain": sink_gain,
+        }
+
+
+def locate_targets(
+    database: Database, predicates: Names, targets: Targets, node: Ids, shares: bool
+) -> LocatedTargets:
+    """The targets whose entities have facts, and which of them are facts themselves.
+
+    `node` has the ids of the targets' entities, -1 where no fact has them.
+    """
+    subject, object_ = node[targets.subject], node[targets.object]
+    seen = np.flatnonzero((subject >= 0) & (object_ >= 0)).astype(np.int32)
+    own = predicates.find(targets.predicates)[targets.predicate[seen]].astype(np.int32)
+    if not len(seen):
+        return LocatedTargets(*(seen,) * 9, np.empty(0), np.empty(0))
+    pairs = {"target": seen, "subject": subject[seen], "object": object_[seen], "own": own}
+    database.upload("pairs", pairs)
+    facts = np.isin(seen, database.fetch(OWN_PAIRS)["target"])
+    degrees = database.fetch(PAIR_DEGREES)
+    order = np.argsort(degrees["target"])
+    gains = np.ones((2, len(seen)))
+    if shares and facts.any():
+        along = database.fetch(OWN_DEGREES)
+        place = np.searchsorted(seen, along["target"])
+        gains[:, place] = [_gain(along[name]) for name in ("subject_degree", "object_degree")]
+        gains[:, ~facts] = 1.0
+    database.drop("pairs")
+    return LocatedTargets(
+        seen,
+        targets.predicate[seen].astype(np.int32),
+        pairs["subject"],
+        pairs["object"],
+        targets.positive[seen].astype(np.int32),
+        np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
+        np.where(facts, step_code(own), 0).astype(np.int32),
+        degrees["subject_degree"][order],
+        degrees["object_degree"][order],
+        *gains,
+    )
+
+
+def _gain(degree: Array) -> Floats:
+    """Factor by which 1 / sqrt(degree) grows without one edge; 1 where no edge is left."""
+    return np.asarray(np.sqrt(degree / np.maximum(degree - 1.0, 1.0)))
+
+
+class BodySearch(Protocol):
+    """The selects of a search for bodies that fetch its results."""
+
+    @property
+    def known(self) -> str:
+        """Name of the table of the bodies whose counts are fetched, numbered as `path`."""
+
+    @property
+    def key(self) -> Sequence[str]:
+        """Columns that identify a body."""
+
+    def figures(self, min_coverage: int) -> str:
+        """Every body of enough coverage: targets, true targets, groundings."""
+
+    def rows(self) -> str:
+        """Rows (path, target, deficit, paths) of the known bodies; with shares, `share`."""
+
+    def histogram(self) -> str:
+        """How many targets have each (path, count, label), for 0/1 facts."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBodies:
+    """Results of one search: its columns in the database, and the candidates they stand for."""
+
+    search: BodySearch
+    columns: TableColumns
+    candidates: Candidates
+
+    @classmethod
+    def of(
+        cls,
+        search: BodySearch,
+        columns: TableColumns,
+        steps: Unsigned,
+        names: tuple[Names, Names],
+        language: RuleLimits,
+        conditions: Conditions | None = None,
+    ) -> FoundBodies:
+        """Results with the codes of their steps; `names` are those of predicates and targets."""
+        predicates, targets = names
+        candidates = Candidates(
+            tuple(predicates),
+            tuple(targets),
+            steps,
+            columns["predicate"].astype(np.int32),
+            coverage=columns["coverage"],
+            coverage_true=columns["coverage_true"],
+            paths=columns["paths"],
+            distinct=language.distinct_variables,
+            conditions=conditions,
+        )
+        return cls(search, columns, candidates)
+
+
+def united(parts: Sequence[FoundBodies]) -> Candidates:
+    """The candidates of all parts (paths, conditions) in one table."""
+    paths, *others = [part.candidates for part in parts]
+    for conditions in others:
+        assert conditions.conditions is not None
+        paths = paths.beside_conditions(conditions.conditions.constants).followed_by(conditions)
+    return paths
+
+
+def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) -> None:
+    """Upload the kept candidates; `rows` count on from part to part."""
+    start = 0
+    for part in parts:
+        numbers = np.flatnonzero((rows >= start) & (rows < start + len(part.candidates)))
+        names = ("predicate", *part.search.key)
+        columns = {name: part.columns[name][rows[numbers] - start] for name in names}
+        database.upload(part.search.known, {"path": numbers.astype(np.int32), **columns})
+        start += len(part.candidates)
+
+
+def count_paths(database: Database, search: Search, min_coverage: int, progress: Progress) -> None:
+    """Join level by level, up to the table `counts`; rare first and last steps are dropped."""
+    create = database.create
+    database.view("steps", search.steps())
+    database.view("sources", search.sources())
+    total = 3 + (search.max_length > 2) + (search.max_length > 3)
+    done = 0
+
+    def level(table: str, select: str, column: str = "", frequent: str = "") -> None:
+        nonlocal done
+        create(table, select)
+        if min_coverage > 1 and frequent:
+            database.view("frequent", frequent)
+            create(table, kept(table, column))
+        done += 1
+        progress.advance("Joining facts", done, total)
+
+    level("prefixes", search.prefixes(), "prefix", search.frequent_firsts(min_coverage))
+    level("suffixes", search.suffixes(), "suffix", search.frequent_lasts(min_coverage))
+    if search.max_length > 3:
+        level("longer_suffixes", search.longer_suffixes())
+    if search.max_length > 2:
+        create("wanted", search.wanted())
+        level("sides", search.sides())
+    level("counts", search.counts())
+
+
+def paths_found(
+    database: Database, search: Search, names: tuple[Names, Names], language: RuleLimits
+) -> FoundBodies:
+    """Every sequence of enough coverage; `names` are those of predicates and targets."""
+    columns = database.fetch(search.figures(language.min_coverage))
+    halves = (unpacked(columns[name], search.base) for name in search.key)
+    codes = np.stack([code for half in halves for code in half], axis=1).astype(np.uint32)
+    steps = from_subject(codes, search.flipped)[:, : language.max_length]
+    return FoundBodies.of(search, columns, steps, names, language)
+
+
+def known_paths(paths: Mapping[int, Sequence[int]], heads: Ids, search: Search) -> dict[str, Array]:
+    """The table `known` of sequences to count; `paths` has their codes by number."""
+    h1, h2, t1, t2 = keys = np.zeros((4, len(paths)), dtype=np.int64)
+    for column, codes in enumerate(paths.values()):
+        walked = reversed_sequence(codes) if search.flipped else codes
+        keys[PLACES[len(walked)], column] = walked
+    numbers = np.array(list(paths), dtype=np.int32)
+    return {
+        "path": numbers,
+        "predicate": heads[numbers],
+        "first": h1,
+        "last": np.where(t2 > 0, t2, t1),
+        "prefix": packed(h1, h2, search.base),
+        "suffix": packed(t1, t2, search.base),
+    }
