@@ -176,16 +176,9 @@ def _conflict(potentials: Potentials, rows: Positions) -> tuple[bool, Bools]:
     hard = potentials.select(mask)
     equal = hard.kind == PotentialKind.EQUAL
     other = hard.select(equal)
-    soft = Potentials(
-        hard.n_variables,
-        np.concatenate([hard.indptr, hard.indptr[-1] + other.indptr[1:]]),
-        np.concatenate([hard.variable, other.variable]),
-        np.concatenate([hard.coefficient, -other.coefficient]),
-        np.concatenate([hard.constant, -other.constant]),
-        np.ones(len(hard) + len(other)),
-        np.full(len(hard) + len(other), PotentialKind.LINEAR, dtype=np.uint8),
-        np.concatenate([hard.rule, other.rule]),
-    )
+    both = Potentials.joined(hard.n_variables, [hard, other.negated()])
+    linear = np.full(len(both), PotentialKind.LINEAR, dtype=np.uint8)
+    soft = replace(both, weight=np.ones(len(both)), kind=linear)
     answer = _linear_program(soft)
     needed = np.abs(answer.multiplier[: len(hard)]) > FEASIBLE
     needed[equal] |= np.abs(answer.multiplier[len(hard) :]) > FEASIBLE

@@ -11,14 +11,26 @@ MAP state minimises the sum of all potentials subject to the constraints and 0 <
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Kinds, part_numbers, pointers
+from hornbeam.base.arrays import (
+    Array,
+    Bools,
+    Floats,
+    Ids,
+    Integers,
+    Ints,
+    Kinds,
+    part_numbers,
+    pointers,
+    run_starts,
+)
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -56,6 +68,58 @@ class Potentials:
     def __len__(self) -> int:
         return len(self.constant)
 
+    @classmethod
+    def joined(cls, n_variables: int, parts: Sequence[Potentials]) -> Potentials:
+        """The rows of several programs over the same variables, one program after the other."""
+        parts = [cls.of(n_variables, *(np.empty(0, np.int64) for _ in range(5))), *parts]
+        return cls(
+            n_variables,
+            pointers(np.concatenate([np.diff(part.indptr) for part in parts])),
+            np.concatenate([part.variable for part in parts]),
+            np.concatenate([part.coefficient for part in parts]),
+            np.concatenate([part.constant for part in parts]),
+            np.concatenate([part.weight for part in parts]),
+            np.concatenate([part.kind for part in parts]),
+            np.concatenate([part.rule for part in parts]),
+            sum(part.offset for part in parts),
+        )
+
+    @classmethod
+    def of(
+        cls,
+        n_variables: int,
+        row: Integers,
+        variable: Integers,
+        coefficient: Array,
+        constant: Array,
+        weight: Array,
+    ) -> Potentials:
+        """Linear potentials of rule 0 from literals in any order.
+
+        Coefficients of the same variable in a row are added up. Literals whose variable is negative
+        are left out.
+        """
+        is_open = variable >= 0
+        row, variable, coefficient = row[is_open], variable[is_open], coefficient[is_open]
+        if np.any(row[1:] <= row[:-1]):  # else most rules: one literal per row, nothing to sort
+            order = np.lexsort((variable, row))
+            row, variable = row[order], variable[order]
+            starts = run_starts(row, variable)
+            row, variable = row[starts], variable[starts]
+            coefficient = np.add.reduceat(coefficient[order], starts)
+        kept = coefficient != 0.0
+        row, variable, coefficient = row[kept], variable[kept], coefficient[kept]
+        return cls(
+            n_variables,
+            pointers(np.bincount(row, minlength=len(constant))),
+            variable.astype(np.int32, copy=False),
+            coefficient.astype(np.float64, copy=False),
+            constant.astype(np.float64, copy=False),
+            weight.astype(np.float64, copy=False),
+            np.full(len(constant), PotentialKind.LINEAR, dtype=np.uint8),
+            np.zeros(len(constant), dtype=np.int32),
+        )
+
     @cached_property
     def matrix(self) -> csr_array:
         """Coefficients, rows by variables; shares the memory of the literals."""
@@ -88,6 +152,19 @@ class Potentials:
             self.weight[rows],
             self.kind[rows],
             self.rule[rows],
+        )
+
+    def negated(self) -> Potentials:
+        """The rows with the opposite forms."""
+        return replace(self, coefficient=-self.coefficient, constant=-self.constant)
+
+    def of_rule(self, rule: int, kind: PotentialKind, weight: float) -> Potentials:
+        """The rows as those of a rule: their weights are multiplied by that of the rule."""
+        return replace(
+            self,
+            weight=weight * self.weight,
+            kind=np.full(len(self), kind, dtype=np.uint8),
+            rule=np.full(len(self), rule, dtype=np.int32),
         )
 
     def forms(self, state: Floats) -> Floats:

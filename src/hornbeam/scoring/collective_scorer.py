@@ -184,18 +184,16 @@ def _believed_state(
 def _with_pulls(links: Potentials, up: Floats, down: Floats, kind: PotentialKind) -> Potentials:
     """Add to the links the ground clauses of one variable: up (1 - y)^p and down y^p."""
     pulled, pushed = np.flatnonzero(up > 0.0), np.flatnonzero(down > 0.0)
-    more = len(pulled) + len(pushed)
-    signs = np.concatenate([-np.ones(len(pulled)), np.ones(len(pushed))])
-    return Potentials(
+    signs = np.repeat([-1.0, 1.0], [len(pulled), len(pushed)])
+    pulls = Potentials.of(
         links.n_variables,
-        np.concatenate([links.indptr, links.indptr[-1] + 1 + np.arange(more)]),
-        np.concatenate([links.variable, pulled, pushed]).astype(np.int32),
-        np.concatenate([links.coefficient, signs]),
-        np.concatenate([links.constant, np.where(signs < 0.0, 1.0, 0.0)]),
-        np.concatenate([links.weight, up[pulled], down[pushed]]),
-        np.full(len(links) + more, kind, dtype=np.uint8),
-        np.concatenate([links.rule, np.full(more, -1)]).astype(np.int32),
+        np.arange(len(signs)),
+        np.concatenate([pulled, pushed]),
+        signs,
+        np.where(signs < 0.0, 1.0, 0.0),
+        np.concatenate([up[pulled], down[pushed]]),
     )
+    return Potentials.joined(links.n_variables, [links, pulls.of_rule(-1, kind, 1.0)])
 
 
 def _held_at_one(potentials: Potentials, held: Bools) -> Potentials:

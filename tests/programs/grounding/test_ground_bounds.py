@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hornbeam.language.syntax import Atom, Constant, Term, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables, atom_tables
-from hornbeam.programs.grounding.ground_bounds import most_rows
+from hornbeam.programs.grounding.ground import most_rows
 from hornbeam.programs.grounding.ground_queries import Joins
 from tests.support.brute_grounding import World
 from tests.support.ground_worlds import ARITIES, CONSTANTS, program_data, worlds

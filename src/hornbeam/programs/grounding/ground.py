@@ -1,8 +1,8 @@
 """Grounding: rules and atoms in, potentials and constraints out.
 
-Each rule is one query (`ground_queries`, `ground_sums`). Before a large one runs, its answer is
-forecast from a sample of its first table, so that a rule with too many groundings is refused
-before it fills the memory.
+Each rule is one query (`ground_queries`, `ground_sums`). Where a bound on its rows is large, its
+answer is forecast from a sample of its first table, so that a rule with too many groundings is
+refused before it fills the memory.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from hornbeam.base.arrays import Ints
+from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
-from hornbeam.language.syntax import LogicalRule
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation, SumAtom
+from hornbeam.language.syntax import Atom, Constant, LogicalRule
 from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
-from hornbeam.programs.grounding.ground_bounds import most_rows
 from hornbeam.programs.grounding.ground_queries import (
     GroundingQuery,
     Joins,
     arithmetic_query,
     logical_query,
 )
-from hornbeam.programs.grounding.ground_rows import GroundRows, as_potentials
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
 from hornbeam.programs.program_data import ProgramData
 
@@ -43,7 +41,8 @@ ENOUGH, CUT_OFF = 10_000, 2_000_000
 #: Memory that a ground rule takes at most while a program is grounded and solved.
 BYTES = 120
 
-GroundPart = tuple[int, PotentialKind, float, GroundRows]
+#: A form that stays below this for all states counts as never violated.
+NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,32 +93,39 @@ def ground(
     memory = physical_memory()
     grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)
     with atom_tables(data, closed, threads) as tables:
-        parts: list[GroundPart] = []
+        parts: list[Potentials] = []
         counts = np.zeros(len(rules), dtype=np.int64)
         for i, rule in enumerate(rules):
             progress.advance("grounding", i, len(rules))
-            for part in grounding.rows(rule, tables, int(counts.sum())):
-                signed = _signed(rule, part)
-                counts[i] += len(signed) * int(part.count.sum())
-                parts += [(i, kind, rule.weight or 0.0, rows) for kind, rows in signed]
+            rows = grounding.rows(rule, tables, int(counts.sum()))
+            if rows is not None:
+                signed = _signed(rule, rows)
+                counts[i] = len(signed) * int(rows.weight.sum())
+                parts += [part.of_rule(i, kind, rule.weight or 0.0) for kind, part in signed]
         progress.advance("grounding", len(rules), len(rules))
-        return GroundProgram(as_potentials(tables.n_variables, parts), rules, counts, data)
+        return GroundProgram(Potentials.joined(tables.n_variables, parts), rules, counts, data)
 
 
-def _signed(rule: PslRule, rows: GroundRows) -> list[tuple[PotentialKind, GroundRows]]:
+def _signed(rule: PslRule, rows: Potentials) -> list[tuple[PotentialKind, Potentials]]:
     """Rows of left minus right (or of a logical rule) that some state violates, with their kind."""
     weighted = PotentialKind.SQUARED if rule.squared else PotentialKind.LINEAR
     kind = PotentialKind.AT_MOST if rule.weight is None else weighted
     relation = rule.relation if isinstance(rule, ArithmeticRule) else Relation.AT_MOST
     match relation:
         case Relation.AT_MOST:
-            return [(kind, rows.violable())]
+            return [(kind, _violable(rows))]
         case Relation.AT_LEAST:
-            return [(kind, rows.negated().violable())]
+            return [(kind, _violable(rows.negated()))]
         case Relation.EQUAL if rule.weight is None:
             return [(PotentialKind.EQUAL, rows)]
         case Relation.EQUAL:
-            return [(kind, rows.violable()), (kind, rows.negated().violable())]
+            return [(kind, _violable(rows)), (kind, _violable(rows.negated()))]
+
+
+def _violable(rows: Potentials) -> Potentials:
+    """Rows of l <= 0 or max(0, l) that some state of the variables violates."""
+    largest = np.bincount(rows.row, np.maximum(rows.coefficient, 0.0), len(rows)) + rows.constant
+    return rows.select(largest > NEGLIGIBLE)
 
 
 @dataclass(frozen=True)
@@ -131,29 +137,33 @@ class _Grounder:
     limit_is_memory: bool
     progress: Progress
 
-    def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Sequence[GroundRows]:
-        """Rows of a rule's form."""
+    def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Potentials | None:
+        """Rows of a rule's form, weighted by numbers of ground rules; None if nothing is open."""
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
             self._forecast(rule, sum_joins(rule, tables), tables, so_far)
-            return [ground_sums(rule, tables)]
+            return ground_sums(rule, tables)
         if isinstance(rule, ArithmeticRule):
             query = arithmetic_query(rule, tables)
         else:
             query = logical_query(rule, tables, self.missing_is_false)
         if query is None:
-            return []
+            return None
         self._forecast(rule, query.joins, tables, so_far)
-        found = tables.connection.execute(query.select).fetchnumpy()
-        columns = [found[f"v{i}"] for i in range(len(query.coefficients))]
-        if any((column == MISSING).any() for column in columns):
+        answer = tables.connection.execute(query.select).fetchnumpy()
+        n, width = len(answer["n"]), len(query.coefficients)
+        variable = np.concatenate([answer[f"v{i}"] for i in range(width)])
+        if (variable == MISSING).any():
             assert isinstance(rule, LogicalRule)
             raise _missing(rule, query, tables)
-        rows = GroundRows.of_columns(columns, query.coefficients, found["c"], found["n"])
+        row, coefficient = np.tile(np.arange(n), width), np.repeat(query.coefficients, n)
+        rows = Potentials.of(
+            tables.n_variables, row, variable, coefficient, answer["c"], answer["n"]
+        )
         if isinstance(rule, LogicalRule):
             # where an atom is on both sides it has cancelled out: a tautology
-            literals = sum((column >= 0).astype(np.float64) for column in columns)
-            rows = rows.take(rows.sizes() == literals)
-        return [rows]
+            sizes = np.bincount(rows.row, np.abs(rows.coefficient), n)
+            rows = rows.select(sizes == np.bincount(row[variable >= 0], minlength=n))
+        return rows
 
     def _forecast(self, rule: PslRule, joins: Joins, tables: AtomTables, so_far: int) -> None:
         """Refuse a rule that would have more ground rules than the limit allows."""
@@ -171,6 +181,52 @@ class _Grounder:
                 f"{why} {self.limit:,}. Add a body atom that lists the pairs worth a look "
                 "(blocking), or raise `max_ground_rules`"
             )
+
+
+def most_rows(atoms: Sequence[Atom | SumAtom], tables: AtomTables) -> float:
+    """A number of rows that the join of some atoms cannot exceed.
+
+    Every atom is joined on only one of the variables that atoms before it have bound: ignoring the
+    other conditions can only add rows. The joins are then a tree, whose rows are counted from its
+    leaves. With ways(V = c), the number of ways to complete all that is joined on V where V is c,
+    an atom that is joined on V and binds X, Y, ... makes
+
+        ways(V = c)  <-  ways(V = c)  *  sum over its rows with V = c of ways(X) ways(Y) ...
+
+    An atom that binds nothing has one row at most, so it is left out.
+    """
+    ways: dict[str, Floats] = {}
+    total = 1.0
+    for at, atom in reversed(list(enumerate(atoms))):
+        before = (term for other in atoms[:at] for term in other.arguments)
+        bound = {term.name for term in before if not isinstance(term, Constant)}
+        new = {
+            term.name: k
+            for k, term in reversed(list(enumerate(atom.arguments)))
+            if not isinstance(term, Constant) and term.name not in bound
+        }
+        if not new:
+            continue
+        columns = tables.arguments(atom.predicate)
+        rows = np.ones(len(columns[0]))
+        for name, k in new.items():
+            if name in ways:
+                rows *= ways.pop(name)[columns[k]]
+        tied = [
+            (term, column)
+            for term, column in zip(atom.arguments, columns, strict=True)
+            if isinstance(term, Constant) or term.name in bound
+        ]
+        if not tied:
+            total *= rows.sum()
+            continue
+        term, column = tied[0]
+        if isinstance(term, Constant):
+            total *= rows[column == tables.constant(term.value)].sum()
+        else:
+            completed = np.bincount(column, rows, len(tables.data.names)).astype(np.float64)
+            ways[term.name] = completed * ways.get(term.name, 1.0)
+    return float(total)
 
 
 def _expected(joins: Joins, tables: AtomTables) -> float:

@@ -39,7 +39,7 @@ class Joins:
     joined: list[Atom | SumAtom] = field(default_factory=list)
 
     def inner(self, atom: Atom | SumAtom) -> tuple[str, StoredPredicate]:
-        """Join an atom that must be there; returns its alias."""
+        """Join an atom that must be there; returns its alias and its table."""
         stored, alias = self.tables.predicate(atom.predicate), f"d{len(self.sources)}"
         for k, term in enumerate(atom.arguments):
             column = f"{alias}.a{k}"
@@ -52,13 +52,21 @@ class Joins:
         return alias, stored
 
     def outer(self, atom: Atom) -> tuple[str, StoredPredicate]:
-        """Look up an atom that may be missing; returns its alias."""
+        """Look up an atom that may be missing; returns its alias and its table."""
         stored, alias = self.tables.predicate(atom.predicate), f"h{len(self.sources)}"
-        on = " AND ".join(
-            f"{alias}.a{k} = {self.column(term)}" for k, term in enumerate(atom.arguments)
-        )
-        self.sources.append(f"LEFT JOIN {stored.table} AS {alias} ON {on}")
+        self.sources.append(f"LEFT JOIN {stored.table} AS {alias} ON {self._equal(alias, atom)}")
         return alias, stored
+
+    def holds(self, atom: Atom, negated: bool) -> None:
+        """Require that an atom of a closed predicate has a value above 0, or that it has none."""
+        table, same = self.tables.predicate(atom.predicate).table, self._equal("f", atom)
+        exists = f"EXISTS (SELECT 1 FROM {table} AS f WHERE {same} AND f.t > 0)"
+        self.conditions.append(f"{'NOT ' * negated}{exists}")
+
+    def _equal(self, alias: str, atom: Atom) -> str:
+        """The condition that a row of a table is the atom."""
+        columns = enumerate(map(self.column, atom.arguments))
+        return " AND ".join(f"{alias}.a{k} = {column}" for k, column in columns)
 
     def compare(self, comparison: Comparison, holds: bool) -> None:
         """Require that a comparison holds, or that it does not."""

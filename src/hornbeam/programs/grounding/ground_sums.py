@@ -22,6 +22,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ids, Ints
 from hornbeam.errors import InputError
+from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.language.arithmetic_rules import (
     ArithmeticRule,
     Cardinality,
@@ -33,13 +34,9 @@ from hornbeam.language.arithmetic_rules import (
     SumVariable,
 )
 from hornbeam.language.rule_parts import cardinalities_of, literals_of
-from hornbeam.language.syntax import Atom, Constant, Literal, Term, Variable
+from hornbeam.language.syntax import Atom, Constant, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables
-from hornbeam.programs.grounding.ground_queries import OPERATORS, OPPOSITES, Joins
-from hornbeam.programs.grounding.ground_rows import GroundRows
-
-#: The literals that each filtered variable must meet.
-Filters = Mapping[str, tuple[Literal, ...]]
+from hornbeam.programs.grounding.ground_queries import Joins
 
 #: Operations on two coefficients.
 OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
@@ -49,7 +46,7 @@ OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
 
 def has_sums(rule: ArithmeticRule) -> bool:
     """Whether an arithmetic rule adds up atoms."""
-    return any(isinstance(term, SumVariable) for atom in rule.atoms for term in atom.arguments)
+    return any(map(_sum_variables, rule.atoms))
 
 
 def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
@@ -62,7 +59,7 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
     return joins
 
 
-def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
+def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Potentials:
     """Rows of left minus right."""
     plain = sorted(
         {t.name for atom in rule.atoms for t in atom.arguments if isinstance(t, Variable)}
@@ -80,8 +77,7 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> GroundRows:
     tables.connection.execute(f"CREATE OR REPLACE TEMP TABLE groups AS {select}")
     [(n_groups,)] = tables.connection.execute("SELECT count(*) FROM groups").fetchall()
     places = {name: f"groups.x{i}" for i, name in enumerate(plain)}
-    filters = {one.variable: tuple(literals_of(one.condition)) for one in rule.filters}
-    return _Expansion(rule, tables, places, filters, n_groups).rows()
+    return _Expansion(rule, tables, places, n_groups).rows()
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +90,9 @@ class _Expansion:
     rule: ArithmeticRule
     tables: AtomTables
     places: Mapping[str, str]
-    filters: Filters
     n_groups: int
 
-    def rows(self) -> GroundRows:
+    def rows(self) -> Potentials:
         """Expand, evaluate the coefficients and put the literals into rows."""
         expanded = {id(atom): self._expanded(atom) for atom in self.rule.atoms}
         cardinalities = self._cardinalities(expanded)
@@ -108,45 +103,43 @@ class _Expansion:
                 value = sign * _coefficient_values(summand.coefficient, cardinalities)
                 coefficient = np.broadcast_to(value, (self.n_groups,))
                 if summand.atom is None:
-                    self._check(coefficient, np.arange(self.n_groups))
+                    self._check(coefficient)
                     constant += coefficient
                     continue
                 group, variable, truth = expanded[id(summand.atom)]
-                self._check(coefficient, group)
+                self._check(coefficient[group])
                 constant += np.bincount(group, coefficient[group] * truth, self.n_groups)
                 literals.append((group, variable, coefficient[group]))
         group, variable, coefficients = (
             np.concatenate([part[i] for part in literals]) for i in range(3)
         )
-        is_open = np.zeros(self.n_groups, dtype=np.bool_)
-        is_open[group[variable >= 0]] = True
-        ones = np.ones(self.n_groups, dtype=np.int64)
-        return GroundRows.of_literals(group, variable, coefficients, constant, ones).take(is_open)
+        is_open = np.bincount(group[variable >= 0], minlength=self.n_groups) > 0
+        weight = np.ones(self.n_groups)
+        rows = Potentials.of(
+            self.tables.n_variables, group, variable, coefficients, constant, weight
+        )
+        return rows.select(is_open)
 
-    def _check(self, coefficient: Floats, groups: Ints) -> None:
-        if not np.isfinite(coefficient[groups]).all():
+    def _check(self, coefficient: Floats) -> None:
+        if not np.isfinite(coefficient).all():
             raise InputError(
                 f"a coefficient divides by zero in {self.rule}: "
                 "some |V| is 0 there; write @Max[|V|, 1]"
             )
 
+    def _within_groups(self, sums: Mapping[str, str] | None = None) -> Joins:
+        """Joins that begin with the groups; `sums` has columns of summation variables."""
+        return Joins(self.tables, {**self.places, **(sums or {})}, ["groups"])
+
     def _expanded(self, atom: SumAtom) -> tuple[Ints, Ids, Floats]:
         """Group, variable and truth value of every atom that is there."""
-        stored = self.tables.predicate(atom.predicate)
-        sums: dict[str, str] = {}
-        conditions = []
-        for k, term in enumerate(atom.arguments):
-            column = f"s.a{k}"
-            if isinstance(term, SumVariable) and term.name not in sums:
-                sums[term.name] = column
-            else:
-                conditions.append(f"{column} = {self._column(term, sums)}")
-        conditions += self._filtered(sums)
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        found = self.tables.connection.execute(
-            f"SELECT g, v, t FROM groups CROSS JOIN {stored.table} AS s{where} ORDER BY ALL"
+        joins = self._within_groups()
+        joins.inner(atom)
+        self._filter(joins, atom)
+        answer = self.tables.connection.execute(
+            f"SELECT g, v, t {joins.text()} ORDER BY ALL"
         ).fetchnumpy()
-        return found["g"].astype(np.int64), found["v"].astype(np.int32), found["t"]
+        return answer["g"].astype(np.int64), answer["v"].astype(np.int32), answer["t"]
 
     def _cardinalities(self, expanded: Mapping[int, tuple[Ints, Ids, Floats]]) -> dict[str, Floats]:
         """|V| in every group, for the variables that a coefficient counts."""
@@ -155,7 +148,7 @@ class _Expansion:
         }
         sizes: dict[str, Floats] = {}
         for atom in self.rule.atoms:
-            names = {t.name for t in atom.arguments if isinstance(t, SumVariable)}
+            names = set(_sum_variables(atom))
             if names & counted:
                 if self.tables.predicate(atom.predicate).closed:
                     group = self._combinations(atom)
@@ -167,49 +160,37 @@ class _Expansion:
 
     def _combinations(self, atom: SumAtom) -> Ints:
         """Group of every combination of constants that a closed atom is added up over."""
-        stored = self.tables.predicate(atom.predicate)
-        sums: dict[str, str] = {}
-        sources = ["groups"]
+        table = self.tables.predicate(atom.predicate).table
         fixed = [
             f"a{k} = {self.tables.constant(term.value)}"
             for k, term in enumerate(atom.arguments)
             if isinstance(term, Constant)
         ]
         where = f" WHERE {' AND '.join(fixed)}" if fixed else ""
-        for k, term in enumerate(atom.arguments):
-            if isinstance(term, SumVariable):
-                sums[term.name] = f"c{k}.a{k}"
-                sources.append(f"(SELECT DISTINCT a{k} FROM {stored.table}{where}) AS c{k}")
-        conditions = self._filtered(sums)
-        such = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        found = self.tables.connection.execute(
-            f"SELECT g FROM {' CROSS JOIN '.join(sources)}{such}"
-        ).fetchnumpy()
-        return found["g"].astype(np.int64)
+        sums = _sum_variables(atom)
+        joins = self._within_groups({name: f"c{k}.a{k}" for name, k in sums.items()})
+        for k in sums.values():
+            constants = f"(SELECT DISTINCT a{k} FROM {table}{where})"
+            joins.sources.append(f"CROSS JOIN {constants} AS c{k}")
+        self._filter(joins, atom)
+        answer = self.tables.connection.execute(f"SELECT g {joins.text()}").fetchnumpy()
+        return answer["g"].astype(np.int64)
 
-    def _filtered(self, sums: Mapping[str, str]) -> list[str]:
-        """Conditions that the filters put on an atom's summation variables."""
-        conditions = []
-        for name in sums:
-            for literal in self.filters.get(name, ()):
+    def _filter(self, joins: Joins, atom: SumAtom) -> None:
+        """Require what the filters demand of an atom's summation variables."""
+        sums = _sum_variables(atom)
+        for condition in (one.condition for one in self.rule.filters if one.variable in sums):
+            for literal in literals_of(condition):
                 if isinstance(literal.atom, Atom):
-                    conditions.append(self._holds(literal.atom, literal.negated, sums))
-                    continue
-                operators = OPPOSITES if literal.negated else OPERATORS
-                sides = [self._column(t, sums) for t in (literal.atom.left, literal.atom.right)]
-                conditions.append(f" {operators[literal.atom.operator]} ".join(sides))
-        return conditions
+                    joins.holds(literal.atom, literal.negated)
+                else:
+                    joins.compare(literal.atom, not literal.negated)
 
-    def _holds(self, atom: Atom, negated: bool, sums: Mapping[str, str]) -> str:
-        stored = self.tables.predicate(atom.predicate)
-        same = [f"f.a{k} = {self._column(t, sums)}" for k, t in enumerate(atom.arguments)]
-        such = " AND ".join([*same, "f.t > 0"])
-        return f"{'NOT ' * negated}EXISTS (SELECT 1 FROM {stored.table} AS f WHERE {such})"
 
-    def _column(self, term: Term | SumVariable, sums: Mapping[str, str]) -> str:
-        if isinstance(term, Constant):
-            return str(self.tables.constant(term.value))
-        return sums[term.name] if term.name in sums else self.places[term.name]
+def _sum_variables(atom: SumAtom) -> dict[str, int]:
+    """Summation variables of an atom, and their places."""
+    terms = enumerate(atom.arguments)
+    return {term.name: k for k, term in terms if isinstance(term, SumVariable)}
 
 
 def _coefficient_values(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
