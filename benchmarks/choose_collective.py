@@ -36,7 +36,7 @@ from hornbeam.learning.learner import Learned
 from hornbeam.learning.rule_learning import problem_of
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.scorer import TwoStepScorer
+from hornbeam.scoring.scored_links import pair_scores
 
 TASKS = ("fly", "yeast_pra", "ddi_196", "film_rating", "book_author")
 #: Shares of the true and of the false pairs that each training copy leaves out.
@@ -129,7 +129,7 @@ def validate(
                         design,
                         choice,
                         [
-                            auc(pairs, TwoStepScorer(model, engine).scores(pairs)) - alone
+                            auc(pairs, pair_scores(model, engine, pairs)) - alone
                             for pairs, alone in zip(ways, base, strict=True)
                         ],
                     )

@@ -46,7 +46,7 @@ from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import BELIEVED, Rule, RuleModel
 from hornbeam.rules.weighing import Counts
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.independent_scores import score_targets
 
 #: Name of the baseline in which every pair counts as true, whatever its belief.
 ASKED_ONLY = "asked-only"

@@ -33,17 +33,15 @@ from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.rule_words import rule_words
-from hornbeam.scoring.collective_scorer import CollectiveScorer
-from hornbeam.scoring.independent_scorer import IndependentScorer
-from hornbeam.scoring.scorer import Scorer, TwoStepScorer, open_scorer
+from hornbeam.scoring.scored_links import pair_scores
 from tests.support.servers import GRAPH_FACTS, graph_model
 
-#: Scorer and explainer of models, by how those are collective. A new kind adds a line here.
+#: The explainer of models, by how those are collective. A new kind adds a line here.
 CONTRACT = {
-    None: (IndependentScorer, IndependentExplainer),
-    CollectiveMethod.MAP: (CollectiveScorer, CollectiveExplainer),
-    CollectiveMethod.MAP_HEADS: (CollectiveScorer, CollectiveExplainer),
-    CollectiveMethod.TWO_STEP: (TwoStepScorer, TwoStepExplainer),
+    None: IndependentExplainer,
+    CollectiveMethod.MAP: CollectiveExplainer,
+    CollectiveMethod.MAP_HEADS: CollectiveExplainer,
+    CollectiveMethod.TWO_STEP: TwoStepExplainer,
 }
 every_kind = pytest.mark.parametrize("collective", list(CONTRACT))
 every_relaxation = pytest.mark.parametrize("relaxation", list(Relaxation))
@@ -96,22 +94,20 @@ def implementations(package: str, method: str) -> set[type]:
         for module in pkgutil.iter_modules(path, f"{package}.")
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
         if hasattr(kind, method) and kind.__module__.startswith(package)
-    } - {Scorer, Explainer, RuleExplainer, JointExplainer}
+    } - {Explainer, RuleExplainer, JointExplainer}
 
 
 def test_every_implementation_is_held_to_the_contract() -> None:
-    scorers, explainers = (set(kinds) for kinds in zip(*CONTRACT.values(), strict=True))
-    assert implementations("hornbeam.scoring", "locate") == scorers
-    assert implementations("hornbeam.explaining", "explain") == explainers
+    assert set(CONTRACT) == {None, *CollectiveMethod}
+    assert implementations("hornbeam.explaining", "explain") == set(CONTRACT.values())
     assert implementations("hornbeam.graphs", "explain") == {GraphExplainer}
 
 
 @every_kind
 def test_a_model_opens_its_own(collective: CollectiveMethod | None) -> None:
     model, facts, pairs = opened(collective)
-    engine = open_in_memory(facts)
-    kinds = type(open_scorer(model, engine)), type(open_explainer(model, engine, pairs))
-    assert kinds == CONTRACT[collective]
+    explainer = open_explainer(model, open_in_memory(facts), pairs)
+    assert type(explainer) is CONTRACT[collective]
 
 
 @every_relaxation
@@ -121,17 +117,16 @@ def test_scores_are_those_of_predict(
 ) -> None:
     model, facts, pairs = opened(collective, relaxation)
     engine = open_in_memory(facts)
-    scorer, explainer = open_scorer(model, engine), open_explainer(model, engine, pairs)
+    explainer = open_explainer(model, engine, pairs)
     for score in Score:
         expected = model.predict(facts, pairs, score=score, threads=1)["score"]
-        np.testing.assert_array_equal(scorer.scores(pairs, score), expected)
+        np.testing.assert_array_equal(pair_scores(model, engine, pairs, score), expected)
         for row, pair in enumerate(PAIRS):
             found = explainer.explain(*pair)
             value = found.map if score is Score.MAP else found.score
             assert value == pytest.approx(expected[row], abs=1e-9)
     scores = explainer.scores(pairs, explainer.count(pairs))
     np.testing.assert_array_equal(scores, model.predict(facts, pairs, threads=1)["score"])
-    assert (scorer.locate(pairs.entities) < 0).sum() == 1
 
 
 @every_kind

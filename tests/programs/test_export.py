@@ -22,7 +22,7 @@ from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
-from hornbeam.scoring.scorer import open_scorer
+from hornbeam.scoring.scored_links import pair_scores
 from tests.support.further_atoms import with_atoms
 from tests.support.path_bodies import path
 
@@ -134,8 +134,8 @@ def same_map(
     within: float,
 ) -> None:  # fmt: skip
     """Whether a state is the model's own; linear ties, also of rounded sums, have no one answer."""
-    scorer = open_scorer(model, open_in_memory(facts))
-    scores, means = scorer.scores(pairs, Score.MAP), scorer.scores(pairs, Score.MEAN)
+    engine = open_in_memory(facts)
+    scores, means = (pair_scores(model, engine, pairs, score) for score in (Score.MAP, Score.MEAN))
     squared = model.semantics.relaxation is Relaxation.SQUARED
     for row, (score, mean) in enumerate(zip(scores, means, strict=True)):
         subject, _, object_ = pairs.names_at(row)

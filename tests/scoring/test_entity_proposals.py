@@ -22,7 +22,7 @@ from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring import entity_proposals
 from hornbeam.scoring.entity_proposals import EntityProposer
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.independent_scores import score_targets
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.independent_pairs import IndependentPairs
 from hornbeam.serve.rule_explorer import RuleExplorer

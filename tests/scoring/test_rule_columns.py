@@ -16,11 +16,15 @@ from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
-from hornbeam.scoring import rule_columns
-from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.independent_scorer import score_targets, strengths
+from hornbeam.scoring import independent_scores
+from hornbeam.scoring.independent_scores import (
+    CachedCounts,
+    RuleLayout,
+    score_targets,
+    strengths,
+    targets_of,
+)
 from hornbeam.scoring.proposable import grounded_pairs
-from hornbeam.scoring.rule_columns import RuleLayout, targets_of
 
 BODIES = [
     *(Body((Step(name), Step(name, inverse=True)), "t") for name in "pqrsuv"),
@@ -99,7 +103,7 @@ def test_they_add_up_to_the_same_bytes(
     at_once: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rule_columns, "MAX_ENTRIES", at_once)
+    monkeypatch.setattr(independent_scores, "MAX_ENTRIES", at_once)
     rng = np.random.default_rng(n_targets)
     semantics = Semantics(counts=counts, relaxation=relaxation)
     counted, pairs = counted_at_random(rng, n_targets, soft), pairs_of(n_targets)

@@ -17,7 +17,7 @@ from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.facts.table import ONE
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.scorer import open_scorer
+from hornbeam.scoring.scored_links import pair_scores
 from tests.support.random_rules import Hinge, energy, mean_by_quadrature
 from tests.support.rich_worlds import (
     ENTITIES,
@@ -44,8 +44,8 @@ def check_state(hinges: list[Hinge], relaxation: Relaxation, state: float, withi
 
 
 def check_scores(model: hb.Model, world: RichWorld, engine: Engine) -> None:
-    scorer, pairs = open_scorer(model, engine), pairs_of(*PAIRS)
-    means, maps = scorer.scores(pairs), scorer.scores(pairs, Score.MAP)
+    pairs = pairs_of(*PAIRS)
+    means, maps = (pair_scores(model, engine, pairs, score) for score in (Score.MEAN, Score.MAP))
     relaxation = model.semantics.relaxation
     for pair, mean, state in zip(PAIRS, means.tolist(), maps.tolist(), strict=True):
         hinges = hinges_of(model, world, pair)

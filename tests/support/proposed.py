@@ -6,7 +6,7 @@ import hornbeam as hb
 from hornbeam.base.choices import Score
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.rules.body import AnyBody, Kind
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.independent_scores import score_targets
 from tests.support.brute_force import ONE, Triple
 from tests.support.random_rules import ReferenceModel
 from tests.support.rich_worlds import ENTITIES, Pair, RichWorld, positive_bodies

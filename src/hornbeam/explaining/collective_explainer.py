@@ -43,7 +43,7 @@ from hornbeam.rules.rule_words import rule_words
 from hornbeam.scoring.collective_scorer import CollectiveState, as_variables, infer_linked
 from hornbeam.scoring.linked_clauses import ClauseCounts, CollectivePairGraph
 from hornbeam.scoring.model_checks import collective_path
-from hornbeam.scoring.scorer import first_step_beliefs, warn_of_other_pairs
+from hornbeam.scoring.scored_links import first_step_beliefs, warn_of_other_pairs
 
 #: Truth values below half a millionth count as 0.
 MIN_TRUTH = 0.5 / ONE

@@ -33,7 +33,7 @@ from hornbeam.explaining.reason import Fact
 from hornbeam.explaining.scored_pair import ScoredPair
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.independent_scores import score_targets
 
 #: Work of the exact search: about a second. A set that is extended costs `BRANCH_WORK`, and
 #: one more per fact and kind of path.

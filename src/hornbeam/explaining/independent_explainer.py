@@ -31,7 +31,7 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.rules.weighing import Counts
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.independent_scores import score_targets
 
 #: Maximum number of groundings for which the smallest set that flips a decision is searched for.
 EXACT_PATHS = 10_000

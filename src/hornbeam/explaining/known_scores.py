@@ -19,8 +19,7 @@ from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.link_hashes import COMPARING, LinkHash
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.cached_counts import CachedCounts
-from hornbeam.scoring.rule_columns import RuleLayout
+from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout
 
 #: What readers of such scores are told once per page or text.
 CAUTION = (

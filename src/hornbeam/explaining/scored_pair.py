@@ -18,8 +18,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.rules.body import AnyBody, Body
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
-from hornbeam.scoring.independent_scorer import score_targets
-from hornbeam.scoring.rule_columns import RuleLayout, weights_of
+from hornbeam.scoring.independent_scores import RuleLayout, score_targets, weights_of
 
 #: Groundings of a condition that has none, and their share.
 NO_GROUNDINGS = (0, 0.0)

@@ -35,9 +35,9 @@ from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.independent_scorer import rule_hinges
+from hornbeam.scoring.independent_scores import rule_hinges
 from hornbeam.scoring.model_checks import check_arities
-from hornbeam.scoring.scorer import first_step_beliefs
+from hornbeam.scoring.scored_links import first_step_beliefs
 
 #: Files of an export, next to the folder of its data.
 PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"

@@ -17,21 +17,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, pointers
+from hornbeam.base.arrays import Bools, Floats, pointers
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.target_edges import recursive_engine
-from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.engine import Engine
 from hornbeam.densities.hinges import hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges, conditional_hinges
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.independent_scorer import strengths
+from hornbeam.scoring.independent_scores import strengths
 from hornbeam.scoring.linked_clauses import CollectivePairGraph
 from hornbeam.scoring.model_checks import check_collective
 
@@ -93,32 +92,14 @@ class CollectiveState:
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class CollectiveScorer:
-    """Scores all pairs of a request together; see `hornbeam.scoring.scorer.Scorer`."""
-
-    model: RuleModel
-    engine: MemoryEngine
-
-    def locate(self, names: Names) -> Ids:
-        """Ids of entities by name, -1 where no fact has them."""
-        return self.engine.locate(names)
-
-    def scores(
-        self, pairs: Targets, score: Score = Score.MEAN, progress: Progress = SILENT
-    ) -> Floats:
-        """Scores of the pairs in their order."""
-        return infer_pairs(self.model, self.engine, pairs, progress).scores(score)
-
-
 def infer_pairs(
-    model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
+    model: RuleModel, engine: Engine, pairs: Targets, progress: Progress = SILENT
 ) -> CollectiveState:
     """Find the MAP state of all pairs of a collective model; their labels are not looked at."""
     return infer_linked(model, as_variables(model, engine, pairs), progress)
 
 
-def as_variables(model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectivePairGraph:
+def as_variables(model: RuleModel, engine: Engine, pairs: Targets) -> CollectivePairGraph:
     """The pairs of a collective model as variables; the weights do not matter."""
     check_collective(model)
     return CollectivePairGraph.of(recursive_engine(engine, model.semantics.max_fanout), pairs)

@@ -24,12 +24,11 @@ from hornbeam.facts.table import Targets
 from hornbeam.rules.body import free_argument
 from hornbeam.rules.codes import path_codes, reversed_sequence, step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.cached_counts import CachedCounts
+from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout, weights_of
 from hornbeam.scoring.margin_kernels import WalkedGraph, walk_ends
 from hornbeam.scoring.margins import is_plain
 from hornbeam.scoring.proposable import proposable
 from hornbeam.scoring.proposals import Proposer
-from hornbeam.scoring.rule_columns import RuleLayout, weights_of
 
 #: Maximum number of pairs to count with the engine: those connected by most paths.
 MAX_COUNTED = 5000

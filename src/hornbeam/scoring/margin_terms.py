@@ -25,7 +25,7 @@ from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring import margin_kernels as kernels
-from hornbeam.scoring.independent_scorer import strengths
+from hornbeam.scoring.independent_scores import strengths
 
 #: Tolerance of thresholds on shares, which engines agree on to nine digits.
 SHARE_SLACK = 1e-8

@@ -25,7 +25,7 @@ from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_links import ScoredPairs, best_of_all, best_of_each
-from hornbeam.scoring.independent_scorer import score_targets, strengths
+from hornbeam.scoring.independent_scores import score_targets, strengths
 from hornbeam.scoring.margin_terms import only_argument
 from hornbeam.scoring.margins import Margins, PairBounds, bounding_model, is_plain
 from hornbeam.scoring.proposable import grounded_pairs, positive_bodies, proposable

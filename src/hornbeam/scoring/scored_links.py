@@ -1,4 +1,4 @@
-"""Predictions of models as tables: scores of pairs, and the best new links.
+"""Predictions of rule models: scores of pairs, the best new links, and both as tables.
 
 Large sets of pairs are scored in blocks, with bounded memory (`scored_batches`).
 """
@@ -15,9 +15,11 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.counting.engine import Engine
+from hornbeam.counting.collective.believed_pairs import BelievedPairs, pair_density
+from hornbeam.counting.collective.target_edges import collective_engine
+from hornbeam.counting.engine import BodyCounter, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, warn
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import EntityNames, labels_in
 from hornbeam.facts.reading.name_files import as_names
@@ -25,15 +27,76 @@ from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import model_checks as checks
-from hornbeam.scoring.independent_scorer import score_targets
+from hornbeam.scoring.collective_scorer import infer_pairs
+from hornbeam.scoring.independent_scores import score_targets
 from hornbeam.scoring.proposals import best_new_links, subjects_of
-from hornbeam.scoring.scorer import open_scorer
 
 if TYPE_CHECKING:
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
+#: Tolerances before a warning: factor of pairs per entity, difference in the share of lone pairs.
+MAX_DENSITY_RATIO, MAX_SHARE_DIFFERENCE = 2.0, 0.15
+#: Minimum number of pairs to estimate pairs per entity.
+MIN_PAIRS = 20
 #: Pairs counted at once; each block costs the engine a pass over the facts.
 BLOCK = 500_000
+
+
+def pair_scores(
+    model: RuleModel,
+    engine: Engine,
+    pairs: Targets,
+    score: Score = Score.MEAN,
+    progress: Progress = SILENT,
+) -> Floats:
+    """Scores of the pairs in their order.
+
+    A collective model scores all pairs together. In one of two steps, the first step scores every
+    pair alone. Its scores become evidence as beliefs, and the second step scores every pair by its
+    counts over facts and beliefs, in closed form.
+    """
+    counter: BodyCounter = engine
+    if model.semantics.two_steps:
+        in_memory = collective_engine(engine)
+        warn_of_other_pairs(model, pairs)
+        counter = first_step_beliefs(model, in_memory, pairs, progress)
+    elif model.semantics.collective:
+        return infer_pairs(model, engine, pairs, progress).scores(score)
+    counted = counter.count(pairs, model.bodies, model.language, progress=progress)
+    return score_targets(model, counted, pairs, score)
+
+
+def first_step_beliefs(
+    model: RuleModel, engine: MemoryEngine, pairs: Targets, progress: Progress = SILENT
+) -> BelievedPairs:
+    """Beliefs: the scores of all pairs by the first step."""
+    means = pair_scores(model.first_step, engine, pairs, progress=progress)
+    return BelievedPairs(engine, pairs, means, model.symmetric)
+
+
+def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
+    """Warn where pairs are distributed differently from those of training."""
+    trained = model.semantics.asked
+    if trained is None or not len(pairs):
+        return
+    scored = pair_density(pairs)
+    differences = [
+        f"{given:.3g} pairs per {end} (in training {known:.3g})"
+        for end, given, known in (
+            ("subject", scored.per_subject, trained.per_subject),
+            ("object", scored.per_object, trained.per_object),
+        )
+        if len(pairs) >= MIN_PAIRS
+        and not known / MAX_DENSITY_RATIO <= given <= known * MAX_DENSITY_RATIO
+    ]
+    if abs(scored.alone - trained.alone) > MAX_SHARE_DIFFERENCE:
+        share = f"{scored.alone:.0%} of the pairs share no end with another"
+        differences.append(f"{share} (in training {trained.alone:.0%})")
+    if differences:
+        warn(
+            f"these pairs are not distributed as those of training: {', '.join(differences)}. "
+            "Rules about other pairs may mislead the model; a plain model scores every pair alone"
+        )
 
 
 def score_pairs(
@@ -49,9 +112,8 @@ def score_pairs(
     wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
     checks.warn_of_missing_names(model, engine)
     checks.warn_of_other_targets(model, wanted)
-    scorer = open_scorer(model, engine)
-    checks.report_unseen(model, scorer.locate(wanted.entities), wanted, progress)
-    scores = scorer.scores(wanted, Score(score), progress)
+    checks.report_unseen(model, engine.locate(wanted.entities), wanted, progress)
+    scores = pair_scores(model, engine, wanted, Score(score), progress)
     return scored_table(wanted, scores, None if names is None else called)
 
 

@@ -20,9 +20,8 @@ from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.rules.rule_model import Rule
-from hornbeam.scoring.cached_counts import CachedCounts
 from hornbeam.scoring.entity_proposals import CountedPairs, EntityProposer
-from hornbeam.scoring.rule_columns import RuleLayout
+from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer_scorer import PATHS_SHOWN, NewLinks
 from hornbeam.serve.links import links_at

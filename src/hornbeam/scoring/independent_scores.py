@@ -1,10 +1,13 @@
-"""Columns of all rules, added up at once instead of rule by rule.
+"""Scores in closed form: with observed bodies targets are independent of each other.
+
+A_i and B_i add up the weighted counts of the rules for and against target i; its score is the mean
+E[y_i] of its conditional density, or the MAP state.
 
 A rule of one body has the body's column in its way of counting; priors, and conjunctions and
 thresholds, have columns of their own. Looking up every rule's column takes longer than adding a few
 hundred entries, so that a model which scores a few pairs again and again looks them up once
 (`RuleLayout`), and entries are computed once for all weights under which the same pairs are scored
-(`RuleColumns`).
+(`CachedCounts`).
 """
 
 from __future__ import annotations
@@ -18,9 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Positions, ranges, run_starts
-from hornbeam.counting.columns import Columns, weighed_shares
+from hornbeam.base.choices import Score
+from hornbeam.counting.columns import Columns, strengths_add_up, weighed_shares
 from hornbeam.counting.statistics import Statistics
+from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
+from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Targets
+from hornbeam.learning.hinge_problem import HingeRows, clause_hinges, joined_rows
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
@@ -164,3 +171,98 @@ def weights_of(rules: Sequence[Rule]) -> Floats:
 def targets_of(prior: Clause, targets: Targets) -> Positions:
     """The targets that a prior is about."""
     return np.flatnonzero(targets.predicate == targets.predicates.index(prior.target))
+
+
+def score_targets(
+    model: RuleModel, statistics: Statistics, targets: Targets, score: Score = Score.MEAN
+) -> Floats:
+    """Score every target from the counts of the rules' bodies."""
+    relaxation = model.semantics.relaxation
+    if not strengths_add_up(statistics, relaxation):
+        return _hinge_scores(model, statistics, targets, score)
+    up, down = strengths(model, statistics, targets)
+    closed_form = score_map if score is Score.MAP else score_mean
+    return closed_form(up, down, relaxation)
+
+
+def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tuple[Floats, Floats]:
+    """Add up A and B of every target."""
+    columns = Columns(statistics, model.semantics.relaxation)
+    batches = RuleLayout.of(model, statistics.bodies).over(columns, targets)
+    return added(batches, weights_of(model.rules), len(targets))
+
+
+def _hinge_scores(
+    model: RuleModel, statistics: Statistics, targets: Targets, score: Score
+) -> Floats:
+    """Score where bodies are soft and targets continuous: every hinge has its own knee."""
+    columns = Columns(statistics)
+    of_rule, (target, height, number) = joined_rows(
+        [
+            rule_hinges(columns, rule.clause, model.counts_of(rule.clause), targets)
+            for rule in model.rules
+        ]
+    )
+    down = np.array([rule.clause.negated for rule in model.rules])[of_rule]
+    hinges = group_hinges(target, of_rule, height, down, number, len(targets))
+    weights = weights_of(model.rules)
+    if score is Score.MAP:
+        return hinge_map(hinges, weights, model.semantics.relaxation)
+    return hinge_moments(hinges, weights, model.semantics.relaxation).mean
+
+
+def rule_hinges(
+    columns: Columns, clause: Clause, weighing: Weighing, targets: Targets
+) -> HingeRows:
+    """The hinges of a rule where bodies are soft and targets continuous.
+
+    A share does not depend on the truth of its groundings, so it is one hinge of height 1.
+    """
+    if clause.is_prior:
+        return HingeRows.of_prior(targets_of(clause, targets))
+    if weighing.counts is Counts.SHARE:
+        rows, x = columns.of(clause.body, weighing)
+        return HingeRows.wholly_true(rows, x)
+    return clause_hinges(columns.ground_clauses(clause.body), weighing.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class CachedCounts:
+    """Pairs and their counts; what the model's rules add to them is computed once.
+
+    Parameters
+    ----------
+    model, layout
+        The rules, and where their columns are.
+    statistics, pairs
+        The counts, and what was counted.
+    """
+
+    model: RuleModel
+    layout: RuleLayout
+    statistics: Statistics
+    pairs: Targets
+
+    @property
+    def size(self) -> int:
+        """How much it holds: rows."""
+        return len(self.pairs) + len(self.statistics.count) + sum(len(c.x) for c in self._columns)
+
+    @cached_property
+    def _columns(self) -> Sequence[RuleColumns]:
+        return list(self.layout.over(Columns(self.statistics), self.pairs))
+
+    def scores(self, rules: Sequence[Rule]) -> Floats:
+        """Scores by the model's rules with other weights, the bytes of `score_targets`."""
+        relaxation = self.model.semantics.relaxation
+        if not strengths_add_up(self.statistics, relaxation):
+            # every grounding has its own hinge: there are no columns to add
+            return score_targets(self.model.with_rules(rules), self.statistics, self.pairs)
+        return score_mean(*added(self._columns, weights_of(rules), len(self.pairs)), relaxation)
+
+    def grounded(self, rules: Bools) -> Bools:
+        """Which pairs have a grounding of one of these rules, all of them with a body."""
+        found = np.zeros(len(self.pairs), dtype=np.bool_)
+        for part in self._columns:
+            found[part.cell[np.repeat(rules[part.rules], part.sizes)]] = True
+        return found

@@ -18,7 +18,7 @@ from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
-from hornbeam.scoring.independent_scorer import score_targets, strengths
+from hornbeam.scoring.independent_scores import score_targets, strengths
 from tests.support.random_rules import ReferenceModel, energy, mean_by_quadrature, rule_models
 from tests.support.recorded_progress import RecordedProgress
 from tests.support.worlds import SOFT, World, worlds
