@@ -27,10 +27,10 @@ from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.new_facts import new_facts
 from hornbeam.graphs.opened_graph import GraphInput, open_ranker
 from hornbeam.graphs.ranking_model import RankingModel
-from hornbeam.graphs.rule_files import RECORD_FIELDS, rule_records, save_rules
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.reporting.rule_tables import rule_table, save_rules
 from hornbeam.scoring.model_checks import labels_for, named_atom
 
 #: What ranks are filtered by, where the files have no names.
@@ -77,8 +77,7 @@ class GraphModel(RankingModel):
                 "rules of a whole graph have the counts of their learning: leave out `facts` and "
                 "`labels`"
             )
-        records = list(rule_records(self))
-        return ResultTable({name: [record[name] for record in records] for name in RECORD_FIELDS})
+        return rule_table(self)
 
     def predict(
         self, facts: GraphInput, pairs: Input, *, score: Score | str = Score.MEAN,

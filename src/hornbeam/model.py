@@ -25,10 +25,9 @@ from hornbeam.learning.trace import Trace
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.ranking.rule_ranker import RuleRanker
 from hornbeam.reporting.evaluation import Evaluation, evaluate
-from hornbeam.reporting.rule_quality import judged_rules
+from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import load_model, model_text, parse_model
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.rules.rule_words import rule_table
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs

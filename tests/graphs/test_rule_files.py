@@ -17,8 +17,9 @@ from hornbeam.graphs.ranking_model import (
     LinkedShares,
     RelationRules,
 )
-from hornbeam.graphs.rule_files import read_imported_rules, save_rules
+from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.ranking.queries import Direction
+from hornbeam.reporting.rule_tables import save_rules
 from hornbeam.rules.body import Step
 from tests.support.graph_rules import constant_rule, path_rule
 

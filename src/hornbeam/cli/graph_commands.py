@@ -123,10 +123,8 @@ def learn_graph_model(
 
 
 def _learned(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
-    from hornbeam.graphs.rule_files import rule_records
-
     return {
-        "rules": list(rule_records(model)),
+        "rules": model.to_table().dicts(),
         "relations": len({part.relation for part in model.relations}),
         "features": list(model.features),
         "chosen": dict(model.chosen),

@@ -15,21 +15,16 @@ out, since learning counts all of them itself, and so are any others; the number
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from hornbeam.base.files import save_text
-from hornbeam.errors import DataError, InputError
-from hornbeam.graphs.graph_text import rule_text
-from hornbeam.graphs.ranking_model import RankingModel, is_path_rule
+from hornbeam.errors import DataError
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.language.syntax import Atom, Comparison, Constant, Variable
 from hornbeam.rules.body import Step
 from hornbeam.rules.clause import Clause
@@ -207,51 +202,11 @@ def _chain(head: _ImportedAtom, body: Sequence[_ImportedAtom]) -> AnyPath | None
 # --- writing --------------------------------------------------------------------------------------
 
 
-def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
-    """Write all rules of a model: `.csv`, `.jsonl`, or in AnyBURL's format `.anyburl`, `.txt`.
+def anyburl_text(model: RankingModel) -> str:
+    """All rules of a model in AnyBURL's format.
 
-    In AnyBURL's format a rule that answers in both directions is one line, with the predictions and
-    hits of both.
+    A rule that answers in both directions is one line, with the predictions and hits of both.
     """
-    writers = {".csv": _as_csv, ".jsonl": _as_json, ".anyburl": _as_anyburl, ".txt": _as_anyburl}
-    suffix = Path(path).suffix.lower()
-    if suffix not in writers:
-        raise InputError(f"{os.fspath(path)}: expected a name that ends in {', '.join(writers)}")
-    save_text(path, writers[suffix](model))
-
-
-#: Keys of a rule's record.
-RECORD_FIELDS = ("relation", "direction", "kind", "rule", "confidence", "hits", "predicted")
-
-
-def rule_records(model: RankingModel) -> Iterator[dict[str, str | float | int]]:
-    """All rules as dictionaries of plain values."""
-    for part in model.relations:
-        for rule in part.all_rules:
-            yield {
-                "relation": part.relation,
-                "direction": str(part.direction),
-                "kind": "path" if is_path_rule(rule) else "constant",
-                "rule": rule_text(rule.clause, part.direction, model.identifiers),
-                "confidence": rule.confidence,
-                "hits": rule.hits,
-                "predicted": rule.predicted,
-            }
-
-
-def _as_json(model: RankingModel) -> str:
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in rule_records(model))
-
-
-def _as_csv(model: RankingModel) -> str:
-    out = io.StringIO()
-    writer = csv.DictWriter(out, RECORD_FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rule_records(model))
-    return out.getvalue()
-
-
-def _as_anyburl(model: RankingModel) -> str:
     figures = defaultdict[str, list[int]](lambda: [0, 0])
     for part in model.relations:
         for rule in part.all_rules:

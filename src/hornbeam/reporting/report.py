@@ -27,7 +27,7 @@ from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rendering import page_of
-from hornbeam.reporting.rule_quality import covered_rows, rule_qualities
+from hornbeam.reporting.rule_tables import covered_rows, rule_qualities
 from hornbeam.rules.rule_words import counting_words, with_shown_entities
 from hornbeam.scoring.model_checks import warn_of_other_targets
 

@@ -16,9 +16,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from hornbeam.base.result_table import ResultTable
 from hornbeam.language.syntax import Atom, Term, Variable, weight_text
 from hornbeam.rules.body import AnyBody, Body, Kind, Part, body_ends, variables
 from hornbeam.rules.clause import Clause
@@ -116,22 +113,6 @@ def counting_words(model: RuleModel) -> list[str]:
     if not own:
         return [f"{MEANING[model.semantics.counts]}."]
     return [*own, f"Else {MEANING[model.semantics.counts]}."] if bare else own
-
-
-def rule_table(model: RuleModel) -> ResultTable:
-    """The rules of a model: text, words, weight, and how their groundings count."""
-    rules = model.rules
-    return ResultTable(
-        {
-            "rule": model.clause_texts,
-            "words": [said(rule_words(rule.clause)) for rule in rules],
-            "weight": np.array([rule.weight for rule in rules], dtype=np.float64),
-            "counts": [
-                "" if rule.clause.is_prior else model.counts_of(rule.clause).counts.value
-                for rule in rules
-            ],
-        }
-    )
 
 
 def body_words(body: AnyBody) -> Words:

@@ -1,32 +1,133 @@
-"""The quality of rules on labelled pairs: coverage, precision with its interval, warnings."""
+"""Tables of rules, of both kinds of models, and the quality of rules on labelled pairs.
+
+Their quality is coverage, precision with its interval, and a warning where there is one.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids
+from hornbeam.base.arrays import Array, Bools, Ids
+from hornbeam.base.files import save_text
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import open_explainer
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Kind
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.rules.rule_words import Words, rule_table, rule_words
+from hornbeam.rules.rule_words import Words, rule_words, said
 from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.model_checks import labels_for
+
+if TYPE_CHECKING:
+    from hornbeam.graphs.ranking_model import RankingModel
 
 #: Minimum share of true pairs that are covered, and of covered pairs that are true, for a body of
 #: one atom to be called a copy of the target.
 COPY_SHARE = 0.9
 #: Standard normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def rule_table(model: RuleModel | RankingModel) -> ResultTable:
+    """The rules of a model of either kind, one per row.
+
+    A rule of a rule model has its text, words and weight, and how its groundings count. A rule of a
+    whole graph has its relation, direction, kind, text, confidence, hits and predictions.
+    """
+    return ResultTable(_weighted(model) if isinstance(model, RuleModel) else _counted(model))
+
+
+def _weighted(model: RuleModel) -> dict[str, Sequence[Any] | Array]:
+    rules = model.rules
+    return {
+        "rule": model.clause_texts,
+        "words": [said(rule_words(rule.clause)) for rule in rules],
+        "weight": np.array([rule.weight for rule in rules], dtype=np.float64),
+        "counts": [
+            "" if rule.clause.is_prior else model.counts_of(rule.clause).counts.value
+            for rule in rules
+        ],
+    }
+
+
+def _counted(model: RankingModel) -> dict[str, Sequence[Any] | Array]:
+    # imported late, here and below: to open a rule model takes none of these modules
+    from hornbeam.graphs.graph_text import rule_text
+    from hornbeam.graphs.ranking_model import is_path_rule
+
+    rows = [(part, rule) for part in model.relations for rule in part.all_rules]
+    return {
+        "relation": [part.relation for part, _ in rows],
+        "direction": [str(part.direction) for part, _ in rows],
+        "kind": ["path" if is_path_rule(rule) else "constant" for _, rule in rows],
+        "rule": [rule_text(rule.clause, part.direction, model.identifiers) for part, rule in rows],
+        "confidence": [rule.confidence for _, rule in rows],
+        "hits": [rule.hits for _, rule in rows],
+        "predicted": [rule.predicted for _, rule in rows],
+    }
+
+
+def judged_rules(
+    model: RuleModel, engine: MemoryEngine | None = None, labels: Input | None = None
+) -> ResultTable:
+    """The rules as a table; with labels also their coverage and precision."""
+    table = rule_table(model)
+    if engine is None or labels is None:
+        return table
+    known = labels_for(model, labels)
+    counted = open_explainer(model, engine, known).count(known)
+    qualities = rule_qualities(model, counted, known)
+    precision = [math.nan if rule.precision is None else rule.precision for rule in qualities]
+    return table.with_columns(
+        {
+            "coverage": np.array([rule.coverage for rule in qualities], dtype=np.int64),
+            "precision": np.array(precision),
+        }
+    )
+
+
+def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
+    """Write all rules of a model: `.csv`, `.jsonl`, or in AnyBURL's format `.anyburl`, `.txt`."""
+    from hornbeam.graphs.rule_files import anyburl_text
+
+    writers = {
+        ".csv": lambda: _full_csv(rule_table(model)),
+        ".jsonl": lambda: rule_table(model).json_lines(),
+        ".anyburl": lambda: anyburl_text(model),
+        ".txt": lambda: anyburl_text(model),
+    }
+    suffix = Path(path).suffix.lower()
+    if suffix not in writers:
+        raise InputError(f"{os.fspath(path)}: expected a name that ends in {', '.join(writers)}")
+    save_text(path, writers[suffix]())
+
+
+def _full_csv(table: ResultTable) -> str:
+    """A table as CSV with all digits of its numbers."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([table.names, *table])
+    return text.getvalue()
+
+
+# --- quality --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -80,25 +181,6 @@ def rule_qualities(model: RuleModel, statistics: Statistics, labels: Targets) ->
             )
         )
     return found
-
-
-def judged_rules(
-    model: RuleModel, engine: MemoryEngine | None = None, labels: Input | None = None
-) -> ResultTable:
-    """The rules as a table; with labels also their coverage and precision."""
-    table = rule_table(model)
-    if engine is None or labels is None:
-        return table
-    known = labels_for(model, labels)
-    counted = open_explainer(model, engine, known).count(known)
-    qualities = rule_qualities(model, counted, known)
-    precision = [math.nan if one.precision is None else one.precision for one in qualities]
-    return table.with_columns(
-        {
-            "coverage": np.array([one.coverage for one in qualities], dtype=np.int64),
-            "precision": np.array(precision),
-        }
-    )
 
 
 def covered_rows(columns: Columns, clause: Clause) -> Ids:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.reporting.rule_quality import RuleQuality, rule_qualities, wilson
+from hornbeam.reporting.rule_tables import RuleQuality, rule_qualities, wilson
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
