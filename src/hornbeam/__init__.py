@@ -15,7 +15,7 @@ _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
-    "read_names": "hornbeam.facts.reading.name_files",
+    "read_names": "hornbeam.facts.reading.readers",
     "read_queries": "hornbeam.ranking.named_queries",
     "Facts": "hornbeam.facts.table",
     "Targets": "hornbeam.facts.table",
@@ -59,8 +59,7 @@ if TYPE_CHECKING:
     from hornbeam.crossval import cross_validate
     from hornbeam.explaining.explanation import Explanation
     from hornbeam.facts.known import with_known
-    from hornbeam.facts.reading.name_files import read_names
-    from hornbeam.facts.reading.readers import read_facts, read_labels, read_pairs
+    from hornbeam.facts.reading.readers import read_facts, read_labels, read_names, read_pairs
     from hornbeam.facts.table import Facts, Targets
     from hornbeam.flow import learn
     from hornbeam.graph_learning import learn_graph

@@ -16,7 +16,7 @@ from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import open_engine, warn_of_leaks
 from hornbeam.errors import InputError
-from hornbeam.facts.evidence_folds import EvidenceFolds
+from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
@@ -77,7 +77,7 @@ def learn(
         "boolean", "linear" or "squared"; by default the one that suits the method best.
     cross_evidence
         Let the true pairs be evidence for each other, hidden by folds while rules are learned
-        (see `hornbeam.facts.evidence_folds`). Scoring then needs them among the facts: `known`.
+        (see `hornbeam.facts.folds`). Scoring then needs them among the facts: `known`.
         Without labels this is always done.
     collective
         Let what is believed of one pair count for others; the model then scores all pairs together.

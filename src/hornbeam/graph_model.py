@@ -16,8 +16,7 @@ from hornbeam.counting.opening import facts_of, open_engine
 from hornbeam.errors import DataError, InputError, warn, warn_of_old_name
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.shown_names import explanation_in_names
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import HALF, Facts, Targets
 from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
 from hornbeam.graphs.graph_ranker import GraphRanker

@@ -23,7 +23,7 @@ from hornbeam.counting.opening import (
 )
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.evidence_folds import EvidenceFolds, assign_evidence_folds, pair_groups
+from hornbeam.facts.folds import EvidenceFolds, assign_evidence_folds, pair_groups
 from hornbeam.facts.known import is_symmetric, with_known
 from hornbeam.facts.negatives import origins, with_negatives_of_each
 from hornbeam.facts.reading.readers import Input, as_labels

@@ -18,8 +18,7 @@ from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.errors import DataError, InputError, warn_of_old_name
 from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.graphs.graph_mark import GRAPH_MARK, is_graph_model
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.rank_evaluation import GraphEvaluation

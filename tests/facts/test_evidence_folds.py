@@ -14,7 +14,7 @@ from hornbeam.base.arrays import Ints
 from hornbeam.base.choices import Sampling
 from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.facts.evidence_folds import FOLDS, EvidenceFolds, assign_evidence_folds
+from hornbeam.facts.folds import FOLDS, EvidenceFolds, assign_evidence_folds
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.negatives import origins, with_negatives, with_negatives_of_each
 from hornbeam.rules.body import Body, Kind, Step

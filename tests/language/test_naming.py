@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.language.naming import IDENTIFIER, identifiers
+from hornbeam.language.rule_texts import IDENTIFIER, identifiers
 
 #: Names that look alike once spelt as identifiers, among all others.
 ALIKE = st.sampled_from(

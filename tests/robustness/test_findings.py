@@ -83,7 +83,7 @@ def test_odd_options_and_files(words: tuple[str, ...], said: str) -> None:
 
 
 def test_endless_inputs_are_cut_at_a_limit_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hornbeam.facts.reading.input_files.MAX_COPY", 3_000_000)
+    monkeypatch.setattr("hornbeam.facts.reading.workspace.MAX_COPY", 3_000_000)
     Path("long.tsv.gz").write_bytes(gzip.compress(small.FACTS.encode() * 20_000, 1))
     said = "cannot be read: longer than 3 MB, where a pipe or gzipped file is cut"
     assert f"long.tsv.gz: {said}" in _refused(*LEARN, "--facts", "long.tsv.gz")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
-from hornbeam.language.naming import identifiers
+from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import KINDS, Candidates, Conditions, RuleLimits
 from hornbeam.rules.clause import Clause

@@ -15,7 +15,7 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, Targets
-from hornbeam.language.rule_parts import variables_of
+from hornbeam.language.arithmetic_rules import variables_of
 from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, Operator, Term
 from hornbeam.rules.model_file import model_text, parse_model

@@ -15,7 +15,7 @@ from hornbeam.counting.sql.spark_engine import Spark
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import Facts
-from hornbeam.language.naming import identifiers
+from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import Clause

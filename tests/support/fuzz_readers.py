@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 import hornbeam as hb
 from hornbeam.errors import InputError
-from hornbeam.facts.reading.name_files import read_names
+from hornbeam.facts.reading.readers import read_names
 from hornbeam.facts.table import Targets
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.rule_files import read_imported_rules

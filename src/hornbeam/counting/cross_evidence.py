@@ -1,6 +1,6 @@
 """Search and counts where every fold of the training pairs sees different facts.
 
-`hornbeam.facts.evidence_folds` decides which facts a fold sees. All folds share their candidates.
+`hornbeam.facts.folds` decides which facts a fold sees. All folds share their candidates.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import discover_bodies
 from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.evidence_folds import EvidenceFolds
+from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, RuleLimits

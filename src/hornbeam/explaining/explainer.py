@@ -16,8 +16,7 @@ from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.explaining.reason import Grounding
 from hornbeam.explaining.shown_names import explanation_in_names
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import RuleModel

@@ -16,8 +16,7 @@ from hornbeam.base.result_table import ResultTable
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.calibration import probabilities, softmax_log_odds
 from hornbeam.graphs.model_parts import StepModel

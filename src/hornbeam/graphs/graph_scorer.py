@@ -11,8 +11,7 @@ from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import warn
 from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input, as_pairs
+from hornbeam.facts.reading.readers import Input, as_names, as_pairs
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.ranking.queries import Queries

@@ -34,9 +34,13 @@ from hornbeam.graphs.ranking_model import (
     is_path_rule,
     known_argument,
 )
-from hornbeam.language.naming import are_header_names, header_names, names_by_identifier
-from hornbeam.language.rule_parts import refusal
-from hornbeam.language.rule_texts import parse_logical_rules
+from hornbeam.language.arithmetic_rules import refusal
+from hornbeam.language.rule_texts import (
+    are_header_names,
+    header_names,
+    names_by_identifier,
+    parse_logical_rules,
+)
 from hornbeam.language.syntax import Variable
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.clause import Clause

@@ -14,8 +14,7 @@ from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames, labels_in
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.ranking.queries import Queries, answered
 from hornbeam.rules.codes import step_code

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from hornbeam.language.naming import identifiers
+from hornbeam.language.rule_texts import identifiers
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause

@@ -15,7 +15,7 @@ from lark import Token, Tree
 
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import quote
-from hornbeam.language.arithmetic_rules import SumAtom, SumVariable
+from hornbeam.language.arithmetic_rules import Argument, RefusedError, SumAtom, SumVariable
 from hornbeam.language.syntax import (
     Atom,
     Bracket,
@@ -47,14 +47,6 @@ _OPERATORS = {
 }
 
 
-class MisplacedError(Exception):
-    """Something that the grammar allows is where it has no meaning."""
-
-    def __init__(self, problem: str, place: Place) -> None:
-        super().__init__(problem)
-        self.place = place
-
-
 def logical_rule(
     tree: SyntaxNode, weight: float | None, squared: bool, place: Place
 ) -> LogicalRule:
@@ -68,7 +60,7 @@ def logical_rule(
     if head.thresholds:
         stray = head.thresholds[0].threshold
         problem = f"{stray} stands in the head; expected a threshold behind atoms of the body"
-        raise MisplacedError(problem, stray.place or place)
+        raise RefusedError(problem, stray.place or place)
     # in the order of the text: `<-` has the body last
     *_, last = sides.values()
     weighing = _behind(sides.values(), last, Bracket)
@@ -94,7 +86,7 @@ def _behind(sides: Iterable[_Side], last: _Side, kind: type[RuleBracket]) -> Rul
             f"{stray} is {called}, not a threshold such as [n >= 25]; "
             "expected it once, behind the rule"
         )
-        raise MisplacedError(problem, cast("Place", stray.place))
+        raise RefusedError(problem, cast("Place", stray.place))
     return cast("RuleBracket | None", bracket)
 
 
@@ -146,7 +138,7 @@ class _Side:
                 f"{bracket} and {self.thresholds[within].threshold} stand behind the same atoms; "
                 "expected one threshold"
             )
-            raise MisplacedError(problem, cast("Place", bracket.place))
+            raise RefusedError(problem, cast("Place", bracket.place))
         self.thresholds.append(ThresholdSpan(start, len(self.literals), bracket))
 
 
@@ -158,7 +150,7 @@ def bracket_of(tree: SyntaxNode) -> Bracket:
     operator, number = str(rest[0]), _exact_number(cast("SyntaxNode", rest[1]))
     if operator not in ("/", ">=", ">"):
         problem = f"'{operator}' stands in brackets; expected '>=', '>' or '/'"
-        raise MisplacedError(problem, place_of(cast("Token", rest[0])))
+        raise RefusedError(problem, place_of(cast("Token", rest[0])))
     return Bracket(str(name), cast("BracketOperator", operator), number, place_of(tree))
 
 
@@ -169,7 +161,7 @@ def _counted(tree: SyntaxNode) -> CountedBracket:
     figures = (str(hits), str(predicted))
     if words not in (["of"], ["of", "weight"]) or not all(map(str.isdigit, figures)):
         problem = "expected what was counted, as in [88 of 129] or [88 of 129, weight -0.5]"
-        raise MisplacedError(problem, place_of(tree))
+        raise RefusedError(problem, place_of(tree))
     weight = number_of(cast("SyntaxNode", rest[1]), "weight") if rest else 0.0
     return CountedBracket(int(figures[0]), int(figures[1]), weight, place_of(tree))
 
@@ -194,7 +186,7 @@ def _atom(tree: SyntaxNode) -> Atom:
             problem = (
                 f"'{argument}' adds atoms up, as arithmetic rules do; expected '{argument.name}'"
             )
-            raise MisplacedError(problem, place_of(term))
+            raise RefusedError(problem, place_of(term))
     return Atom(str(name), cast("tuple[Term, ...]", arguments), place_of(tree))
 
 
@@ -216,7 +208,7 @@ def comparison_of(tree: SyntaxNode) -> Comparison:
 _variable = lru_cache(1024)(Variable)
 
 
-def _term(tree: SyntaxNode) -> Variable | Constant | SumVariable:
+def _term(tree: SyntaxNode) -> Argument:
     if tree.data == "variable":
         return _variable(str(tree.children[0]))
     text = "".join(map(str, tree.children))
@@ -233,7 +225,7 @@ def _exact_number(tree: SyntaxNode) -> float:
     value, text = number_of(tree, "number"), "".join(map(str, tree.children))
     if text.isdigit() and int(text) != value:
         problem = f"{text} cannot be held exactly; expected {value:.0f}, or at most {MAX_EXACT}"
-        raise MisplacedError(problem, place_of(tree))
+        raise RefusedError(problem, place_of(tree))
     return value
 
 
@@ -243,7 +235,7 @@ def number_of(tree: SyntaxNode, called: str) -> float:
     value = float(text)
     if abs(value) > MAX_NUMBER:
         said = f"is too large for a number; expected at most {MAX_NUMBER:g}"
-        raise MisplacedError(f"the {called} {quote(text, '')} {said}", place_of(tree))
+        raise RefusedError(f"the {called} {quote(text, '')} {said}", place_of(tree))
     return value
 
 

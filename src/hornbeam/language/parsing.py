@@ -19,9 +19,8 @@ from lark import Token, Tree, UnexpectedToken
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 from hornbeam.errors import DataError
-from hornbeam.language.arithmetic_rules import PslRule
+from hornbeam.language.arithmetic_rules import PslRule, RefusedError
 from hornbeam.language.grammar import END, MAX_SHAPES, STRAY, Shape, TokenLine, parser, token_lines
-from hornbeam.language.logical_trees import MisplacedError
 from hornbeam.language.syntax import Place, error_at
 from hornbeam.language.syntax_trees import TOO_DEEP, rule_of
 
@@ -239,7 +238,7 @@ def _may_begin_a_rule(token: Token, partial: _PartialRule) -> bool:
 def _rule(tree: Tree[Token], name: str) -> PslRule:
     try:
         return rule_of(tree)
-    except MisplacedError as misplaced:
+    except RefusedError as misplaced:
         raise error_at(misplaced.place, name, str(misplaced)) from None
 
 

@@ -1,9 +1,22 @@
-"""Reading texts of rules: whole programs, or the logical rules of model files."""
+"""Texts of rules: whole programs or the logical rules of model files, and identifiers in them.
+
+PSL ignores the case of predicates and allows letters, digits and underscores only. A name that is
+such an identifier stays as it is; any other has its characters replaced by underscores, with a
+number appended where two would be the same. So names and identifiers are one to one.
+"""
 
 from __future__ import annotations
 
-from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
 from hornbeam.language.syntax import LogicalRule, error_at
+
+if TYPE_CHECKING:
+    from hornbeam.language.arithmetic_rules import PslRule
+
+IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def parse_rules(text: str, name: str) -> list[PslRule]:
@@ -42,7 +55,7 @@ def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
 
     rules = []
     for rule in read_rules(unix_lines(text), name, brackets=True):
-        if isinstance(rule, ArithmeticRule):
+        if not isinstance(rule, LogicalRule):
             problem = (
                 f"'{rule.relation}' makes this an arithmetic rule, and only logical rules are "
                 f"read here (the rule is: {rule})"
@@ -55,3 +68,53 @@ def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
 def unix_lines(text: str) -> str:
     r"""Drop a byte order mark and write `\n` for every line end."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def identifiers(names: Iterable[str]) -> Mapping[str, str]:
+    """Identifier of every name; the same names give the same identifiers in any order.
+
+    Examples
+    --------
+    >>> identifiers(["cites", "Cites", "/film/genre", "42"])
+    {'Cites': 'Cites', 'cites': 'cites_2', '/film/genre': 'film_genre', '42': 'p_42'}
+    """
+    taken: set[str] = set()
+    numbers: dict[str, int] = {}
+    spelt: dict[str, str] = {}
+    for name in sorted(set(names), key=lambda name: (not IDENTIFIER.match(name), name)):
+        identifier = base = _spelling(name)
+        number = numbers.get(base.lower(), 2)
+        while identifier.lower() in taken:
+            identifier, number = f"{base}_{number}", number + 1
+        numbers[base.lower()] = number
+        taken.add(identifier.lower())
+        spelt[name] = identifier
+    return spelt
+
+
+def header_names(spelt: Mapping[str, str]) -> dict[str, str]:
+    """Names by identifiers where the two differ, as they stand in the header of a model file."""
+    return {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
+
+
+def are_header_names(value: object) -> bool:
+    """Whether identifiers, distinct when case is ignored, have names that facts can have."""
+    return (
+        isinstance(value, dict)
+        and all(IDENTIFIER.match(identifier) for identifier in value)
+        and len(names_by_identifier(value)) == len(value)
+        and all(isinstance(name, str) for name in value.values())
+        and all(name and not re.search(r"[\t\r\n\0]", name) for name in value.values())
+    )
+
+
+def names_by_identifier(stated: Mapping[str, str]) -> dict[str, str]:
+    """Names by their identifiers in lower case: PSL ignores the case of predicates."""
+    return {identifier.lower(): name for identifier, name in stated.items()}
+
+
+def _spelling(name: str) -> str:
+    if IDENTIFIER.match(name):
+        return name
+    cleaned = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "p"
+    return cleaned if cleaned[0].isalpha() else f"p_{cleaned}"

@@ -28,12 +28,12 @@ from hornbeam.language.arithmetic_rules import (
     Number,
     Operation,
     PslRule,
+    RefusedError,
     Relation,
     SumAtom,
     Summand,
 )
 from hornbeam.language.logical_trees import (
-    MisplacedError,
     SyntaxNode,
     SyntaxPart,
     comparison_of,
@@ -53,7 +53,7 @@ TOO_DEEP = f"the rule is nested too deeply; expected at most {MAX_DEPTH} operato
 
 
 def rule_of(tree: SyntaxNode) -> PslRule:
-    """Rule of a syntax tree; a `MisplacedError` at what the grammar allows and rules do not."""
+    """Rule of a syntax tree; a `RefusedError` at what the grammar allows and rules do not."""
     parts = {part.data: part for part in tree.children if isinstance(part, Tree)}
     weight = number_of(parts["weight"], "weight") if "weight" in parts else None
     squared = any(part == "^2" for part in tree.children)
@@ -67,7 +67,7 @@ def rule_of(tree: SyntaxNode) -> PslRule:
     compared = (*compared_left, *compared_right)
     nested = [summand.coefficient for summand in (*left, *right)]
     if max(map(_depth, [*nested, *(one.condition for one in filters)])) > MAX_DEPTH:
-        raise MisplacedError(TOO_DEEP, place)
+        raise RefusedError(TOO_DEEP, place)
     return ArithmeticRule(
         weight, left, Relation(str(relation)), right, filters, compared, squared, place
     )
@@ -199,9 +199,9 @@ def _atom_or_comparison(tree: SyntaxNode) -> SumAtom | Comparison:
     return comparison_of(tree) if tree.data == "comparison" else sum_atom_of(tree)
 
 
-def _negation(token: Token) -> MisplacedError:
+def _negation(token: Token) -> RefusedError:
     problem = "an atom is negated in an arithmetic rule; expected '1 - a(A)' rather than '!a(A)'"
-    return MisplacedError(problem, place_of(token))
+    return RefusedError(problem, place_of(token))
 
 
 def _negated(coefficient: Coefficient) -> Coefficient:

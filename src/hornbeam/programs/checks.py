@@ -17,11 +17,9 @@ from hornbeam.language.arithmetic_rules import (
     Extreme,
     Operation,
     PslRule,
+    RefusedError,
     SumAtom,
     SumVariable,
-)
-from hornbeam.language.rule_parts import (
-    RefusedError,
     atoms_of,
     cardinalities_of,
     fixed_value,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hornbeam.facts.names import Names
-from hornbeam.language.naming import identifiers
+from hornbeam.language.rule_texts import identifiers
 from hornbeam.language.syntax import Atom, Constant, Term
 
 #: What Java's trim() takes away at both ends of a name.

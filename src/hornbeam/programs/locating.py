@@ -16,8 +16,8 @@ from typing import Any
 import yaml
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.psl_data import TextLoader, is_json, kind_of
+from hornbeam.facts.reading.workspace import File
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:]|[^\s{}\[\]:,"]+')
 

@@ -15,7 +15,6 @@ import numpy as np
 from hornbeam.base.arrays import Floats, Ids
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.input_files import is_empty
 from hornbeam.facts.reading.interning import (
     MALFORMED,
     fetch_names,
@@ -25,7 +24,7 @@ from hornbeam.facts.reading.interning import (
 )
 from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source, atom_text, first_mistake
-from hornbeam.facts.reading.workspace import Workspace, workspace
+from hornbeam.facts.reading.workspace import Workspace, is_empty, workspace
 from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData
 from hornbeam.programs.program_predicates import ProgramPredicate
 

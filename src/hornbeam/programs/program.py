@@ -18,11 +18,10 @@ from typing import Any
 
 from hornbeam.base.files import working_folder
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.reading.input_files import File, find_file, is_empty
 from hornbeam.facts.reading.psl_data import SPLITS, document_text, is_outside, program_document
 from hornbeam.facts.reading.sources import NOT_SHOWN
-from hornbeam.language.arithmetic_rules import PslRule
-from hornbeam.language.rule_parts import constants_of
+from hornbeam.facts.reading.workspace import File, find_file, is_empty
+from hornbeam.language.arithmetic_rules import PslRule, constants_of
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.checks import check_rules
 from hornbeam.programs.locating import rule_entries

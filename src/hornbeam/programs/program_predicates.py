@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.psl_data import (
     AtomList,
     PredicateDeclaration,
@@ -15,6 +14,7 @@ from hornbeam.facts.reading.psl_data import (
     kind_of,
     partitions,
 )
+from hornbeam.facts.reading.workspace import File
 
 #: Properties of a predicate of a 2.4 program.
 PROPERTIES = (

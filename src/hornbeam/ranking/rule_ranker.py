@@ -17,8 +17,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.named_queries import as_queries
 from hornbeam.ranking.queries import Answers, Queries

@@ -18,7 +18,7 @@ from hornbeam.base.machine import MAX_COUNT
 from hornbeam.base.result_table import SHOWN, ResultTable
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
-from hornbeam.language.naming import identifiers
+from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import code_limit, path_codes, step_code

@@ -32,9 +32,14 @@ from typing import Any, NamedTuple, get_args
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.base.machine import MAX_COUNT, MAX_NUMBER
 from hornbeam.errors import DataError, InputError, warn
-from hornbeam.language.naming import are_header_names, header_names, names_by_identifier
-from hornbeam.language.rule_parts import refusal
-from hornbeam.language.rule_texts import parse_logical_rules, unix_lines
+from hornbeam.language.arithmetic_rules import refusal
+from hornbeam.language.rule_texts import (
+    are_header_names,
+    header_names,
+    names_by_identifier,
+    parse_logical_rules,
+    unix_lines,
+)
 from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, parsed_clause
 from hornbeam.rules.rule_model import PairDensity, Rule, RuleModel, Semantics, believed

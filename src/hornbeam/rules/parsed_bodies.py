@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from hornbeam.language.rule_parts import RefusedError, variables_of
+from hornbeam.language.arithmetic_rules import RefusedError, variables_of
 from hornbeam.language.syntax import Atom, Comparison, Constant, Place, Variable
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError
-from hornbeam.language.rule_parts import RefusedError, atoms_of, refusal, variables_of
+from hornbeam.language.arithmetic_rules import RefusedError, atoms_of, refusal, variables_of
 from hornbeam.language.rule_texts import parse_logical_rules
 from hornbeam.language.syntax import (
     Atom,

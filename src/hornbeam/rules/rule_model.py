@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
-from hornbeam.language.naming import identifiers
+from hornbeam.language.rule_texts import identifiers
 from hornbeam.language.syntax import CountedBracket
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause

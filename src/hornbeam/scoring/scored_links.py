@@ -22,8 +22,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import EntityNames, labels_in
-from hornbeam.facts.reading.name_files import as_names
-from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import model_checks as checks

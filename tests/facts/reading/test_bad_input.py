@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 
 from hornbeam import open_duckdb, read_facts, read_labels, read_pairs
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.reading.input_files import find_file
 from hornbeam.facts.reading.interning import intern_facts
 from hornbeam.facts.reading.sources import Role, first_mistake
 from hornbeam.facts.reading.text import text_source
-from hornbeam.facts.reading.workspace import workspace
+from hornbeam.facts.reading.workspace import find_file, workspace
 from tests.support.commands import plain_user
 from tests.support.fact_tables import write
 

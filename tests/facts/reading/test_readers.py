@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from hornbeam import read_facts, read_labels, read_pairs
 from hornbeam.errors import DataError
 from hornbeam.facts.reading import text
-from hornbeam.facts.reading.input_files import File
+from hornbeam.facts.reading.workspace import File
 from hornbeam.facts.table import ONE
 from tests.support.fact_tables import ATOMS, NAMES, as_dict, as_rows, same_bytes, write
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.psl_data import split_of
-from hornbeam.facts.reading.readers import argument_columns, named_table, sources_of
+from hornbeam.facts.reading.readers import named_table, sources_of
 from hornbeam.facts.reading.sources import Role, arity_of, literal
 from hornbeam.facts.reading.storing import atom_table, store_facts
 from hornbeam.facts.reading.tables import columns_by_name
@@ -132,10 +132,8 @@ def _input_frame(session: SparkSession, item: str, layout: TableLayout) -> tuple
     except Exception as error:
         # missing files raise a Python class, broken ones a Java exception
         raise DataError(item, f"cannot be read: {_reason(error)}") from None
-    if predicate is None:
-        columns = columns_by_name(item, table.columns, Role.FACTS, layout)
-    else:
-        columns = argument_columns(item, len(table.columns))
+    layout = replace(layout, arguments_of=predicate)
+    columns = columns_by_name(item, table.columns, Role.FACTS, layout)
     _check_types(item, columns, [kind for _, kind in table.dtypes])
     # columns are renamed by position: nothing of the file's header gets into SQL
     facts = table.toDF(*columns)

@@ -50,12 +50,14 @@ class TableLayout:
     `header` is None where the first line of a text decides. `columns` are names by what they stand
     for, "a1", "predicate", "a2" and "value". They are for tables that have them; one that has none
     of them is read as if they had not been given. `target` is the predicate of pairs and labels in
-    frames and tuples that name none.
+    frames and tuples that name none. `arguments_of` is the predicate of a table that has one column
+    per argument, whatever its columns are called.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     header: bool | None = None
     target: str | None = None
+    arguments_of: str | None = None
 
     @classmethod
     def of(

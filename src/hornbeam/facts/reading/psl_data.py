@@ -21,10 +21,9 @@ import yaml
 
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.frames import tuple_source
-from hornbeam.facts.reading.input_files import File, find_file
 from hornbeam.facts.reading.sources import FORBIDDEN, MAX_ARITY, Role, Source
 from hornbeam.facts.reading.text import delimited
-from hornbeam.facts.reading.workspace import Workspace
+from hornbeam.facts.reading.workspace import File, Workspace, find_file
 
 PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
 #: How the names of programs and data files end.

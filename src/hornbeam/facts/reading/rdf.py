@@ -17,10 +17,9 @@ from itertools import islice
 import numpy as np
 
 from hornbeam.errors import DataError, MissingExtraError
-from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import Role, Row, Source
 from hornbeam.facts.reading.tables import table_source
-from hornbeam.facts.reading.workspace import Workspace
+from hornbeam.facts.reading.workspace import File, Workspace
 
 #: Triples inserted at once.
 CHUNK = 100_000

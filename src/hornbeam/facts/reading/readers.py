@@ -1,35 +1,32 @@
-"""Reading facts, labels and pairs from files, frames and tuples.
+"""Reading facts, labels, pairs, and names of entities, from files, frames and tuples.
 
 `read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
 a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
 standard input), a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), a mapping of
 columns, or rows as tuples. `as_facts`, `as_labels` and `as_pairs` take the same, a list of several,
 and what was read before: every public function that needs facts, labels or pairs calls them.
+`read_names` and `as_names` do the same for names. A format is a line of `_file_sources`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from hornbeam.base.files import working_folder
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.reading.frames import frame_sources
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames, names_in
+from hornbeam.facts.reading.frames import frame_rows, frame_sources
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
-from hornbeam.facts.reading.input_files import find_file, suffix_of
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_source
-from hornbeam.facts.reading.sources import MAX_ARITY, Role, Source, name_problem
-from hornbeam.facts.reading.tables import (
-    database_source,
-    described_source,
-    parquet_scan,
-    table_source,
-)
-from hornbeam.facts.reading.text import delimited, first_fields, text_source
-from hornbeam.facts.reading.workspace import Workspace, workspace
+from hornbeam.facts.reading.sources import Role, Row, Source, name_problem
+from hornbeam.facts.reading.tables import database_source, parquet_scan, table_source
+from hornbeam.facts.reading.text import field_lines, text_source
+from hornbeam.facts.reading.workspace import Workspace, find_file, suffix_of, workspace
 from hornbeam.facts.table import Facts, Targets
 
 Input = object
@@ -168,15 +165,29 @@ def sources_of(
     sources: list[Source] = []
     for number, item in enumerate(inputs, start=1):
         if isinstance(item, str | os.PathLike):
-            table = named_table(item) if isinstance(item, str) and role is Role.FACTS else None
-            if table is not None:
-                sources.append(argument_source(space, cast("str", item), *table))
-                continue
-            name = os.fspath(cast("os.PathLike[str]", item))
-            sources += _file_sources(space, name, role, layout)
+            sources += _path_sources(space, item, role, layout)
         else:
             sources += frame_sources(space, item, role, f"frame {number}", layout)
     return sources
+
+
+def _path_sources(
+    space: Workspace, item: str | os.PathLike[str], role: Role, layout: TableLayout
+) -> list[Source]:
+    """The sources of a file, or of a table of a predicate's arguments: the text `ta=ta.tsv`."""
+    table = named_table(item) if isinstance(item, str) and role is Role.FACTS else None
+    item = os.fspath(item)
+    if table is None:
+        return _file_sources(space, item, role, layout)
+    predicate, path = table
+    problem = name_problem("predicate before '='", predicate)
+    if problem is not None:
+        raise DataError(item, f"{problem}, as in ta=ta.tsv")
+    if path != "-" and not os.path.exists(path):
+        # it may as well be a folder such as year=2020 that is missing
+        problem = f"no such file, and no table {quote(path)} of the predicate {quote(predicate)}"
+        raise DataError(item, problem)
+    return _file_sources(space, path, role, replace(layout, arguments_of=predicate))
 
 
 def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) -> list[Source]:
@@ -188,14 +199,18 @@ def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) 
         case ".parquet" | ".pq":
             scan = parquet_scan(file)
             return [table_source(space.connection, file.name, scan, role, layout)]
-        case ".duckdb":
-            return [database_source(space, file, role, layout)]
         case ".csv":
             return [text_source(file, role, ",", layout)]
-        case ".json" | ".yaml" | ".yml" | ".data":
+        case ".duckdb" | ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl":
+            if layout.arguments_of is not None:
+                table = f"a table of the arguments of {quote(layout.arguments_of)}"
+                problem = f"its name is not that of a table; expected {table}: TSV, CSV or Parquet"
+                raise DataError(file.name, problem)
+            if suffix == ".duckdb":
+                return [database_source(space, file, role, layout)]
+            if suffix in (".nt", ".nq", ".ttl"):
+                return [rdf_source(space, file, role, suffix)]
             return psl_sources(space, file, role, split)
-        case ".nt" | ".nq" | ".ttl":
-            return [rdf_source(space, file, role, suffix)]
         case _:
             return [text_source(file, role, "\t", layout)]
 
@@ -212,40 +227,101 @@ def named_table(item: str) -> tuple[str, str] | None:
     return (predicate, path) if equals and not os.path.exists(item) else None
 
 
-def argument_source(space: Workspace, item: str, predicate: str, path: str) -> Source:
-    """Read a TSV, CSV or Parquet file of a predicate's arguments; `item` is what the user gave."""
-    problem = name_problem("predicate before '='", predicate)
-    if problem is not None:
-        raise DataError(item, f"{problem}, as in ta=ta.tsv")
-    if path != "-" and not os.path.exists(path):
-        # it may as well be a folder such as year=2020 that is missing
-        problem = f"no such file, and no table {quote(path)} of the predicate {quote(predicate)}"
-        raise DataError(item, problem)
-    file = find_file(path, space.folder)
-    suffix = suffix_of(path)
-    match suffix:
-        case ".parquet" | ".pq":
-            return described_source(
-                space.connection,
-                file.name,
-                parquet_scan(file),
-                lambda fields: argument_columns(file.name, len(fields)),
-                predicate,
-            )
-        case ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl" | ".duckdb":
-            expected = f"a table of the arguments of {quote(predicate)}: TSV, CSV or Parquet"
-            problem = f"its name is not that of a table; expected {expected}"
-            raise DataError(file.name, problem)
-        case _:
-            delimiter = "," if suffix == ".csv" else "\t"
-            line, fields = first_fields(file, delimiter)
-            columns = argument_columns(file.name, len(fields), line)
-            return delimited(file, columns, delimiter, predicate=predicate)
+# --- names of entities ----------------------------------------------------------------------------
+
+#: What the fields of a name are called in messages, and in a header.
+NAME_FIELDS = ("id", "name", "type")
 
 
-def argument_columns(name: str, number: int, line: int | None = None) -> tuple[str, ...]:
-    """Meanings of the columns of a table with `number` arguments."""
-    if number > MAX_ARITY:
-        problem = f"expected at most {MAX_ARITY} arguments, found {number}"
-        raise DataError(name, problem, line=line)
-    return tuple(f"a{k}" for k in range(1, number + 1))
+def read_names(*inputs: Input) -> EntityNames:
+    """Read names of entities, `id, name[, type]`, from files, frames, tuples, or as a mapping.
+
+    From facts, and from files of RDF, labels (`rdfs:label`) and types (`rdf:type`) are taken, or
+    types from prefixes of all ids, such as `Gene::`.
+
+    Raises
+    ------
+    hornbeam.errors.DataError
+        Naming the file, the line and what was expected there.
+
+    Examples
+    --------
+    >>> read_names([("/m/06c62", "Rome", "city"), ("/m/03rjj", "Italy")])
+    EntityNames(2 names, 1 types)
+    >>> read_names({"/m/06c62": "Rome"}).named("/m/06c62")
+    'Rome'
+    """
+    if not inputs:
+        raise InputError("no names given; expected at least one file")
+    names, types, places = dict[str, str](), dict[str, str](), dict[str, str]()
+    for number, given in enumerate(inputs, start=1):
+        source, unit = f"frame {number}", "row"
+        if isinstance(given, str | os.PathLike):
+            source, unit = str(os.fspath(given)), "line"
+        ready = _ready_names(given)
+        if ready is not None:
+            names.update(ready.names)
+            types.update(ready.types)
+            continue
+        for at, fields in _name_rows(given, source):
+            problem = _name_row_problem(fields)
+            if problem is not None:
+                raise DataError(source, problem, **{unit: at})
+            entity, name, kind = [*map(str, fields), ""][:3]
+            if names.setdefault(entity, name) != name:
+                here, other = f"is {quote(name)} here", places.get(entity, "the facts")
+                problem = f"{quote(entity)} {here} and {quote(names[entity])} in {other}"
+                raise DataError(source, f"{problem}; expected one name", **{unit: at})
+            places[entity] = f"{source}, {unit} {at}"
+            if kind:
+                types[entity] = kind
+    return EntityNames(names, types)
+
+
+def as_names(given: Input | None) -> EntityNames:
+    """Names unchanged, or read from whatever `read_names` takes; None gives no names."""
+    if given is None:
+        return NO_NAMES
+    return given if isinstance(given, EntityNames) else read_names(given)
+
+
+def _ready_names(given: Input) -> EntityNames | None:
+    """Names that need not be read row by row; None where they are rows."""
+    if isinstance(given, EntityNames):
+        return given
+    if isinstance(given, Facts):
+        return names_in(given)
+    if isinstance(given, str | os.PathLike) and suffix_of(given) in (".nt", ".nq", ".ttl"):
+        return names_in(read_facts(given))
+    return None
+
+
+def _name_rows(given: Input, source: str) -> Iterator[Row]:
+    """Numbered rows of a file, a frame, tuples or a mapping; a header is left out."""
+    if isinstance(given, Mapping) and all(isinstance(name, str) for name in given.values()):
+        yield from enumerate(given.items(), start=1)
+        return
+    if not isinstance(given, str | os.PathLike):
+        for at, cells in frame_rows(given, source, NAME_FIELDS):
+            # a frame has a type for all entities or for none, and then an empty one
+            yield at, ["" if k == 2 and cell is None else cell for k, cell in enumerate(cells)]
+        return
+    item = os.fspath(given)
+    with working_folder() as folder:
+        lines = field_lines(find_file(item, folder), "," if suffix_of(item) == ".csv" else "\t")
+        for k, (at, fields) in enumerate(lines):
+            words = tuple(field.strip().casefold() for field in fields)
+            if k or words != NAME_FIELDS[: len(fields)]:
+                yield at, fields
+
+
+def _name_row_problem(fields: Sequence[object]) -> str | None:
+    if len(fields) not in (2, 3):
+        found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
+        return f"expected 2 or 3 fields (id, name, [type]), {found}"
+    for word, field in zip(NAME_FIELDS, fields, strict=False):
+        # a type may be left empty
+        problem = None if word == "type" and field == "" else name_problem(word, field)
+        if problem is not None:
+            return problem
+    return None

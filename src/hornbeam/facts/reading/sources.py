@@ -100,6 +100,14 @@ def arity_of(columns: Sequence[str]) -> int:
     return sum(column.startswith("a") for column in columns)
 
 
+def argument_columns(name: str, number: int, line: int | None = None) -> tuple[str, ...]:
+    """Meanings of the columns of a table with `number` arguments."""
+    if number > MAX_ARITY:
+        problem = f"expected at most {MAX_ARITY} arguments, found {number}"
+        raise DataError(name, problem, line=line)
+    return tuple(f"a{k}" for k in range(1, number + 1))
+
+
 def literal(text: str) -> str:
     """Text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"

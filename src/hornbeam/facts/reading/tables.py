@@ -16,18 +16,18 @@ from hornbeam.facts.reading.headers import (
     header_word,
     warn_of_order,
 )
-from hornbeam.facts.reading.input_files import File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
     Row,
     Source,
+    argument_columns,
     for_role,
     literal,
     number_text,
     select_text,
 )
-from hornbeam.facts.reading.workspace import Workspace
+from hornbeam.facts.reading.workspace import File, Workspace
 
 #: Types of columns that can hold names without loss; numbers with fractions cannot.
 NAME_TYPES = ("VARCHAR", "ENUM", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UUID",
@@ -87,7 +87,11 @@ def table_source(
 ) -> Source:
     """Anything DuckDB can describe: columns are matched by name, else by position."""
     return described_source(
-        connection, name, scan, lambda fields: columns_by_name(name, fields, role, layout)
+        connection,
+        name,
+        scan,
+        lambda fields: columns_by_name(name, fields, role, layout),
+        layout.arguments_of,
     )
 
 
@@ -145,8 +149,9 @@ def columns_by_name(
     name: str, fields: Sequence[str], role: Role, layout: TableLayout = BY_ITSELF
 ) -> tuple[str, ...]:
     """Meanings of the columns of a table: by their names, else by their positions."""
-    found = header_columns(name, fields, role, layout=layout)
-    return found or _by_position(name, fields, role)
+    if layout.arguments_of is not None:
+        return argument_columns(name, len(fields))
+    return header_columns(name, fields, role, layout=layout) or _by_position(name, fields, role)
 
 
 def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:

@@ -19,17 +19,18 @@ from hornbeam.facts.reading.headers import (
     header_columns,
     names_columns,
 )
-from hornbeam.facts.reading.input_files import BLOCK, File
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
     Row,
     Source,
+    argument_columns,
     for_role,
     literal,
     number_text,
     select_text,
 )
+from hornbeam.facts.reading.workspace import BLOCK, File
 
 #: Lines that a first line is compared with before it is called a header, in 0.3 s.
 MAX_COMPARED = 100_000
@@ -60,11 +61,15 @@ CSV_LINE = re.compile(rb'(?:(?: ?"(?:[^"]|"")*+" ?|(?! *")[^,]*+)(?:,|\Z))++')
 def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY_ITSELF) -> Source:
     """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header.
 
-    Facts of two fields are unary; they may be anywhere among those of three, or of four.
+    Facts of two fields are unary; they may be anywhere among those of three, or of four. The
+    layout may also say that the file is a table of the arguments of one predicate.
     """
     csv = delimiter == ","
     lines = field_lines(file, delimiter)
-    number, fields = first_fields(file, delimiter)
+    number, fields = _first_fields(file, delimiter)
+    if layout.arguments_of is not None:
+        columns = argument_columns(file.name, len(fields), number)
+        return delimited(file, columns, delimiter, predicate=layout.arguments_of)
     columns = None
     if layout.header is not False and _is_header(file, fields, role, number, delimiter, layout):
         letters = csv or layout.header is True
@@ -161,7 +166,7 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
         )
 
 
-def first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
+def _first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
     """Number and fields of the first line that is not blank."""
     number, line = next(((at, line) for at, line in text_lines(file) if line), (0, ""))
     if not number:

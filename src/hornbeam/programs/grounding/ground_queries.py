@@ -18,8 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.language.arithmetic_rules import ArithmeticRule, SumAtom, SumVariable
-from hornbeam.language.rule_parts import fixed_value
+from hornbeam.language.arithmetic_rules import ArithmeticRule, SumAtom, SumVariable, fixed_value
 from hornbeam.language.syntax import Atom, Comparison, Constant, LogicalRule, Operator, Term
 from hornbeam.programs.grounding.atom_tables import MISSING, OBSERVED, AtomTables, StoredPredicate
 

@@ -32,8 +32,9 @@ from hornbeam.language.arithmetic_rules import (
     Operation,
     SumAtom,
     SumVariable,
+    cardinalities_of,
+    literals_of,
 )
-from hornbeam.language.rule_parts import cardinalities_of, literals_of
 from hornbeam.language.syntax import Atom, Constant, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables
 from hornbeam.programs.grounding.ground_queries import Joins

@@ -9,7 +9,7 @@ import pytest
 
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.reading.name_files import read_names
+from hornbeam.facts.reading.readers import read_names
 from tests.support.commands import HOSTILE, write
 
 ROWS = [("/m/1", "Rome", "city"), ("/m/2", "Italy"), ("/m/3", "Rome", "")]
