@@ -68,8 +68,8 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
     lines = field_lines(file, delimiter)
     number, fields = _first_fields(file, delimiter)
     if layout.arguments_of is not None:
-        columns = argument_columns(file.name, len(fields), number)
-        return delimited(file, columns, delimiter, predicate=layout.arguments_of)
+        arguments = argument_columns(file.name, len(fields), number)
+        return delimited(file, arguments, delimiter, predicate=layout.arguments_of)
     columns = None
     if layout.header is not False and _is_header(file, fields, role, number, delimiter, layout):
         letters = csv or layout.header is True
