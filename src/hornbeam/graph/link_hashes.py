@@ -6,7 +6,7 @@ A link (s, o) of a relation has the hash
 
 with five random coefficients per relation and purpose. A sample has the links of the smallest
 hashes, and a link's fold is its hash modulo the number of folds. So a database chooses the same
-links as memory (`hornbeam.graphs.sql.hash_queries` has the same formula), in any order of rows, and
+links as memory (`hornbeam.graphs.sql.link_tables` has the same formula), in any order of rows, and
 further facts do not change the folds of the others. No product here needs more than 63 bits.
 """
 

@@ -499,14 +499,14 @@ def gather(
 
 @kernel
 def gather_fired(
-    group, confidence, loss, rows, offsets, itself, prior, degree, linked, limit, most, found
+    group, confidence, loss, rows, offsets, itself, prior, seen, degree, linked, limit, most, found
 ):
     """Candidates of every source as of `gather`, from rules that fired in a database.
 
     The rules of candidate i are `rows[i]` to `rows[i + 1]`, in the order in which `gather` would
     fire them. The candidates of source s are `offsets[s]` to `offsets[s + 1]`, by id; `itself[s]`
-    is the source among them, or -1. The last element of `prior` is that of an entity which is never
-    an answer, `linked` is that of `count_linked`, and `found` has all candidates listed.
+    is the source among them, or -1. `prior` and `seen` are those of the candidates, `linked` is
+    that of `count_linked`, and `found` has all candidates listed.
     """
     for c in range(len(rows) - 1):
         for k in range(rows[c], rows[c + 1]):
@@ -527,9 +527,8 @@ def gather_fired(
         rest += further_count[s]
         for c in ordered[:limit]:
             chosen[filled] = c
-            is_seen = prior[c] > prior[len(prior) - 1]
             describe(
-                found.evidence, c, itself[s], prior[c], is_seen, degree, linked, feature[filled]
+                found.evidence, c, itself[s], prior[c], seen[c], degree, linked, feature[filled]
             )
             filled += 1
     return count, chosen, feature, further_count, further

@@ -117,3 +117,22 @@ class Workload:
         finally:
             pool.shutdown(cancel_futures=True)  # an interrupt does not wait for unstarted items
         return [results[i] for i in range(len(items))]
+
+
+def batches(items: Sequence[int], sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Batches of items, in order, whose sizes add up to no more than `most` where possible.
+
+    Examples
+    --------
+    >>> batches([5, 6, 7, 8], [3, 1, 9, 1], most=4)
+    [[5, 6], [7], [8]]
+    """
+    parts: list[list[int]] = []
+    held = 0
+    for item, size in zip(items, sizes, strict=True):
+        if not parts or held + size > most:
+            parts.append([])
+            held = 0
+        parts[-1].append(item)
+        held += size
+    return parts

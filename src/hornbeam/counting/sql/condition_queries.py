@@ -83,7 +83,7 @@ class ConditionSearch:
         """Both arguments of every target: node, other node, codes of the own edge from the node."""
         source, sink = (1, 0) if self.paths.flipped else (0, 1)
         return (
-            f"SELECT target, predicate, {source} AS argument, source AS node, sink AS other, "  # noqa: S608
+            f"SELECT target, predicate, {source} AS argument, source AS node, sink AS other, "
             "forth, back FROM targets "
             f"UNION ALL SELECT target, predicate, {sink} AS argument, sink AS node, "
             "source AS other, back AS forth, forth AS back FROM targets"
@@ -103,7 +103,7 @@ class ConditionSearch:
             "k.constant = s.destination)",
         )  # fmt: skip
         return (
-            f"SELECT {join_hint(self.paths.broadcast, 'n')}n.predicate, n.argument, n.node, "  # noqa: S608
+            f"SELECT {join_hint(self.paths.broadcast, 'n')}n.predicate, n.argument, n.node, "
             "n.n_targets, s.code, s.destination, s.value "
             f"FROM leaving AS s JOIN nodes AS n ON s.origin = n.node WHERE 1 = 1{known}"
         )
@@ -113,7 +113,7 @@ class ConditionSearch:
         if not self.paths.frozen:
             return ""
         return (
-            " AND EXISTS (SELECT 1 FROM known_conditions AS k WHERE "  # noqa: S608
+            " AND EXISTS (SELECT 1 FROM known_conditions AS k WHERE "
             f"k.predicate = {alias}.predicate AND k.argument = {alias}.argument AND {same})"
         )
 
@@ -124,7 +124,7 @@ class ConditionSearch:
     def anchors(self) -> str:
         """Codes and constants of enough targets: other conditions cannot be kept."""
         return (
-            "SELECT predicate, argument, code, destination AS constant FROM touching "  # noqa: S608
+            "SELECT predicate, argument, code, destination AS constant FROM touching "
             "GROUP BY predicate, argument, code, destination "
             f"HAVING sum(n_targets) >= {int(self.min_coverage)}"
         )
@@ -136,22 +136,22 @@ class ConditionSearch:
     def _open(self) -> str:
         apart = " WHERE destination <> node" if self.paths.distinct else ""
         by_node = (
-            "SELECT predicate, argument, node, code, value, count(*) AS edges "  # noqa: S608
+            "SELECT predicate, argument, node, code, value, count(*) AS edges "
             f"FROM touching{apart} GROUP BY predicate, argument, node, code, value"
         )
         rows = (
-            "SELECT a.target, a.argument, s.code, s.value, s.edges "  # noqa: S608
+            "SELECT a.target, a.argument, s.code, s.value, s.edges "
             f"FROM arguments AS a JOIN ({by_node}) AS s ON {_SAME_NODE} "
             f"WHERE 1 = 1{self._two_arguments()}"
         )
         if self.paths.owned or self.paths.distinct:
             rows = (
-                "SELECT target, argument, code, value, sum(edges) AS edges "  # noqa: S608
+                "SELECT target, argument, code, value, sum(edges) AS edges "
                 f"FROM ({rows} UNION ALL {self._excluded()}) AS e "
                 "GROUP BY target, argument, code, value HAVING sum(edges) > 0"
             )
         return (
-            f"SELECT target, {_OPEN} AS kind, argument, code, -1 AS constant, value, "  # noqa: S608
+            f"SELECT target, {_OPEN} AS kind, argument, code, -1 AS constant, value, "
             f"CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
         )
 
@@ -159,7 +159,7 @@ class ConditionSearch:
         """Steps of an open condition that are excluded for a target, to be subtracted."""
         which = "s.destination <> s.node" if self.paths.distinct else self._own()
         return (
-            "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "  # noqa: S608
+            "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "
             f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} AND s.destination = a.other "
             f"WHERE {which}"
         )
@@ -181,7 +181,7 @@ class ConditionSearch:
         )
         known = self._known("s", f"k.kind = {_ANCHORED} AND k.constant = s.destination")
         return (
-            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, s.code, "  # noqa: S608
+            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, s.code, "
             "s.destination AS constant, s.value, count(*) AS paths "
             f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} "
             f"WHERE 1 = 1{self._two_arguments()}{seen}{frequent}{known} "
@@ -191,7 +191,7 @@ class ConditionSearch:
     def _equal(self) -> str:
         known = self._known("a", "k.code = 0 AND k.constant = a.node")
         return (
-            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "  # noqa: S608
+            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "
             f"{ONE} AS value, CAST(1 AS BIGINT) AS paths FROM arguments AS a JOIN nodes AS s "
             f"ON {_SAME_NODE} WHERE s.n_targets >= {int(self.min_coverage)}{known}"
         )
@@ -200,7 +200,7 @@ class ConditionSearch:
         code = step_code_sql("u.predicate", False)
         known = self._known("a", f"k.kind = {_UNARY} AND k.code = {code}")
         return (
-            f"SELECT {join_hint(self.paths.broadcast, 'a')}a.target, {_UNARY} AS kind, a.argument, "  # noqa: S608
+            f"SELECT {join_hint(self.paths.broadcast, 'a')}a.target, {_UNARY} AS kind, a.argument, "
             f"{code} AS code, -1 AS constant, u.value, CAST(1 AS BIGINT) AS paths "
             "FROM unary_facts AS u JOIN arguments AS a ON u.entity = a.node "
             f"WHERE 1 = 1{self._two_arguments()}{known}"

@@ -178,14 +178,14 @@ def project(database: DuckDB, stored: StoredFacts) -> Names:
         table, columns = atom_table(arity)
         listed = ", ".join(f"t.{column}" for column in columns)
         selects[table] = (
-            f"SELECT {listed}, r.new AS predicate, t.value FROM {table} AS t "  # noqa: S608
+            f"SELECT {listed}, r.new AS predicate, t.value FROM {table} AS t "
             "JOIN renamed AS r ON r.old = t.predicate"
         )
     for predicate, arity in stored.not_binary.items():
         table, columns = atom_table(arity)
         for (first, second), name in projections(predicate, arity).items():
             selects["facts"] += (
-                f" UNION ALL SELECT {columns[first]}, {columns[second]}, {names.index(name)}, "  # noqa: S608
+                f" UNION ALL SELECT {columns[first]}, {columns[second]}, {names.index(name)}, "
                 f"value FROM {table} WHERE predicate = {stored.predicates.index(predicate)}"
             )
     for table, select in selects.items():

@@ -132,7 +132,7 @@ class Search:
         if not self.frozen:
             return ""
         same = " AND ".join(f"k.{name} = {column}" for name, column in columns.items())
-        return f" AND EXISTS (SELECT 1 FROM known AS k WHERE {same})"  # noqa: S608
+        return f" AND EXISTS (SELECT 1 FROM known AS k WHERE {same})"
 
     def steps(self) -> str:
         """Every step that may be walked, in the direction of the search."""
@@ -140,7 +140,7 @@ class Search:
         if not (self.limited and self.flipped):
             return allowed
         return (
-            f"SELECT destination AS origin, {inverse_code_sql('code')} AS code, "  # noqa: S608
+            f"SELECT destination AS origin, {inverse_code_sql('code')} AS code, "
             f"origin AS destination, value{', weight' if self.shares else ''} "
             f"FROM ({allowed}) AS t"
         )
@@ -153,7 +153,7 @@ class Search:
         """Prefixes of one step."""
         apart = "p.destination <> p.origin" if self.distinct else "1 = 1"
         return (
-            f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS prefix, "  # noqa: S608
+            f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS prefix, "
             "p.destination AS node"
             f"{self._step_softness()}{self._weight('p.weight')} "
             "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
@@ -186,7 +186,7 @@ class Search:
         weight = self._weight("p.weight", *self._gain("p.origin", "t.sink", "p.code", "t"))
         apart = "t.source <> t.sink" if self.distinct else "1 = 1"
         at_sink = (
-            "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS suffix, "  # noqa: S608
+            "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS suffix, "
             f"-1 AS inner_node{more}{none} FROM targets AS t WHERE {apart}"
         )
         if self.max_length < 2:
@@ -200,7 +200,7 @@ class Search:
         if self.distinct:
             conditions.append("p.origin <> t.source AND p.origin <> t.sink")
         return (
-            f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "  # noqa: S608
+            f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "
             f"CAST(p.code AS BIGINT) AS suffix, -1 AS inner_node{more}"
             f"{self._step_softness()}{weight} "
             "FROM steps AS p JOIN targets AS t ON p.destination = t.sink "
@@ -224,7 +224,7 @@ class Search:
                 "p.origin <> e.source AND p.origin <> e.sink AND p.origin <> p.destination"
             )
         return (
-            f"SELECT e.target, e.source, p.origin AS node, {suffix} AS suffix, e.node AS inner_node"  # noqa: S608
+            f"SELECT e.target, e.source, p.origin AS node, {suffix} AS suffix, e.node AS inner_node"
             f"{more}{self._joined_softness('e')}{weight} "
             "FROM steps AS p JOIN suffixes AS e ON p.destination = e.node "
             f"WHERE {' AND '.join(conditions)}{self._known(suffix=suffix)}"
@@ -235,19 +235,19 @@ class Search:
         nodes = "SELECT source, node FROM suffixes WHERE suffix > 0"
         if self.max_length > 3:
             nodes += " UNION ALL SELECT source, node FROM longer_suffixes"
-        return f"SELECT DISTINCT source, node FROM ({nodes}) AS e"  # noqa: S608
+        return f"SELECT DISTINCT source, node FROM ({nodes}) AS e"
 
     def sides(self) -> str:
         """Whether middle steps of a source are found from its prefixes (1) or suffixes (0)."""
 
         def cost(table: str) -> str:
             return (
-                f"SELECT x.source, sum(d.degree) AS cost FROM {table} AS x "  # noqa: S608
+                f"SELECT x.source, sum(d.degree) AS cost FROM {table} AS x "
                 "JOIN degrees AS d ON d.node = x.node GROUP BY x.source"
             )
 
         return (
-            "SELECT a.source, CASE WHEN a.cost <= b.cost THEN 1 ELSE 0 END AS near "  # noqa: S608
+            "SELECT a.source, CASE WHEN a.cost <= b.cost THEN 1 ELSE 0 END AS near "
             f"FROM ({cost('prefixes')}) AS a JOIN ({cost('wanted')}) AS b ON a.source = b.source"
         )
 
@@ -265,19 +265,19 @@ class Search:
 
         def of_side(table: str, near: int) -> str:
             return (
-                f"(SELECT x.* FROM {table} AS x JOIN sides AS s ON s.source = x.source "  # noqa: S608
+                f"(SELECT x.* FROM {table} AS x JOIN sides AS s ON s.source = x.source "
                 f"WHERE s.near = {near})"
             )
 
         known = self._known(prefix=prefix)
         near = (
-            f"SELECT {self._hint('h', 'w')}{columns} "  # noqa: S608
+            f"SELECT {self._hint('h', 'w')}{columns} "
             f"FROM steps AS p JOIN {of_side('prefixes', 1)} AS h "
             f"ON p.origin = h.node JOIN {of_side('wanted', 1)} AS w "
             f"ON w.source = h.source AND w.node = p.destination WHERE 1 = 1{apart}{known}"
         )
         far = (
-            f"SELECT {self._hint('w', 'h')}{columns} "  # noqa: S608
+            f"SELECT {self._hint('w', 'h')}{columns} "
             f"FROM steps AS p JOIN {of_side('wanted', 0)} AS w "
             f"ON p.destination = w.node JOIN {of_side('prefixes', 0)} AS h "
             f"ON h.source = w.source AND h.node = p.origin WHERE 1 = 1{apart}{known}"
@@ -304,7 +304,7 @@ class Search:
             known = self._known(prefix="h.prefix", suffix="e.suffix")
             weight = self._weight("h.weight", "e.weight", *gain)
             return (
-                f"SELECT {columns}, count(*) AS paths{share} FROM (SELECT /*+ SHUFFLE_HASH(e) */ "  # noqa: S608
+                f"SELECT {columns}, count(*) AS paths{share} FROM (SELECT /*+ SHUFFLE_HASH(e) */ "
                 f"e.source, e.target, h.prefix, e.suffix{softness}{weight} "
                 f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {prefixes} AS x) AS h "
                 f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {suffixes} AS y) AS e "
@@ -356,7 +356,7 @@ class Search:
     def frequent_firsts(self, min_coverage: int) -> str:
         """First codes of enough targets: sequences that start with others cannot be kept."""
         return (
-            "SELECT h.prefix "  # noqa: S608
+            "SELECT h.prefix "
             f"FROM (SELECT DISTINCT source, prefix FROM prefixes{self._true_only()}) AS h "
             "JOIN sources AS q ON q.source = h.source GROUP BY h.prefix "
             f"HAVING sum(q.n_targets) >= {int(min_coverage)}"
@@ -365,7 +365,7 @@ class Search:
     def frequent_lasts(self, min_coverage: int) -> str:
         """Last codes of enough targets, and 0 for sequences that have no suffix."""
         return (
-            "SELECT suffix "  # noqa: S608
+            "SELECT suffix "
             f"FROM (SELECT DISTINCT target, suffix FROM suffixes{self._true_only()}) AS e "
             f"GROUP BY suffix HAVING count(*) >= {int(min_coverage)} OR suffix = 0"
         )
@@ -398,6 +398,6 @@ class Search:
 def kept(table: str, column: str) -> str:
     """Rows of a table whose code is in the table `frequent`."""
     return (
-        f"SELECT x.* FROM {table} AS x "  # noqa: S608
+        f"SELECT x.* FROM {table} AS x "
         f"WHERE EXISTS (SELECT 1 FROM frequent AS f WHERE f.{column} = x.{column})"
     )

@@ -44,7 +44,7 @@ OWN_PAIRS = (
 )
 #: Degrees of the nodes of the pairs in `pairs` along their own edge, of those that are facts.
 OWN_DEGREES = (
-    "SELECT p.target, s.degree AS subject_degree, o.degree AS object_degree FROM pairs AS p "  # noqa: S608
+    "SELECT p.target, s.degree AS subject_degree, o.degree AS object_degree FROM pairs AS p "
     f"JOIN code_degrees AS s ON s.node = p.subject AND s.code = {step_code_sql('p.own', False)} "
     f"JOIN code_degrees AS o ON o.node = p.object AND o.code = {step_code_sql('p.own', True)}"
 )

@@ -168,15 +168,14 @@ def _names(arities: Sequence[int]) -> str:
     parts = []
     for arity in arities:
         listed = ", ".join(f"a{k}" for k in range(1, arity + 1))
-        parts.append(f"SELECT explode(array({listed})) AS name FROM given_{arity}")  # noqa: S608
-    return f"SELECT DISTINCT name FROM ({' UNION ALL '.join(parts)}) AS n"  # noqa: S608
+        parts.append(f"SELECT explode(array({listed})) AS name FROM given_{arity}")
+    return f"SELECT DISTINCT name FROM ({' UNION ALL '.join(parts)}) AS n"
 
 
 def _predicates(arities: Sequence[int]) -> str:
     """Every predicate with every number of arguments that it has."""
     return " UNION ALL ".join(
-        f"SELECT DISTINCT predicate, {arity} AS arity FROM given_{arity}"  # noqa: S608
-        for arity in arities
+        f"SELECT DISTINCT predicate, {arity} AS arity FROM given_{arity}" for arity in arities
     )
 
 
@@ -202,7 +201,7 @@ def _by_ids(arity: int) -> str:
     joins = " ".join(f"JOIN entity_ids AS e{k} ON e{k}.name = f.a{k}" for k in places)
     group = ", ".join(["p.id", *(f"e{k}.id" for k in places)])
     return (
-        f"SELECT p.id AS predicate, {ids}, min(f.value) AS value, max(f.value) AS other "  # noqa: S608
+        f"SELECT p.id AS predicate, {ids}, min(f.value) AS value, max(f.value) AS other "
         f"FROM given_{arity} AS f JOIN predicate_ids AS p ON p.name = f.predicate {joins} "
         f"GROUP BY {group}"
     )
@@ -211,7 +210,7 @@ def _by_ids(arity: int) -> str:
 def _checked_values(database: Spark, arity: int, listed: str) -> bool:
     """Refuse wrong and contradicting values; returns whether some value is between 0 and 1."""
     found = database.fetch(
-        "SELECT count_if(value < 0 OR other > 1000000) AS wrong, "  # noqa: S608
+        "SELECT count_if(value < 0 OR other > 1000000) AS wrong, "
         "count_if(value <> other) AS clashes, count_if(value > 0 AND value < 1000000) AS soft "
         f"FROM atoms_{arity}"
     )
@@ -234,7 +233,7 @@ def _edges(arities: Sequence[int], predicates: Names, not_binary: Mapping[str, i
         p = predicates.index(predicate)
         for (first, second), name in projections(predicate, arity).items():
             parts.append(
-                f"SELECT a{first + 1} AS subject, {predicates.index(name)} AS predicate, "  # noqa: S608
+                f"SELECT a{first + 1} AS subject, {predicates.index(name)} AS predicate, "
                 f"a{second + 1} AS object, value FROM atoms_{arity} "
                 f"WHERE value > 0 AND predicate = {p}"
             )
@@ -291,7 +290,7 @@ class SparkInputs:
                 ]
                 path = f"{folder}/given-{arity}.parquet"
                 space.connection.execute(
-                    f"COPY (SELECT p.name AS predicate, {', '.join(named)}, "  # noqa: S608
+                    f"COPY (SELECT p.name AS predicate, {', '.join(named)}, "
                     f"CAST(f.value AS INTEGER) AS value FROM {table} AS f "
                     f"JOIN predicate_ids AS p ON p.id = f.predicate {' '.join(joins)}) "
                     f"TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)"

@@ -263,7 +263,7 @@ class SqlEngine:
         if max_fanout not in self._limits:
             self.database.create(table, wide_nodes(max_fanout))
             self._limits.add(max_fanout)
-        self.database.view("wide", f"SELECT origin, code FROM {table}")  # noqa: S608
+        self.database.view("wide", f"SELECT origin, code FROM {table}")
 
     def _table(
         self,

@@ -13,22 +13,38 @@ from hornbeam.rules.codes import step_code_sql
 
 #: Code of a fact's predicate, walked forwards and backwards.
 FORWARDS, BACKWARDS = (step_code_sql("predicate", inverse) for inverse in (False, True))
+
+
+def every_step(facts: str, names: Sequence[str], further: str = "") -> str:
+    """Every fact of a table as a step, forwards and backwards.
+
+    `names` are those of the columns of origin, code and destination.
+    """
+    origin, code, destination = names
+    return (
+        f"SELECT subject AS {origin}, {FORWARDS} AS {code}, object AS {destination}{further} "
+        f"FROM {facts} UNION ALL "
+        f"SELECT object AS {origin}, {BACKWARDS} AS {code}, subject AS {destination}{further} "
+        f"FROM {facts}"
+    )
+
+
+def all_steps(weighed: bool = False) -> str:
+    """Every step, with its value and, if `weighed`, its weight."""
+    facts, further = ("weighed_facts", ", value, weight") if weighed else ("facts", ", value")
+    return every_step(facts, ("origin", "code", "destination"), further)
+
+
 #: Number of steps that leave (or, which is the same, reach) every node.
-DEGREES = (
-    "SELECT node, count(*) AS degree FROM "
-    "(SELECT subject AS node FROM facts UNION ALL SELECT object AS node FROM facts) AS both_ends "
-    "GROUP BY node"
-)
+DEGREES = f"SELECT origin AS node, count(*) AS degree FROM ({all_steps()}) AS s GROUP BY origin"
 #: Number of steps of each code that leave every node.
 CODE_DEGREES = (
-    "SELECT node, code, count(*) AS degree FROM "  # noqa: S608
-    f"(SELECT subject AS node, {FORWARDS} AS code FROM facts "
-    f"UNION ALL SELECT object AS node, {BACKWARDS} AS code FROM facts) AS both_ends "
-    "GROUP BY node, code"
+    f"SELECT origin AS node, code, count(*) AS degree FROM ({all_steps()}) AS s "
+    "GROUP BY origin, code"
 )
 #: Facts with the weight of a step along them.
 WEIGHED_FACTS = (
-    "SELECT f.subject, f.predicate, f.object, f.value, "  # noqa: S608
+    "SELECT f.subject, f.predicate, f.object, f.value, "
     "1 / sqrt(CAST(s.degree AS DOUBLE) * o.degree) AS weight "
     "FROM facts AS f "
     f"JOIN code_degrees AS s ON s.node = f.subject AND s.code = {FORWARDS} "
@@ -36,23 +52,12 @@ WEIGHED_FACTS = (
 )
 
 
-def all_steps(weighed: bool = False) -> str:
-    """Every step, forwards and backwards."""
-    facts, more = ("weighed_facts", ", weight") if weighed else ("facts", "")
-    return (
-        f"SELECT subject AS origin, {FORWARDS} AS code, object AS destination, value{more} "  # noqa: S608
-        f"FROM {facts} UNION ALL "
-        f"SELECT object AS origin, {BACKWARDS} AS code, subject AS destination, value{more} "
-        f"FROM {facts}"
-    )
-
-
 def allowed_steps(limited: bool, weighed: bool = False) -> str:
     """Every step that may be walked; if `limited`, without those of `wide`."""
     if not limited:
         return all_steps(weighed)
     return (
-        f"SELECT s.* FROM ({all_steps(weighed)}) AS s WHERE NOT EXISTS "  # noqa: S608
+        f"SELECT s.* FROM ({all_steps(weighed)}) AS s WHERE NOT EXISTS "
         "(SELECT 1 FROM wide AS w WHERE w.origin = s.origin AND w.code = s.code)"
     )
 
@@ -72,11 +77,11 @@ def coverage_figures(table: str, keys: str, sure: str | None, hint: str, min_cov
     rows = table
     if sure is not None:
         rows = (
-            f"(SELECT target, {keys}, sum(paths) AS paths FROM {table} WHERE {sure} "  # noqa: S608
+            f"(SELECT target, {keys}, sum(paths) AS paths FROM {table} WHERE {sure} "
             f"GROUP BY target, {keys})"
         )
     return (
-        f"SELECT {hint}t.predicate, {keys}, count(*) AS coverage, "  # noqa: S608
+        f"SELECT {hint}t.predicate, {keys}, count(*) AS coverage, "
         "CAST(sum(t.positive) AS BIGINT) AS coverage_true, CAST(sum(c.paths) AS BIGINT) AS paths "
         f"FROM {rows} AS c JOIN targets AS t ON t.target = c.target "
         f"GROUP BY t.predicate, {keys} HAVING count(*) >= {int(min_coverage)}"
@@ -103,6 +108,6 @@ def histogram(counts_of_known: str) -> str:
 def wide_nodes(max_fanout: int) -> str:
     """Select (origin, code) of the steps that a fan-out limit forbids."""
     return (
-        f"SELECT origin, code FROM ({all_steps()}) AS s GROUP BY origin, code "  # noqa: S608
+        f"SELECT origin, code FROM ({all_steps()}) AS s GROUP BY origin, code "
         f"HAVING count(*) > {int(max_fanout)}"
     )

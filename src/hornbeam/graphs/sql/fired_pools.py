@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Ids, Ints, Singles
+from hornbeam.base.arrays import Array, Ids, Ints, pointers
 from hornbeam.counting.sql.database import Database
-from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.pools import FurtherCandidates, Pool
+from hornbeam.graphs.sql.evidence_queries import LINK_COUNTS
+from hornbeam.graphs.workload import batches
 from hornbeam.rules.rule_model import SMOOTHING
 
 #: Maximum number of rows of fired rules and candidates that are fetched at a time.
@@ -23,118 +23,84 @@ ROWS = 1_000_000
 _NONE = np.empty(0, dtype=np.int32)
 
 
-class _Gathered(NamedTuple):
-    """Candidates of some queries of one step, and their number per query."""
+def fired_pools(
+    database: Database,
+    queries: QueriesByStep,
+    totals: Ints,
+    limit: int,
+    fold: int,
+    further: bool = False,
+) -> list[Pool]:
+    """One pool per step, from the tables `firing` and `candidates` of the queries.
 
-    sizes: Ints
-    entity: Ids
-    feature: Singles
-    further_sizes: Ints
-    further: Ids
-
-
-@dataclass(frozen=True, eq=False)
-class FiredPools:
-    """Pools of the queries of a batch, whose `firing` and `candidates` are in a database.
-
-    `totals` has the number of links along every step.
+    `totals` has the number of links along every step, `limit` is the maximum number of candidates
+    of a source that are described; `further` lists the others too.
     """
-
-    database: Database
-    queries: QueriesByStep
-    totals: Ints
-    limit: int
-    fold: int
-    further: bool = False
-
-    def pools(self) -> list[Pool]:
-        """One pool per step."""
-        found = dict[int, list[_Gathered]]()
-        for start, stop in self._chunks():
-            for step, some in self._gathered(start, stop):
-                found.setdefault(step, []).append(some)
-        return [self._pool(step, parts) for step, parts in found.items()]
-
-    def _chunks(self) -> Iterator[tuple[int, int]]:
-        """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
-        n_queries = sum(len(some.sources) for some in self.queries.values())
-        rows = np.zeros(n_queries, dtype=np.int64)
-        for table in ("firing", "candidates"):
-            sizes = self.database.fetch(
-                f"SELECT query, count(*) AS size FROM {table} GROUP BY query"  # noqa: S608
-            )
-            rows[sizes["query"]] += sizes["size"]
-        start, held = 0, 0
-        for query, size in enumerate(rows.tolist()):
-            if held and held + size > ROWS:
-                yield start, query
-                start, held = query, 0
-            held += size
-        yield start, n_queries
-
-    def _gathered(self, start: int, stop: int) -> list[tuple[int, _Gathered]]:
-        """Sizes, entities and features of the candidates of some queries, by step."""
-        where = f"WHERE query >= {start} AND query < {stop}"
-        there = self.database.fetch(
-            "SELECT query, entity, answers, degree, along, against, reverse, together "  # noqa: S608
-            f"FROM candidates {where} ORDER BY query, entity"
+    sizes = [len(some.sources) for some in queries.values()]
+    sources = np.concatenate([some.sources for some in queries.values()])
+    total = np.repeat(totals[list(queries)], sizes)
+    parts = [
+        _gathered(database, numbers, sources[numbers], total[numbers], limit, further)
+        for numbers in _chunks(database, len(sources))
+    ]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    counts, entity, feature, further_counts, beyond = columns
+    first = pointers(sizes)
+    rows, further_rows = pointers(counts)[first], pointers(further_counts)[first]
+    pools = []
+    for i, (step, some) in enumerate(queries.items()):
+        own, described, rest = (slice(*bounds[i : i + 2]) for bounds in (first, rows, further_rows))
+        others = FurtherCandidates(further_counts[own], beyond[rest])
+        pools.append(
+            Pool.of(step, some, counts[own], entity[described], feature[described], fold, others)
         )
-        fired = self.database.fetch(
-            "SELECT query, entity, kind, hits, predicted FROM firing "  # noqa: S608
-            f"{where} ORDER BY query, entity, kind, order_1, order_2, order_3"
-        )
-        firing, listed = (pair_keys(rows["query"], rows["entity"]) for rows in (fired, there))
-        rows = np.searchsorted(firing, listed)
-        rows = np.append(rows, len(fired["query"])).astype(np.int64)
-        counted = ("along", "against", "reverse", "together")
-        linked = np.stack([there[name] for name in counted], axis=1)
-        confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
-        loss = -np.log1p(-confidence)
-        found, first = [], 0
-        for step, some in self.queries.items():
-            low, high = max(first, start), min(first + len(some.sources), stop)
-            if low < high:
-                sources = some.sources[low - first : high - first]
-                offsets = np.searchsorted(there["query"], np.arange(low, high + 1))
-                part = slice(int(offsets[0]), int(offsets[-1]))
-                run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
-                n = part.stop - part.start
-                all_listed = CandidateArrays(
-                    np.zeros((n, 3, 5)), _NONE, np.ones(n, dtype=np.bool_), _NONE.astype(np.int64)
-                )
-                count, chosen, feature, further_count, further = run(
-                    fired["kind"], confidence, loss, rows[part.start : part.stop + 1],
-                    (offsets - offsets[0]).astype(np.int64), _itself(there, sources, offsets),
-                    self._prior(step, there["answers"][part]), there["degree"][part], linked[part],
-                    self.limit, max(n, self.limit) if self.further else self.limit, all_listed,
-                )  # fmt: skip
-                entity = there["entity"][part]
-                some_found = _Gathered(
-                    count, entity[chosen], feature, further_count, entity[further]
-                )
-                found.append((step, some_found))
-            first += len(some.sources)
-        return found
-
-    def _prior(self, step: int, answers: Ints) -> Array:
-        """Log frequencies of the candidates, and of an entity that is never an answer."""
-        total = self.totals[step] + 1.0
-        return np.append(np.log((answers + 0.5) / total), np.log(0.5 / total))
-
-    def _pool(self, step: int, parts: Sequence[_Gathered]) -> Pool:
-        sizes, entity, feature, *further = (
-            np.concatenate(column) for column in zip(*parts, strict=True)
-        )
-        beyond = FurtherCandidates(*further)
-        return Pool.of(step, self.queries[step], sizes, entity, feature, self.fold, beyond)
+    return pools
 
 
-def _itself(there: Mapping[str, Array], sources: Array, offsets: Array) -> Ints:
-    """The row of every source among its own candidates, counted from the first source's; or -1."""
-    found = np.full(len(sources), -1, dtype=np.int64)
-    for i, source in enumerate(sources.tolist()):
-        own = there["entity"][offsets[i] : offsets[i + 1]]
-        at = int(np.searchsorted(own, source))
-        if at < len(own) and own[at] == source:
-            found[i] = offsets[i] - offsets[0] + at
-    return found
+def _chunks(database: Database, n_queries: int) -> list[slice]:
+    """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
+    rows = np.zeros(n_queries, dtype=np.int64)
+    for table in ("firing", "candidates"):
+        sizes = database.fetch(f"SELECT query, count(*) AS size FROM {table} GROUP BY query")
+        rows[sizes["query"]] += sizes["size"]
+    numbers = batches(range(n_queries), rows.tolist(), ROWS)
+    return [slice(some[0], some[-1] + 1) for some in numbers]
+
+
+def _gathered(
+    database: Database, numbers: slice, sources: Ids, total: Ints, limit: int, further: bool
+) -> Sequence[Array]:
+    """The candidates of a range of queries, and their number per query.
+
+    Number of described candidates, they and their features; number of further ones, and they.
+    """
+    where = f"WHERE query >= {numbers.start} AND query < {numbers.stop}"
+    listed = database.fetch(
+        "SELECT query, entity, answers, degree, along, against, reverse, together "
+        f"FROM candidates {where} ORDER BY query, entity"
+    )
+    fired = database.fetch(
+        "SELECT query, entity, kind, hits, predicted FROM firing "
+        f"{where} ORDER BY query, entity, kind, order_1, order_2, order_3"
+    )
+    keys, firing = (pair_keys(table["query"], table["entity"]) for table in (listed, fired))
+    rows = np.append(np.searchsorted(firing, keys), len(firing))
+    query = np.arange(numbers.start, numbers.stop + 1)
+    offsets = np.searchsorted(listed["query"], query)
+    own = pair_keys(query[:-1], sources)
+    itself = np.where(contained(own, keys), np.searchsorted(keys, own), -1)
+    linked = np.stack([listed[name] for name in LINK_COUNTS], axis=1)
+    confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
+    n = len(keys)
+    prior = np.log((listed["answers"] + 0.5) / (np.repeat(total, np.diff(offsets)) + 1.0))
+    all_listed = CandidateArrays(
+        np.zeros((n, 3, 5)), _NONE, np.ones(n, dtype=np.bool_), _NONE.astype(np.int64)
+    )
+    run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
+    counts, chosen, feature, further_counts, others = run(
+        fired["kind"], confidence, -np.log1p(-confidence), rows.astype(np.int64),
+        offsets.astype(np.int64), itself, prior, listed["answers"] > 0,
+        listed["degree"], linked, limit, max(n, limit) if further else limit, all_listed,
+    )  # fmt: skip
+    entity = listed["entity"]
+    return counts, entity[chosen], feature, further_counts, entity[others]

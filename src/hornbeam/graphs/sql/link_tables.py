@@ -3,6 +3,7 @@
     triples  subject, predicate, object
     links    entity, step, other: every triple, walked forwards and backwards
     runs     entity, step, size: how many links an entity has along a step
+    properties    holder, step, entity: every link, and every run as a link to ANY (-1)
     degrees  entity, degree: how many it has at all
     holders  step, holders: how many entities have links along a step
     walks    the links that paths take: a run that is longer than any rule may propose is one link
@@ -14,15 +15,25 @@ Names of tables differ from graph to graph by a suffix; they contain ids only.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.counting.sql.database import Database
-from hornbeam.counting.sql.step_queries import BACKWARDS, FORWARDS
-from hornbeam.graphs.path_rules import MAX_PROPOSED
-from hornbeam.graphs.sql.pair_weight_queries import weight_columns
+import numpy as np
 
-#: The end of a link that replaces a run to too many entities.
-TOO_MANY = -1
+from hornbeam.base.arrays import Array, Ids
+from hornbeam.counting.sql.database import Database, TableColumns
+from hornbeam.counting.sql.step_queries import every_step
+from hornbeam.graph.link_hashes import PRIME, LinkHash
+from hornbeam.graphs.pair_weights import MAX_STEPS, NO_WEIGHTS, pair_weights
+from hornbeam.graphs.path_rules import MAX_PROPOSED
+from hornbeam.graphs.ranking_model import LinkedShares
+from hornbeam.rules.codes import code_limit
+
+#: The end of a link that replaces a run to too many entities, and the entity of a property (s, _).
+TOO_MANY = ANY = -1
+#: A sample sorts the links below a hash, on average TIMES as many as wanted plus MORE: fewer than
+#: wanted among them is extremely unlikely, and detected.
+TIMES, MORE = 4, 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,22 +55,27 @@ class LinkTables:
     @property
     def links(self) -> str:
         """Name of the table of links."""
-        every = (
-            f"SELECT subject AS entity, {FORWARDS} AS step, object AS other FROM {self.triples} "  # noqa: S608
-            f"UNION ALL SELECT object AS entity, {BACKWARDS} AS step, subject AS other "
-            f"FROM {self.triples}"
-        )
+        every = every_step(self.triples, ("entity", "step", "other"))
         if not self.dropped:
             return self._table("links", every)
         listed = ", ".join(map(str, self.dropped))
-        return self._table("links", f"SELECT * FROM ({every}) AS l WHERE step NOT IN ({listed})")  # noqa: S608
+        return self._table("links", f"SELECT * FROM ({every}) AS l WHERE step NOT IN ({listed})")
 
     @property
     def runs(self) -> str:
         """Name of the table of runs."""
         return self._table(
-            "runs",
-            f"SELECT entity, step, count(*) AS size FROM {self.links} GROUP BY entity, step",  # noqa: S608
+            "runs", f"SELECT entity, step, count(*) AS size FROM {self.links} GROUP BY entity, step"
+        )
+
+    @property
+    def properties(self) -> str:
+        """Name of the view of the properties that entities hold."""
+        return self._table(
+            "properties",
+            f"SELECT entity AS holder, step, other AS entity FROM {self.links} "
+            f"UNION ALL SELECT entity AS holder, step, {ANY} AS entity FROM {self.runs}",
+            stored=False,
         )
 
     @property
@@ -67,28 +83,25 @@ class LinkTables:
         """Name of the table of degrees."""
         return self._table(
             "entity_degrees",
-            "SELECT entity, CAST(sum(size) AS BIGINT) AS degree "  # noqa: S608
-            f"FROM {self.runs} GROUP BY entity",
+            f"SELECT entity, CAST(sum(size) AS BIGINT) AS degree FROM {self.runs} GROUP BY entity",
         )
 
     @property
     def holders(self) -> str:
         """Name of the table of holders."""
         return self._table(
-            "step_holders",
-            f"SELECT step, count(*) AS holders FROM {self.runs} GROUP BY step",  # noqa: S608
+            "step_holders", f"SELECT step, count(*) AS holders FROM {self.runs} GROUP BY step"
         )
 
     @property
     def walks(self) -> str:
         """Name of the view of the links that paths take."""
         long = self._table(
-            "long_runs",
-            f"SELECT entity, step FROM {self.runs} WHERE size > {MAX_PROPOSED}",  # noqa: S608
+            "long_runs", f"SELECT entity, step FROM {self.runs} WHERE size > {MAX_PROPOSED}"
         )
         return self._table(
             "walks",
-            f"SELECT l.entity, l.step, l.other FROM {self.links} AS l WHERE NOT EXISTS "  # noqa: S608
+            f"SELECT l.entity, l.step, l.other FROM {self.links} AS l WHERE NOT EXISTS "
             f"(SELECT 1 FROM {long} AS x WHERE x.entity = l.entity AND x.step = l.step) "
             f"UNION ALL SELECT entity, step, {TOO_MANY} AS other FROM {long}",
             stored=False,
@@ -96,19 +109,34 @@ class LinkTables:
 
     @property
     def pair_weights(self) -> str:
-        """Name of the table of weights of a pair's links for each other."""
+        """Name of the table of weights of a pair's links for each other, where they are not 0."""
         name = f"pair_weights_{self.suffix}"
         if name not in self._made:
-            self.database.upload(name, weight_columns(self.database, self.links, self.n_predicates))
+            self.database.upload(name, self._weight_columns())
             self._made.add(name)
         return name
+
+    def _weight_columns(self) -> TableColumns:
+        """The columns of `pair_weights`; see `hornbeam.graphs.pair_weights`."""
+        weights, step_limit = NO_WEIGHTS, code_limit(self.n_predicates)
+        if step_limit <= MAX_STEPS:
+            counts = self.database.fetch(
+                "SELECT l.step, o.step AS other, count(*) AS pairs "
+                f"FROM {self.links} AS l JOIN {self.links} AS o "
+                "ON o.entity = l.entity AND o.other = l.other GROUP BY l.step, o.step"
+            )
+            shared = np.zeros((step_limit, step_limit), dtype=np.int64)
+            shared[counts["step"], counts["other"]] = counts["pairs"]
+            weights = pair_weights(shared)
+        step, target = np.nonzero(weights)
+        return {"step": step, "target": target, "weight": weights[step, target]}
 
     def without_steps(self, dropped: tuple[int, ...]) -> LinkTables:
         """Tables of the same graph without the links along some steps."""
         if not dropped:
             return self
         others = LinkTables(self.database, f"{self.suffix}_searched", self.n_predicates, dropped)
-        self.database.view(others.triples, f"SELECT * FROM {self.triples}")  # noqa: S608
+        self.database.view(others.triples, f"SELECT * FROM {self.triples}")
         return others
 
     def number(self, select: str) -> int:
@@ -122,3 +150,87 @@ class LinkTables:
             make(name, select)
             self._made.add(name)
         return name
+
+    # --- pairs with several links -----------------------------------------------------------------
+
+    def linked_shares(
+        self, facts: int, subject: Ids | None = None, object_: Ids | None = None
+    ) -> LinkedShares:
+        """As `hornbeam.graphs.multiple_links` in memory, for a graph of `facts` facts."""
+        pairs = (
+            "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "
+            f"count(*) AS links FROM {self.triples} "
+            "GROUP BY LEAST(subject, object), GREATEST(subject, object)"
+        )
+        twice = self.number(
+            "SELECT CAST(coalesce(sum(links), 0) AS BIGINT) AS n "
+            f"FROM ({pairs}) AS p WHERE links > 1"
+        )
+        train = float(twice / max(facts, 1))
+        if subject is None or object_ is None or not len(subject):
+            return LinkedShares(train)
+        low, high = np.minimum(subject, object_), np.maximum(subject, object_)
+        self.database.upload("held_pairs", {"low": low, "high": high})
+        linked = self.number(
+            f"SELECT count(*) AS n FROM ({pairs}) AS p JOIN held_pairs AS h "
+            "ON h.low = p.low AND h.high = p.high"
+        )
+        return LinkedShares(train, float(linked / len(subject)))
+
+    def shared_links(self) -> dict[str, Array]:
+        """Numbers `n` of links that two steps share, for pairs of steps of equal `step_figures`."""
+        return self.database.fetch(
+            "SELECT l.step, m.step AS other, count(*) AS n FROM step_figures AS f "
+            f"JOIN {self.links} AS l ON l.step = f.step JOIN {self.links} AS m "
+            "ON m.entity = l.entity AND m.other = l.other AND m.step < l.step "
+            "JOIN step_figures AS g ON g.step = m.step AND g.alike = f.alike "
+            "GROUP BY l.step, m.step"
+        )
+
+    # --- random choices ---------------------------------------------------------------------------
+
+    def sample(
+        self, hashes: Mapping[int, LinkHash], sizes: Sequence[int], most: int
+    ) -> dict[str, Array]:
+        """The `most` links of the smallest hashes of every relation, which has `sizes` links."""
+        numbered, wanted = self._numbered(hashes), sum(min(size, most) for size in sizes)
+        for sorted_links in (TIMES * most + MORE, max(sizes, default=0)):
+            below = [int(min(sorted_links / max(size, 1), 1.0) * PRIME) for size in sizes]
+            draws = {"predicate": np.array(list(hashes), np.int32), "below": np.array(below)}
+            self.database.upload("draws", draws)
+            links = self.database.fetch(
+                "SELECT subject, predicate, object FROM (SELECT n.subject, n.predicate, n.object, "
+                "row_number() OVER "
+                "(PARTITION BY n.predicate ORDER BY n.number, n.subject, n.object) AS place "
+                f"FROM ({numbered}) AS n JOIN draws AS d ON d.predicate = n.predicate "
+                f"WHERE n.number < d.below) AS p WHERE place <= {most}"
+            )
+            if len(links["subject"]) == wanted:
+                break
+        return links
+
+    def of_fold(self, hashes: Mapping[int, LinkHash], folds: int, number: int, hidden: bool) -> str:
+        """Select the triples of a fold, or all others."""
+        return (
+            f"SELECT subject, predicate, object FROM ({self._numbered(hashes)}) AS n "
+            f"WHERE n.number % {folds} {'=' if hidden else '<>'} {number}"
+        )
+
+    def _numbered(self, hashes: Mapping[int, LinkHash]) -> str:
+        """Select the triples of some relations with their hashes, the column `number`.
+
+        The coefficients of the relations are uploaded as the table `hashes`.
+        """
+        coefficients = {
+            name: np.array([getattr(relation, name) for relation in hashes.values()], np.int64)
+            for name in "abcde"
+        }
+        predicates = np.array(list(hashes), np.int32)
+        self.database.upload("hashes", {"predicate": predicates, **coefficients})
+        return (
+            "SELECT x.subject, x.predicate, x.object, "
+            f"(x.d * ((x.u * x.u) % {PRIME}) + x.e * x.u) % {PRIME} AS number "
+            "FROM (SELECT f.subject, f.predicate, f.object, h.d, h.e, "
+            f"((h.a * f.subject) % {PRIME} + (h.b * f.object) % {PRIME} + h.c) % {PRIME} AS u "
+            f"FROM {self.triples} AS f JOIN hashes AS h ON h.predicate = f.predicate) AS x"
+        )

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, Integers, run_starts
+from hornbeam.base.arrays import Ids, run_starts
 from hornbeam.graphs.discovery import MAX_VISITED_LINKS
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.graphs.sql.path_tries import asked_columns
+from hornbeam.graphs.sql.walk_queries import asked_columns
+from hornbeam.graphs.workload import batches
 from hornbeam.rules.codes import is_inverse, predicate_of
 
 #: Maximum number of links that are fetched at a time; a single relation may have more.
@@ -43,7 +44,7 @@ class Neighbourhood:
 
 
 def neighbourhoods(
-    tables: LinkTables, queries: QueriesByStep, length: int, n_predicates: int
+    tables: LinkTables, queries: QueriesByStep, length: int
 ) -> Iterator[tuple[list[int], Neighbourhood]]:
     """Steps, and the part of the graph that the search for their paths visits."""
     database = tables.database
@@ -54,18 +55,12 @@ def neighbourhoods(
     database.upload("pairs", {**pairs, "a": asked["source"][place], "c": answers["entity"]})
     database.create("near", _near(tables, (length + 1) // 2, length // 2))
     sizes = database.fetch(
-        "SELECT n.step, CAST(sum(d.degree) AS BIGINT) AS size "  # noqa: S608
+        "SELECT n.step, CAST(sum(d.degree) AS BIGINT) AS size "
         f"FROM {tables.degrees} AS d JOIN near AS n ON n.entity = d.entity GROUP BY n.step"
     )
     held = dict(zip(sizes["step"].tolist(), sizes["size"].tolist(), strict=True))
-    part, rows = list[int](), 0
-    for one in queries:
-        if part and rows + held.get(one, 0) > ROWS:
-            yield part, _fetched(tables, part, n_predicates)
-            part, rows = [], 0
-        part.append(one)
-        rows += held.get(one, 0)
-    yield part, _fetched(tables, part, n_predicates)
+    for steps in batches(list(queries), [held.get(step, 0) for step in queries], ROWS):
+        yield steps, _fetched(tables, steps)
     database.drop("pairs", "near")
 
 
@@ -73,11 +68,11 @@ def _near(tables: LinkTables, prefix: int, suffix: int) -> str:
     """Entities whose links the search for the paths of a step visits."""
     levels = ["SELECT step, a AS entity FROM pairs", "SELECT step, c AS entity FROM pairs"]
     for end, depth, limited in (("a", prefix, True), ("c", suffix, False)):
-        start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"  # noqa: S608
+        start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"
         for level in range(1, depth):
             start = _next(tables, start, level, limited)
-            levels.append(f"SELECT step, entity FROM ({start}) AS x")  # noqa: S608
-    return f"SELECT DISTINCT step, entity FROM ({' UNION ALL '.join(levels)}) AS n"  # noqa: S608
+            levels.append(f"SELECT step, entity FROM ({start}) AS x")
+    return f"SELECT DISTINCT step, entity FROM ({' UNION ALL '.join(levels)}) AS n"
 
 
 def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
@@ -85,7 +80,7 @@ def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
     path = "".join(f", x.s{k}, x.e{k}" for k in range(1, level))
     order = "".join(f"s{k}, e{k}, " for k in range(1, level))
     walked = (
-        f"SELECT x.number, x.step, x.a, x.c{path}, l.step AS s{level}, l.other AS e{level}, "  # noqa: S608
+        f"SELECT x.number, x.step, x.a, x.c{path}, l.step AS s{level}, l.other AS e{level}, "
         f"l.other AS entity, d.degree FROM {tables.links} AS l "
         f"JOIN ({before}) AS x ON l.entity = x.entity "
         f"JOIN {tables.degrees} AS d ON d.entity = l.other "
@@ -98,23 +93,23 @@ def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
         "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - degree"
     )
     return (
-        f"SELECT * FROM (SELECT w.*, {window} AS looked FROM ({walked}) AS w) AS y "  # noqa: S608
+        f"SELECT * FROM (SELECT w.*, {window} AS looked FROM ({walked}) AS w) AS y "
         f"WHERE y.looked < {MAX_VISITED_LINKS}"
     )
 
 
-def _fetched(tables: LinkTables, steps: list[int], n_predicates: int) -> Neighbourhood:
+def _fetched(tables: LinkTables, steps: list[int]) -> Neighbourhood:
+    """The links near some steps as a graph with ids of its own.
+
+    Links that were found from both ends occur once.
+    """
     listed = ", ".join(str(step) for step in steps)
-    near = f"SELECT DISTINCT entity FROM near WHERE step IN ({listed})"  # noqa: S608
-    found = tables.database.fetch(
-        f"SELECT l.entity, l.step, l.other FROM {tables.links} AS l "  # noqa: S608
+    near = f"SELECT DISTINCT entity FROM near WHERE step IN ({listed})"
+    links = tables.database.fetch(
+        f"SELECT l.entity, l.step, l.other FROM {tables.links} AS l "
         f"JOIN ({near}) AS n ON n.entity = l.entity"
     )
-    return _local(found["entity"], found["step"], found["other"], n_predicates)
-
-
-def _local(entity: Integers, step: Integers, other: Integers, n_predicates: int) -> Neighbourhood:
-    """Links as a graph with ids of its own; links that were found from both ends occur once."""
+    entity, step, other = (links[name] for name in ("entity", "step", "other"))
     back = is_inverse(step)
     subject, object_ = np.where(back, other, entity), np.where(back, entity, other)
     predicate = predicate_of(step).astype(np.int32)
@@ -122,5 +117,5 @@ def _local(entity: Integers, step: Integers, other: Integers, n_predicates: int)
     once = order[run_starts(subject[order], predicate[order], object_[order])]
     entities, ids = np.unique([subject[once], object_[once]], return_inverse=True)
     ends = ids.reshape(2, -1).astype(np.int32)
-    graph = LinkedGraph(len(entities), n_predicates, ends[0], predicate[once], ends[1])
+    graph = LinkedGraph(len(entities), tables.n_predicates, ends[0], predicate[once], ends[1])
     return Neighbourhood(graph, entities.astype(np.int32))

@@ -7,7 +7,7 @@ database holds at a time, which it may spill to disk, and what is fetched.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from threading import RLock
@@ -27,20 +27,23 @@ from hornbeam.graphs.equal_steps import canonical_links
 from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_size import GraphSize
-from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep, queries_of_links
+from hornbeam.graphs.grouped_queries import (
+    GroupedQueries,
+    QueriesByStep,
+    no_queries,
+    queries_of_links,
+)
 from hornbeam.graphs.model_parts import SHOWN, clause_about, direction_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import LinkedShares, known_argument
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.sql import constant_queries, hash_queries, walk_queries
-from hornbeam.graphs.sql.evidence_tables import count_constants, fire_rules, walk_paths
-from hornbeam.graphs.sql.fired_pools import FiredPools
+from hornbeam.graphs.sql.evidence_queries import best_constants, count_constants, fire_rules
+from hornbeam.graphs.sql.fired_pools import fired_pools
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.graphs.sql.multiple_link_queries import linked_shares, shared_links
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
-from hornbeam.graphs.sql.path_tries import PathTries
-from hornbeam.graphs.workload import Result, Workload
+from hornbeam.graphs.sql.walk_queries import COUNTS, PathTries, walk_paths
+from hornbeam.graphs.workload import Result, Workload, batches
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import CountedRule
 
@@ -75,14 +78,14 @@ class SqlGraph:
             for name in projections(predicate, arity).values()
         }
         predicates = engine.predicates
-        select = f"SELECT subject, predicate, object FROM facts WHERE value >= {HALF}"  # noqa: S608
+        select = f"SELECT subject, predicate, object FROM facts WHERE value >= {HALF}"
         if walked:
             predicates = Names.of(name for name in predicates if name not in walked)
             old = predicates.translate(engine.predicates)
             new = np.arange(len(predicates), dtype=np.int32)
             engine.database.upload("renumbered", {"old": old, "new": new})
             select = (
-                "SELECT f.subject, r.new AS predicate, f.object FROM facts AS f "  # noqa: S608
+                "SELECT f.subject, r.new AS predicate, f.object FROM facts AS f "
                 f"JOIN renumbered AS r ON r.old = f.predicate WHERE f.value >= {HALF}"
             )
         tables = LinkTables(engine.database, "graph", len(predicates))
@@ -102,7 +105,7 @@ class SqlGraph:
     @cached_property
     def size(self) -> GraphSize:
         """How large the graph is."""
-        linked = self.tables.number(f"SELECT count(*) AS n FROM {self.tables.degrees}")  # noqa: S608
+        linked = self.tables.number(f"SELECT count(*) AS n FROM {self.tables.degrees}")
         entities = (
             self.tables.number("SELECT count(*) AS n FROM entity_ids")
             if self.engine.entities is None
@@ -115,14 +118,14 @@ class SqlGraph:
     def links_by_predicate(self) -> Ints:
         """Number of links of every predicate."""
         found = self.database.fetch(
-            f"SELECT predicate, count(*) AS n FROM {self.tables.triples} GROUP BY predicate"  # noqa: S608
+            f"SELECT predicate, count(*) AS n FROM {self.tables.triples} GROUP BY predicate"
         )
         return _scattered(found["predicate"], found["n"], len(self.predicates))
 
     @cached_property
     def holders_by_step(self) -> Ints:
         """Number of entities that have links along a step, for every step."""
-        found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")  # noqa: S608
+        found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
     @cached_property
@@ -134,7 +137,7 @@ class SqlGraph:
         _, alike = np.unique(figures, axis=0, return_inverse=True)
         with self.lock:
             self.database.upload("step_figures", {"step": steps, "alike": alike.reshape(-1)})
-            found = self.database.fetch(shared_links(self.tables.links))
+            found = self.tables.shared_links()
         same = found["n"] == sizes[found["step"] - 2]
         canonical = np.arange(self.size.step_limit, dtype=np.int32)
         np.minimum.at(canonical, found["step"][same], found["other"][same].astype(np.int32))
@@ -150,7 +153,7 @@ class SqlGraph:
         """Subjects and objects of the links of a relation; none of an unknown one."""
         predicate = self.predicates.index(relation)
         found = self.database.fetch(
-            f"SELECT subject, object FROM {self.tables.triples} WHERE predicate = {predicate}"  # noqa: S608
+            f"SELECT subject, object FROM {self.tables.triples} WHERE predicate = {predicate}"
         )
         return found["subject"].astype(np.int32), found["object"].astype(np.int32)
 
@@ -160,7 +163,7 @@ class SqlGraph:
 
     def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
         """Fractions of pairs that are linked by more than one relation."""
-        return linked_shares(self.tables, self.size.facts, subject, object_)
+        return self.tables.linked_shares(self.size.facts, subject, object_)
 
     def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
         """Which triples the graph has."""
@@ -168,7 +171,7 @@ class SqlGraph:
         self.database.upload("asked_triples", {**columns, "place": np.arange(len(subject))})
         same = " AND ".join(f"t.{name} = a.{name}" for name in columns)
         found = self.database.fetch(
-            f"SELECT a.place FROM asked_triples AS a JOIN {self.tables.triples} AS t ON {same}"  # noqa: S608
+            f"SELECT a.place FROM asked_triples AS a JOIN {self.tables.triples} AS t ON {same}"
         )
         held = np.zeros(len(subject), dtype=np.bool_)
         held[found["place"]] = True
@@ -183,14 +186,8 @@ class SqlGraph:
         predicates = sorted({predicate_of(step) for step in steps})
         sizes = self.links_by_predicate[predicates]
         wanted = int(sizes.max(initial=0)) if most is None else most
-        hashes = [LinkHash.of(seed, purpose, predicate) for predicate in predicates]
-        self.database.upload("hashes", hash_queries.hash_columns(predicates, hashes))
-        for everything in (False, True):
-            draws = hash_queries.sample_columns(predicates, sizes.tolist(), wanted, everything)
-            self.database.upload("draws", draws)
-            found = self.database.fetch(hash_queries.sampled_links(self.tables.triples))
-            if len(found["subject"]) == np.minimum(sizes, wanted).sum():
-                break
+        hashes = {predicate: LinkHash.of(seed, purpose, predicate) for predicate in predicates}
+        found = self.tables.sample(hashes, sizes.tolist(), wanted)
         of = {step: np.flatnonzero(found["predicate"] == predicate_of(step)) for step in steps}
         return {
             step: queries_of_links(step, found["subject"][rows], found["object"][rows])
@@ -210,8 +207,7 @@ class SqlGraph:
         sampled, found = self.sampled(steps, extent.sampled, seed, DISCOVERING), {}
         dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
         tables = self.tables.without_steps(tuple(dropped.tolist()))
-        parts = neighbourhoods(tables, sampled, length, len(self.predicates))
-        for some, near in parts:
+        for some, near in neighbourhoods(tables, sampled, length):
             if portion.work.expired(portion.until):
                 break
 
@@ -235,7 +231,7 @@ class SqlGraph:
         def one(steps: list[int]) -> list[PathRules]:
             tries = PathTries.of({step: paths[step] for step in steps})
             walk_paths(self.tables, tries, {step: queries[step] for step in steps})
-            counts = self.database.fetch(walk_queries.counts())
+            counts = self.database.fetch(COUNTS)
             figures = [
                 _scattered(counts["rule"], counts[name], int(tries.first[-1]))
                 for name in ("hits", "predicted")
@@ -246,7 +242,7 @@ class SqlGraph:
             ]
 
         steps = [step for step, some in paths.items() if len(some)]
-        done = self._each(one, _batches(steps, sizes, self._at_a_time(PAIRS)), sizes, portion)
+        done = self._each(one, steps, sizes, PAIRS, portion)
         return {rules.step: rules for some in done for rules in some}
 
     # --- candidates -------------------------------------------------------------------------------
@@ -268,24 +264,22 @@ class SqlGraph:
         def one(steps: list[int]) -> list[Pool]:
             some = {step: queries[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
-            return FiredPools(self.database, some, totals, limit, fold, further).pools()
+            return fired_pools(self.database, some, totals, limit, fold, further)
 
         steps = [step for step in rules if len(queries[step].sources)]
         sizes = {step: len(queries[step].sources) for step in steps}
-        done = self._each(one, _batches(steps, sizes, self._at_a_time(SOURCES)), sizes, portion)
+        done = self._each(one, steps, sizes, SOURCES, portion)
         return [pool for some in done for pool in some]
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates of a pool of the rules' step."""
-        n = len(pool.source)
         chosen: dict[str, Array] = {
             "query": part_numbers(pool.offsets),
             "entity": pool.entity,
             "place": np.arange(len(pool.entity)),
         }
-        nothing = np.zeros(n + 1, dtype=np.int64)
         with self.lock:
-            queries = {rules.step: GroupedQueries(pool.source, nothing, pool.source[:0])}
+            queries = {rules.step: no_queries(pool.source)}
             walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), queries)
             self.database.upload("chosen", chosen)
             found = self.database.fetch(
@@ -303,7 +297,7 @@ class SqlGraph:
 
         def one(some: list[int]) -> dict[int, tuple[CountedRule, ...]]:
             count_constants(self.tables, some, of_sources=False)
-            rows = self.database.fetch(constant_queries.best_constants(SHOWN))
+            rows = self.database.fetch(best_constants(SHOWN))
             columns = ("target", "step", "entity", "answer", "hits", "predicted")
             listed = zip(*(rows[name].tolist() for name in columns), strict=True)
             names = self._names(np.concatenate([rows["entity"], rows["answer"]]))
@@ -316,8 +310,7 @@ class SqlGraph:
                 best[target].append(CountedRule.of(clause, hits, predicted))
             return {step: tuple(rules) for step, rules in best.items()}
 
-        batches = _batches(list(steps), sizes, self._at_a_time(LINKS))
-        done = self._each(one, batches, sizes, portion)
+        done = self._each(one, steps, sizes, LINKS, portion)
         return {step: rules for some in done for step, rules in some.items()}
 
     def _names(self, ids: Ids) -> dict[int, str]:
@@ -333,35 +326,38 @@ class SqlGraph:
     ) -> Iterator[tuple[SqlGraph, SqlGraph]]:
         """Pairs of the graph without a fold and that fold."""
         present = np.flatnonzero(self.links_by_predicate).tolist()
+        hashes = {p: LinkHash.of_fold(seed, p, canonical) for p in present}
         for number in range(extent.hidden):
-            hashes = [LinkHash.of_fold(seed, predicate, canonical) for predicate in present]
-            self.database.upload("hashes", hash_queries.hash_columns(present, hashes))
-            rest, hidden = (self._part(extent.folds, number, hide) for hide in (False, True))
+            rest, hidden = (
+                self._part(self.tables.of_fold(hashes, extent.folds, number, hide))
+                for hide in (False, True)
+            )
             yield rest, hidden
 
-    def _part(self, folds: int, number: int, hidden: bool) -> SqlGraph:
+    def _part(self, select: str) -> SqlGraph:
+        """The graph of some triples."""
         tables = LinkTables(self.database, f"part_{next(self.numbers)}", len(self.predicates))
-        select = hash_queries.of_fold(self.tables.triples, folds, number, hidden)
         self.database.create(tables.triples, select)
-        return SqlGraph(
-            self.engine, self.predicates, tables, self.settings, self.lock, self.numbers
-        )
-
-    def _at_a_time(self, most: int) -> int:
-        """A limit of work at a time, lowered to the memory that the database may use."""
-        return int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
+        return replace(self, tables=tables)
 
     def _each(
         self,
         one: Callable[[list[int]], Result],
-        batches: Sequence[list[int]],
+        steps: Sequence[int],
         sizes: Mapping[int, int],
+        most: int,
         portion: Portion,
     ) -> list[Result]:
-        """Results of batches of steps, one at a time; those without time left are missing."""
-        weights = [sum(sizes[step] for step in steps) + 10.0 for steps in batches]
-        done = portion.each(one, batches, weights, threads=1)
-        return [some for some in done if some is not None]
+        """Results of batches of steps, one at a time; those without time left are missing.
+
+        The sizes of a batch add up to no more than `most`, lowered to the memory that the database
+        may use.
+        """
+        allowed = int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
+        parts = batches(steps, [sizes[step] for step in steps], allowed)
+        weights = [sum(sizes[step] for step in part) + 10.0 for part in parts]
+        done = portion.each(one, parts, weights, threads=1)
+        return [result for result in done if result is not None]
 
 
 def _scattered(place: Ints, values: Ints, size: int) -> Ints:
@@ -369,16 +365,3 @@ def _scattered(place: Ints, values: Ints, size: int) -> Ints:
     out = np.zeros(size, dtype=np.int64)
     out[place] = values
     return out
-
-
-def _batches(steps: Sequence[int], sizes: Mapping[int, int], most: int) -> list[list[int]]:
-    """Batches of steps, in order, whose sizes add up to no more than `most` where possible."""
-    found: list[list[int]] = []
-    held = 0
-    for step in steps:
-        if not found or held + sizes[step] > most:
-            found.append([])
-            held = 0
-        found[-1].append(step)
-        held += sizes[step]
-    return found

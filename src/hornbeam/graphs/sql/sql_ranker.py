@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, Integers, run_starts
+from hornbeam.base.arrays import Ids, Integers
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -33,12 +33,6 @@ from hornbeam.ranking.triples import Triples
 
 #: Names fetched at once.
 CHUNK = 1_000_000
-#: Triples that share a known argument and the relation with a row of `wanted`, by that argument.
-SIDES = {
-    end: "SELECT t.subject, t.predicate, t.object FROM {triples} AS t JOIN wanted AS w "  # noqa: S608
-    f"ON w.known = t.{end} AND w.predicate = t.predicate AND w.is_{end}"
-    for end in ("subject", "object")
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,23 +95,15 @@ def facts_about(graph: SqlGraph, test: Facts | None) -> Facts:
     triples = Triples.of(test)
     relation = test.predicates.translate(graph.predicates)[triples.relation]
     located = test.entities.translate(entities)
-    ends = (located[triples.subject], located[triples.object])
-    is_subject = np.repeat([True, False], len(triples))
-    known = np.concatenate(ends)
-    keep = (known >= 0) & (np.concatenate([relation, relation]) >= 0)
-    columns = (known[keep], np.concatenate([relation, relation])[keep], is_subject[keep])
-    order = np.lexsort(columns)
-    rows = order[run_starts(*(column[order] for column in columns))] if len(order) else order
-    graph.database.upload(
-        "wanted",
-        {
-            "known": columns[0][rows],
-            "predicate": columns[1][rows],
-            "is_subject": columns[2][rows],
-            "is_object": ~columns[2][rows],
-        },
+    ends = {"subject": located[triples.subject], "object": located[triples.object]}
+    graph.database.upload("asked_triples", {**ends, "predicate": relation})
+    # triples that share the relation and the known argument with a triple of the test
+    select = " UNION ".join(
+        f"SELECT t.subject, t.predicate, t.object FROM {graph.tables.triples} AS t "
+        f"JOIN (SELECT DISTINCT {end}, predicate FROM asked_triples) AS a "
+        f"ON a.{end} = t.{end} AND a.predicate = t.predicate"
+        for end in ends
     )
-    select = " UNION ".join(SIDES.values()).format(triples=graph.tables.triples)
     found = graph.database.fetch(f"{select} ORDER BY 1, 2, 3")
     triples_found = (found[name] for name in ("predicate", "subject", "object"))
     return Facts(entities, graph.predicates, {2: _atoms(graph.predicates, *triples_found)})
@@ -135,7 +121,7 @@ def types_about(graph: SqlGraph, entities: Names) -> ArgumentTypes:
         atoms[2] = _atoms(predicates, of, *map(np.concatenate, zip(*links, strict=True)))
     if classes:
         found = graph.database.fetch(
-            "SELECT predicate, entity FROM unary_facts "  # noqa: S608
+            "SELECT predicate, entity FROM unary_facts "
             f"WHERE predicate IN ({', '.join(map(str, classes))})"
         )
         atoms[1] = _atoms(predicates, found["predicate"], found["entity"])
@@ -151,6 +137,6 @@ def _atoms(predicates: Names, predicate: Integers, *arguments: Integers) -> Atom
 def _names(graph: SqlGraph) -> Iterator[list[str]]:
     for start in range(0, graph.size.entities, CHUNK):
         found = graph.database.fetch(
-            f"SELECT name FROM entity_ids WHERE id >= {start} AND id < {start + CHUNK} ORDER BY id"  # noqa: S608
+            f"SELECT name FROM entity_ids WHERE id >= {start} AND id < {start + CHUNK} ORDER BY id"
         )
         yield found["name"].tolist()

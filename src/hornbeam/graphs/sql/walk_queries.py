@@ -10,73 +10,145 @@ entities is dropped with its whole subtree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hornbeam.base.arrays import Array, Ids, Ints, pointers
+from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.evidence_kernels import SEVERAL
-from hornbeam.graphs.path_rules import MAX_PROPOSED
+from hornbeam.graphs.grouped_queries import QueriesByStep
+from hornbeam.graphs.path_rules import MAX_PROPOSED, build_trie
 from hornbeam.graphs.sql.link_tables import LinkTables
 
 #: Where walks begin: every query at its source, before the first steps of its step's paths.
 STARTS = "SELECT query, source, -step AS node, source AS entity, -1 AS first FROM asked"
+#: Entities of `expanded`, at nodes where they are not too many.
+KEPT = (
+    "SELECT x.query, x.source, x.node, x.entity, "
+    f"CASE WHEN x.low = x.high THEN x.low ELSE {SEVERAL} END AS first FROM expanded AS x "
+    "JOIN (SELECT query, node FROM expanded GROUP BY query, node "
+    f"HAVING count(*) <= {MAX_PROPOSED} AND min(entity) >= 0) AS s "
+    "ON s.query = x.query AND s.node = x.node"
+)
+#: Hits and predictions of every rule: a query predicts proposals minus other known answers.
+COUNTS = (
+    "SELECT f.rule, CAST(sum(CASE WHEN k.asked = 1 THEN 1 ELSE 0 END) AS BIGINT) AS hits, "
+    "CAST(sum(CASE WHEN k.asked IS NULL THEN a.queries ELSE k.asked END) AS BIGINT) AS "
+    "predicted FROM fired AS f JOIN asked AS a ON a.query = f.query "
+    "LEFT JOIN known AS k ON k.query = f.query AND k.entity = f.entity GROUP BY f.rule"
+)
 
 
-def frontier(reached: str, depth: int) -> str:
-    """Steps to walk next from the entities of the level before."""
-    # a walk that came back to its source ends there
-    on = "" if depth == 1 else " AND r.entity <> r.source"
-    return (
-        "SELECT r.query, r.source, t.node, t.code, r.entity, r.first "  # noqa: S608
-        f"FROM {reached} AS r JOIN trie AS t ON t.parent = r.node{on}"
-    )
+@dataclass(frozen=True, eq=False)
+class PathTries:
+    """Tries of several steps as one table: the rules of the i-th step are numbered from `first[i]`.
 
-
-def expanded(tables: LinkTables, reached: str, depth: int) -> str:
-    """Ends of one more step, each once per query and node; TOO_MANY among them for long runs."""
-    first = "w.other" if depth == 1 else "f.first"
-    return (
-        f"SELECT f.query, f.source, f.node, w.other AS entity, min({first}) AS low, "  # noqa: S608
-        f"max({first}) AS high FROM {tables.walks} AS w "
-        f"JOIN ({frontier(reached, depth)}) AS f ON w.entity = f.entity AND w.step = f.code "
-        "GROUP BY f.query, f.source, f.node, w.other"
-    )
-
-
-def kept() -> str:
-    """Entities of `expanded`, at nodes where they are not too many."""
-    return (
-        "SELECT x.query, x.source, x.node, x.entity, "  # noqa: S608
-        f"CASE WHEN x.low = x.high THEN x.low ELSE {SEVERAL} END AS first FROM expanded AS x "
-        "JOIN (SELECT query, node FROM expanded GROUP BY query, node "
-        f"HAVING count(*) <= {MAX_PROPOSED} AND min(entity) >= 0) AS s "
-        "ON s.query = x.query AND s.node = x.node"
-    )
-
-
-def fired(reached: str, depth: int) -> str:
-    """Rules that end in the nodes of a level, and what they propose.
-
-    An entity that all walks to it pass first is reached by the link of the query only, and is left
-    out.
+    `depth` is the length of the longest path.
     """
-    own = "" if depth == 1 else " AND r.first <> r.entity"
+
+    first: Ints
+    columns: Mapping[str, Array]
+    depth: int
+
+    @classmethod
+    def of(cls, paths: Mapping[int, PathTable]) -> PathTries:
+        """Number the nodes and rules of all steps."""
+        first, nodes, depth = pointers([len(some) for some in paths.values()]), 0, 0
+        parts = [(np.empty(0, dtype=np.int64),) * 3]
+        for (step, some), rules in zip(paths.items(), first.tolist(), strict=False):
+            trie = build_trie(step, some, np.zeros(len(some)))
+            rule = np.where(trie.rule >= 0, trie.rule + rules, -1)
+            parts.append((_parents(trie.depth, step, nodes), trie.step, rule))
+            nodes += len(rule)
+            depth = max(depth, int(trie.depth.max(initial=0)))
+        parent, code, rule = map(np.concatenate, zip(*parts, strict=True))
+        columns = {"node": np.arange(nodes), "parent": parent, "code": code, "rule": rule}
+        return cls(first, columns, depth)
+
+
+def _parents(depth: Ints, step: int, base: int) -> Ints:
+    """The parent of every node; the negative of the step for first nodes."""
+    ancestors = [-step]
+    parents = np.empty(len(depth), dtype=np.int64)
+    for node, level in enumerate(depth.tolist()):
+        del ancestors[level:]
+        parents[node] = ancestors[-1]
+        ancestors.append(base + node)
+    return parents
+
+
+def asked_columns(queries: QueriesByStep) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The tables `asked` and `answers`: queries are numbered by step and source."""
+    sources = _concatenated(some.sources for some in queries.values())
+    sizes = _concatenated(np.diff(some.offsets) for some in queries.values())
+    query = np.arange(len(sources), dtype=np.int32)
+    step = np.repeat(list(queries), [len(some.sources) for some in queries.values()])
     return (
-        f"SELECT r.query, r.node, t.rule, r.entity FROM {reached} AS r "  # noqa: S608
-        f"JOIN trie AS t ON t.node = r.node WHERE t.rule >= 0{own}"
+        {"query": query, "step": step.astype(np.int32), "source": sources, "queries": sizes},
+        {
+            "query": np.repeat(query, sizes),
+            "entity": _concatenated(some.answers for some in queries.values()),
+        },
     )
 
 
-def known(tables: LinkTables) -> str:
+def _concatenated(parts: Iterable[Array]) -> Ids:
+    together: Ids = np.concatenate([np.empty(0, np.int32), *parts]).astype(np.int32)
+    return together
+
+
+def walk_paths(tables: LinkTables, tries: PathTries, queries: QueriesByStep) -> None:
+    """Create the tables `fired` and `known`: the paths that queries fire, and known answers."""
+    database = tables.database
+    asked, answers = asked_columns(queries)
+    for name, columns in (("asked", asked), ("answers", answers), ("trie", tries.columns)):
+        database.upload(name, columns)
+    database.create("known", _known(tables))
+    database.view("reached_0", STARTS)
+    levels = []
+    for depth in range(1, tries.depth + 1):
+        database.create("expanded", _expanded(tables, depth))
+        database.create(f"reached_{depth}", KEPT)
+        levels.append(_fired(depth))
+    # nodes of starts are not in the trie: no rule fires there
+    database.view("fired", " UNION ALL ".join(levels or [_fired(0)]))
+
+
+def _known(tables: LinkTables) -> str:
     """Known answers of the queries, and which of them the queries ask for (`answers`)."""
     return (
-        "SELECT a.query, l.other AS entity, CASE WHEN w.entity IS NULL THEN 0 ELSE 1 END AS asked "  # noqa: S608
+        "SELECT a.query, l.other AS entity, CASE WHEN w.entity IS NULL THEN 0 ELSE 1 END AS asked "
         f"FROM {tables.links} AS l JOIN asked AS a ON l.entity = a.source AND l.step = a.step "
         "LEFT JOIN answers AS w ON w.query = a.query AND w.entity = l.other"
     )
 
 
-def counts() -> str:
-    """Hits and predictions of every rule: a query predicts proposals minus other known answers."""
+def _expanded(tables: LinkTables, depth: int) -> str:
+    """Ends of one more step, each once per query and node; TOO_MANY among them for long runs."""
+    # a walk that came back to its source ends there
+    first, on = ("w.other", "") if depth == 1 else ("f.first", " AND r.entity <> r.source")
+    frontier = (
+        "SELECT r.query, r.source, t.node, t.code, r.entity, r.first "
+        f"FROM reached_{depth - 1} AS r JOIN trie AS t ON t.parent = r.node{on}"
+    )
     return (
-        "SELECT f.rule, CAST(sum(CASE WHEN k.asked = 1 THEN 1 ELSE 0 END) AS BIGINT) AS hits, "
-        "CAST(sum(CASE WHEN k.asked IS NULL THEN a.queries ELSE k.asked END) AS BIGINT) AS "
-        "predicted FROM fired AS f JOIN asked AS a ON a.query = f.query "
-        "LEFT JOIN known AS k ON k.query = f.query AND k.entity = f.entity GROUP BY f.rule"
+        f"SELECT f.query, f.source, f.node, w.other AS entity, min({first}) AS low, "
+        f"max({first}) AS high FROM {tables.walks} AS w "
+        f"JOIN ({frontier}) AS f ON w.entity = f.entity AND w.step = f.code "
+        "GROUP BY f.query, f.source, f.node, w.other"
+    )
+
+
+def _fired(depth: int) -> str:
+    """Rules that end in the nodes of a level, and what they propose.
+
+    An entity that all walks to it pass first is reached by the link of the query only, and is left
+    out.
+    """
+    own = " AND r.first <> r.entity" if depth > 1 else ""
+    return (
+        f"SELECT r.query, r.node, t.rule, r.entity FROM reached_{depth} AS r "
+        f"JOIN trie AS t ON t.node = r.node WHERE t.rule >= 0{own}"
     )

@@ -1,0 +1,238 @@
+"""Evidence of rules for queries, as joins: constants, backward rules, frequent answers, paths.
+
+A property is a step and an entity, or ANY. The tables `asked`, `known` and `fired` are those of
+`hornbeam.graphs.sql.walk_queries`; `asked_steps` has the steps of the queries. Every rule that
+fires is a row (query, entity, kind, order, hits, predicted): the kinds are those of
+`hornbeam.graphs.evidence_kernels`, and three columns of order give the order in which the kernels
+there add it, so that sums of floats are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from hornbeam.graphs.constants import FREQUENT, MIN_CONFIDENCE, MIN_HITS
+from hornbeam.graphs.evidence_kernels import BACKWARD, FORWARD, PATH
+from hornbeam.graphs.graph_settings import GraphSettings
+from hornbeam.graphs.grouped_queries import QueriesByStep
+from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.sql.link_tables import ANY, LinkTables
+from hornbeam.graphs.sql.walk_queries import PathTries, walk_paths
+from hornbeam.rules.codes import inverse_code_sql, inverse_sql
+from hornbeam.rules.rule_model import SMOOTHING
+
+#: Doubles in both dialects; without an exponent DuckDB reads a decimal.
+_MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
+#: Columns of `candidates` that count other links from the source; see `_linked`.
+LINK_COUNTS = ("along", "against", "reverse", "together")
+#: The rules of `constant_counts` that are above the thresholds.
+_CONSTANTS = (
+    "SELECT * FROM (SELECT c.target, c.step, c.entity, c.answer, c.first, c.hits, "
+    "t.queries - c.others AS predicted FROM constant_counts AS c JOIN "
+    "(SELECT target, step, entity, CAST(sum(hits) AS BIGINT) AS queries FROM constant_counts "
+    "GROUP BY target, step, entity) AS t "
+    "ON t.target = c.target AND t.step = c.step AND t.entity = c.entity "
+    f"WHERE c.hits >= {MIN_HITS} AND NOT (c.step = c.target AND c.entity = c.answer)) AS r "
+    f"WHERE r.hits >= {_MINIMUM} * (r.predicted + {_SMOOTHING})"
+)
+#: Path rules that fire, in the order of the trie.
+_FIRED_PATHS = (
+    f"SELECT f.query, f.entity, {PATH} AS kind, f.node AS order_1, 0 AS order_2, "
+    "0 AS order_3, r.hits, r.predicted FROM fired AS f JOIN rules AS r ON r.rule = f.rule"
+)
+
+
+def fire_rules(
+    tables: LinkTables,
+    settings: GraphSettings,
+    rules: Mapping[int, PathRules],
+    queries: QueriesByStep,
+) -> None:
+    """Create the tables `firing` and `candidates`: rules that fire for queries, and answers."""
+    database = tables.database
+    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), queries)
+    database.upload("asked_steps", {"step": np.array(list(queries), dtype=np.int32)})
+    hits, predicted = (
+        np.concatenate([getattr(some, name) for some in rules.values()])
+        for name in ("hits", "predicted")
+    )
+    number = np.arange(len(hits))
+    database.upload("rules", {"rule": number, "hits": hits, "predicted": predicted})
+    selects = [_FIRED_PATHS]
+    if settings.constants:
+        count_constants(tables, list(queries), of_sources=True)
+        selects.append(_fired_forward(tables))
+    if settings.backward:
+        database.create("shared", _shared(tables))
+        selects.append(_fired_backward(tables))
+    union = " UNION ALL ".join(selects)
+    database.create(
+        "firing", f"SELECT f.* FROM ({union}) AS f WHERE {_unknown('f.query', 'f.entity')}"
+    )
+    database.create("frequent", _frequent(tables))
+    database.create("candidates", _candidates(tables))
+
+
+def _unknown(query: str, entity: str) -> str:
+    """Whether an entity is not a known answer of a query."""
+    return f"NOT EXISTS (SELECT 1 FROM known AS k WHERE k.query = {query} AND k.entity = {entity})"
+
+
+# --- rules with constants -------------------------------------------------------------------------
+
+
+def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: bool) -> None:
+    """Create the table `constants` of rules with constants.
+
+    Those of the properties of the sources in `asked`, or all.
+    """
+    database = tables.database
+    database.upload("asked_steps", {"step": np.array(steps, dtype=np.int32)})
+    if of_sources:
+        database.create("asked_properties", _asked_properties(tables))
+    database.create("answered", _answered(tables))
+    database.create("constant_counts", _constant_counts(tables, of_sources))
+    database.create("constants", _CONSTANTS)
+
+
+def _asked_properties(tables: LinkTables) -> str:
+    """Properties of the sources, by the step of their queries."""
+    return (
+        "SELECT DISTINCT a.step AS target, h.step, h.entity "
+        f"FROM {tables.properties} AS h JOIN asked AS a ON h.holder = a.source "
+        f"WHERE h.step <> a.step OR h.entity <> {ANY}"
+    )
+
+
+def _answered(tables: LinkTables) -> str:
+    """Answers along the steps of queries, and the number of other answers of their entity."""
+    return (
+        "SELECT l.entity, l.step AS target, l.other AS answer, r.size - 1 AS others "
+        f"FROM {tables.links} AS l JOIN asked_steps AS s ON s.step = l.step "
+        f"JOIN {tables.runs} AS r ON r.entity = l.entity AND r.step = l.step"
+    )
+
+
+def _constant_counts(tables: LinkTables, of_sources: bool) -> str:
+    """Per property and answer: the number of entities that have both.
+
+    For the properties of sources, or for all properties of entities with answers.
+    """
+    held, same = f"{tables.properties} AS h", f"(a.target <> h.step OR h.entity <> {ANY})"
+    if of_sources:
+        held += " JOIN asked_properties AS p ON p.step = h.step AND p.entity = h.entity"
+        same = "a.target = p.target"
+    return (
+        "SELECT a.target, h.step, h.entity, a.answer, count(*) AS hits, "
+        "CAST(sum(a.others) AS BIGINT) AS others, min(a.entity) AS first "
+        f"FROM {held} JOIN answered AS a ON a.entity = h.holder AND {same} "
+        "GROUP BY a.target, h.step, h.entity, a.answer"
+    )
+
+
+def best_constants(most: int) -> str:
+    """The rules of the highest confidence per step, in the order of `ConstantRules`."""
+    return (
+        "SELECT * FROM (SELECT r.*, row_number() OVER (PARTITION BY r.target ORDER BY "
+        f"r.hits / (r.predicted + {_SMOOTHING}) DESC, r.hits DESC, "
+        f"CASE WHEN r.entity = {ANY} THEN 1 ELSE 0 END, "
+        f"CASE WHEN r.entity = {ANY} THEN 0 ELSE r.entity END, "
+        f"CASE WHEN r.entity = {ANY} THEN r.step ELSE {inverse_code_sql('r.step')} END, "
+        f"r.first, r.answer) AS place FROM constants AS r) AS p WHERE p.place <= {most} "
+        "ORDER BY p.target, p.place"
+    )
+
+
+def _fired_forward(tables: LinkTables) -> str:
+    """Rules of the sources' properties, in the order of properties."""
+    return (
+        f"SELECT a.query, c.answer AS entity, {FORWARD} AS kind, h.step AS order_1, "
+        "h.entity AS order_2, 0 AS order_3, c.hits, c.predicted "
+        f"FROM {tables.properties} AS h JOIN asked AS a ON h.holder = a.source "
+        "JOIN constants AS c ON c.target = a.step AND c.step = h.step AND c.entity = h.entity"
+    )
+
+
+# --- backward rules -------------------------------------------------------------------------------
+
+
+def _shared(tables: LinkTables) -> str:
+    """Properties that at least two known answers of a query share, and their holders."""
+    own = f"h.step = {inverse_code_sql('a.step')} AND h.entity IN (a.source, {ANY})"
+    grouped = (
+        "SELECT k.query, h.step, h.entity, count(*) AS hits, min(k.entity) AS first "
+        f"FROM {tables.properties} AS h JOIN known AS k ON h.holder = k.entity "
+        f"JOIN asked AS a ON a.query = k.query WHERE NOT ({own}) "
+        "GROUP BY k.query, h.step, h.entity HAVING count(*) >= 2"
+    )
+    return (
+        "SELECT * FROM (SELECT g.query, g.step, g.entity, g.first, g.hits, "
+        "coalesce(r.size, h.holders) AS predicted "
+        f"FROM ({grouped}) AS g LEFT JOIN {tables.runs} AS r "
+        f"ON r.entity = g.entity AND r.step = {inverse_code_sql('g.step')} "
+        f"LEFT JOIN {tables.holders} AS h ON g.entity = {ANY} AND h.step = g.step) AS s "
+        f"WHERE s.hits / (s.predicted + {_SMOOTHING}) >= {_MINIMUM} AND s.predicted <> s.hits"
+    )
+
+
+def _fired_backward(tables: LinkTables) -> str:
+    """Rules of `shared` properties, in the order in which the known answers have them."""
+    return (
+        f"SELECT s.query, h.holder AS entity, {BACKWARD} AS kind, s.first AS order_1, "
+        "s.step AS order_2, s.entity AS order_3, s.hits, s.predicted "
+        f"FROM {tables.properties} AS h "
+        "JOIN shared AS s ON h.step = s.step AND h.entity = s.entity"
+    )
+
+
+# --- candidates -----------------------------------------------------------------------------------
+
+
+def _frequent(tables: LinkTables) -> str:
+    """The most frequent answers of the queries' steps."""
+    return (
+        "SELECT step, entity FROM (SELECT s.step, r.entity, row_number() OVER "
+        f"(PARTITION BY s.step ORDER BY r.size DESC, r.entity) AS place FROM {tables.runs} AS r "
+        f"JOIN asked_steps AS s ON r.step = {inverse_code_sql('s.step')}) AS p "
+        f"WHERE p.place <= {FREQUENT}"
+    )
+
+
+def _linked(tables: LinkTables) -> str:
+    """Other links from the sources: in the query's direction, against it, of its inverse step.
+
+    And the sum of their weights.
+    """
+    same = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
+    own = f"l.step = {inverse_code_sql('a.step')}"
+    counted = {"along": same, "against": f"NOT {same} AND NOT {own}", "reverse": own}
+    sums = (
+        f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
+        for name, condition in counted.items()
+    )
+    return (
+        f"SELECT a.query, l.other AS entity, {', '.join(sums)}, "
+        "CAST(sum(coalesce(w.weight, 0)) AS BIGINT) AS together FROM asked AS a "
+        f"JOIN {tables.links} AS l ON l.entity = a.source "
+        f"LEFT JOIN {tables.pair_weights} AS w ON w.step = l.step AND w.target = a.step "
+        "WHERE l.step <> a.step GROUP BY a.query, l.other"
+    )
+
+
+def _candidates(tables: LinkTables) -> str:
+    """Entities proposed by rules or frequency that are not known answers, with their counts."""
+    proposed = (
+        "SELECT query, entity FROM firing UNION SELECT a.query, f.entity FROM frequent AS f "
+        f"JOIN asked AS a ON a.step = f.step WHERE {_unknown('a.query', 'f.entity')}"
+    )
+    return (
+        "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree, "
+        f"{', '.join(f'coalesce(n.{name}, 0) AS {name}' for name in LINK_COUNTS)} "
+        f"FROM ({proposed}) AS p JOIN asked AS a ON a.query = p.query "
+        f"JOIN {tables.degrees} AS d ON d.entity = p.entity "
+        f"LEFT JOIN {tables.runs} AS r "
+        f"ON r.entity = p.entity AND r.step = {inverse_code_sql('a.step')} "
+        f"LEFT JOIN ({_linked(tables)}) AS n ON n.query = p.query AND n.entity = p.entity"
+    )
