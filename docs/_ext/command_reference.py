@@ -14,8 +14,7 @@ from typing import get_args, get_type_hints
 from sphinx.application import Sphinx
 from typer.models import ArgumentInfo, OptionInfo
 
-from hornbeam.cli.commands import COMMANDS, function_of
-from hornbeam.cli.help import help_text
+from hornbeam.cli.commands import COMMANDS, function_of, help_text
 
 MARKER = "<!-- commands -->"
 TAG = re.compile(r"\[/?(?:bold|dim|italic)\]")

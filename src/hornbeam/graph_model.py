@@ -9,7 +9,6 @@ from pathlib import Path as FilePath
 from typing import cast
 
 from hornbeam.base.choices import EngineName, Score
-from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, open_engine
@@ -27,10 +26,11 @@ from hornbeam.graphs.new_facts import new_facts
 from hornbeam.graphs.opened_graph import GraphInput, open_ranker
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.learning.trace import Trace
+from hornbeam.model import AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
-from hornbeam.reporting.evaluation import Evaluation, evaluate
+from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
-from hornbeam.scoring.model_checks import labels_for, named_atom
+from hornbeam.scoring.model_checks import named_atom
 
 #: What ranks are filtered by, where the files have no names.
 FILTERS = "the facts, the filter and the test"
@@ -39,8 +39,10 @@ NAMED_RELATIONS = 5
 
 
 @dataclass(frozen=True)
-class GraphModel(RankingModel):
+class GraphModel(RankingModel, AnyModel):
     """What ranks the missing links of a graph; its fields are those of `RankingModel`."""
+
+    _judged = "probability"
 
     def __repr__(self) -> str:
         rules = sum(len(part.rules) for part in self.relations)
@@ -77,20 +79,6 @@ class GraphModel(RankingModel):
                 "`labels`"
             )
         return rule_table(self)
-
-    def predict(
-        self, facts: GraphInput, pairs: Input, *, score: Score | str = Score.MEAN,
-        names: Input | None = None, engine: str = "memory", threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:  # fmt: skip
-        """Score triples, in their order, each as an answer of (subject, relation, ?).
-
-        `probability` is the calibrated probability that the answer is right. A triple that no rule
-        proposes has the score NaN and the probability 0. Triples that are among the facts are
-        scored as if none of them were; in a database they have no score.
-        """
-        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
-        return scorer.predict(pairs, names=names, progress=progress)
 
     def scorer(
         self, facts: GraphInput, *, score: Score | str = Score.MEAN, engine: str = "memory",
@@ -140,24 +128,9 @@ class GraphModel(RankingModel):
                 leave_out_linked=leave_out_linked,
             )  # fmt: skip
             return cast("Evaluation", ranks)  # what callers by the old name expect
-        known = labels_for(self, labels)
-        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
-        return evaluate(known.truth, scorer.predict(known, progress=progress)["probability"])
-
-    def rank(
-        self, facts: GraphInput, queries: Input, *, top: int = 10, known: bool = False,
-        score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:  # fmt: skip
-        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
-
-        The `top` new answers per query: subject, relation, object, score, rank, query and the
-        probability that the answer is right; with `names`, those of subject and object.
-        """
-        if known:
-            raise InputError("a model of a whole graph gives new answers only: leave out `known`")
-        ranker = self.ranker(facts, score=score, threads=threads)
-        return ranker.rank(queries, top=top, names=names, progress=progress)
+        return super().evaluate(
+            facts, labels, score=score, engine=engine, threads=threads, progress=progress
+        )
 
     def evaluate_ranks(
         self, facts: GraphInput, test: Input, *, filter: Input | None = None,  # noqa: A002
@@ -310,10 +283,6 @@ class GraphModel(RankingModel):
         """Old name of `parse`."""
         warn_of_old_name("`GraphModel.from_text`", "`GraphModel.parse`")
         return cls.parse(text, source)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the text to a file, all of it or nothing."""
-        save_text(path, self.text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GraphModel:

@@ -1,11 +1,17 @@
-"""`Model`: what users do with a model (score, propose, rank, evaluate, explain, report, export)."""
+"""What users do with a model: score, propose, rank, evaluate, explain, report, export.
+
+`AnyModel` has the part that models of both kinds share, `Model` that of weighted rules;
+`hornbeam.graph_model.GraphModel` has that of whole graphs.
+"""
 
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -19,19 +25,142 @@ from hornbeam.errors import DataError, InputError, warn_of_old_name
 from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
-from hornbeam.graphs.graph_mark import GRAPH_MARK, is_graph_model
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.ranking.rule_ranker import RuleRanker
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
-from hornbeam.rules.model_file import load_model, model_text, parse_model
+from hornbeam.rules.model_file import (
+    GRAPH_MARK,
+    is_graph_model,
+    load_model,
+    model_text,
+    parse_model,
+)
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs
 
 _OF_A_GRAPH = "is a model of a whole graph; open it with"
+
+
+class AnyScorer(Protocol):
+    """A model over facts, ready to score pairs or triples."""
+
+    def predict(
+        self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
+    ) -> ResultTable:
+        """Score pairs, in their order; see `AnyModel.predict`."""
+
+
+class AnyRanker(Protocol):
+    """A model over facts, ready to answer queries."""
+
+    def rank(
+        self, queries: Input, *, top: int = 10, known: bool = False, names: Input | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Answer queries, best first; see `AnyModel.rank`."""
+
+    def evaluate(
+        self, test: Input, filter: Input | None = None, progress: Progress = SILENT  # noqa: A002
+    ) -> GraphEvaluation:  # fmt: skip
+        """Rank the answers of true triples; see `AnyModel.evaluate_ranks`."""
+
+
+class AnyModel(ABC):
+    """What both kinds of models do alike: `hornbeam.Model` and `hornbeam.GraphModel`.
+
+    A kind that cannot do something that is asked for by a keyword raises an `InputError`.
+    """
+
+    #: The column of predictions that `evaluate` compares with labels.
+    _judged: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def targets(self) -> list[str]:
+        """Predicates that the model has rules for."""
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether the model scores pairs together: a score depends on the other pairs."""
+        return False
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """The text of the model file."""
+
+    @abstractmethod
+    def scorer(
+        self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
+        threads: int | None = None,
+    ) -> AnyScorer:  # fmt: skip
+        """Prepare to score pairs several times."""
+
+    @abstractmethod
+    def ranker(
+        self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
+    ) -> AnyRanker:
+        """Prepare to rank answers of many queries."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model; either all of it is there afterwards or nothing."""
+        save_text(path, self.text)
+
+    def predict(
+        self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,
+        names: Input | None = None, engine: str = "memory", threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine.
+
+        `probability` is the probability that the pair is true. For rules of targets it is the mean
+        itself, and NaN where a score is no probability: by "map", or where the negatives of the
+        learning were sampled.
+
+        A model of a whole graph scores triples, each as an answer of (subject, relation, ?); its
+        probabilities are calibrated. A triple that no rule proposes has the score NaN and the
+        probability 0. Triples that are among the facts are scored as if none of them were; in a
+        database they have no score.
+        """
+        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
+        return scorer.predict(pairs, names=names, progress=progress)
+
+    def evaluate(
+        self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
+        engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
+    ) -> Evaluation:  # fmt: skip
+        """How well the scores agree with labels. Facts may be an open engine."""
+        known = labels_for(self, labels)
+        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
+        return evaluate(known.truth, scorer.predict(known, progress=progress)[self._judged])
+
+    def rank(
+        self, facts: Input, queries: Input, *, top: int = 10, known: bool = False,
+        score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
+
+        The `top` answers per query: subject, relation, object, score, rank and query; with `names`,
+        those of subject and object. Answers that are facts already are left out unless `known`. A
+        model of a whole graph gives new answers only, each with the probability that it is right.
+        """
+        ranker = self.ranker(facts, score=score, threads=threads)
+        return ranker.rank(queries, top=top, known=known, names=names, progress=progress)
+
+    def evaluate_ranks(
+        self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
+        score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
+    ) -> GraphEvaluation:  # fmt: skip
+        """Filtered ranks of the true answers of test triples, in both directions.
+
+        Triples of the `filter` are not wrong answers; test triples of no target are left out.
+        """
+        return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +185,7 @@ class RuleScorer:
 
 
 @dataclass(frozen=True, eq=False)
-class Model(RuleModel):
+class Model(RuleModel, AnyModel):
     r"""Weighted rules that score links; models of the same rules and semantics are equal.
 
     Facts, labels and pairs come as files, frames, tuples, lists of these, or what was read before;
@@ -74,10 +203,17 @@ class Model(RuleModel):
     a        trusts     b       0.268941  0.268941
     """
 
+    _judged = "score"
+
     trace: Trace | None = None
 
     def _repr_html_(self) -> str:
         return rule_table(self).html()
+
+    @property
+    def is_collective(self) -> bool:
+        """Whether the model scores pairs together: a score depends on the other pairs."""
+        return bool(self.semantics.collective)
 
     @property
     def text(self) -> str:
@@ -100,27 +236,10 @@ class Model(RuleModel):
         loaded = load_model(path)
         return cls(loaded.rules, loaded.semantics, loaded.beliefs)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model; either all of it is there afterwards or nothing."""
-        save_text(FilePath(path), self.text)
-
     def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
         """The rules: text, words, weight, counts and, on labels, coverage and precision."""
         engine = None if facts is None else open_in_memory(facts, 1)
         return judged_rules(self, engine, labels)
-
-    def predict(
-        self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,
-        names: Input | None = None, engine: str = "memory", threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:  # fmt: skip
-        """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine.
-
-        `probability` is the probability that the pair is true: the mean itself. It is NaN where a
-        score is no probability, by "map" or where the negatives of the learning were sampled.
-        """
-        scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
-        return scorer.predict(pairs, names=names, progress=progress)
 
     def scorer(
         self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
@@ -157,37 +276,6 @@ class Model(RuleModel):
             self, memory, counter, target, names, subjects=subjects, top=top,
             per_subject=per_subject, score=score, progress=progress,
         )  # fmt: skip
-
-    def evaluate(
-        self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
-        engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
-    ) -> Evaluation:  # fmt: skip
-        """How well the scores agree with labels. Facts may be an open engine."""
-        known = labels_for(self, labels)
-        found = score_pairs(self, open_engine(facts, engine, threads), known, None, score, progress)
-        return evaluate(known.truth, found["score"])
-
-    def rank(
-        self, facts: Input, queries: Input, *, top: int = 10, known: bool = False,
-        score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:  # fmt: skip
-        """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
-
-        The `top` answers per query; those that are facts already are left out unless `known`.
-        """
-        ranker = self.ranker(facts, score=score, threads=threads)
-        return ranker.rank(queries, top=top, known=known, names=names, progress=progress)
-
-    def evaluate_ranks(
-        self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
-        score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
-    ) -> GraphEvaluation:  # fmt: skip
-        """Filtered ranks of the true answers of test triples, in both directions.
-
-        Triples of the `filter` are not wrong answers; test triples of no target are left out.
-        """
-        return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
 
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from hornbeam.cli import commands, console
+from hornbeam.cli.commands import help_text
 from hornbeam.cli.console import TerminalProgress, progress_shown
-from hornbeam.cli.help import help_text
 from hornbeam.cli.remaining_time import StagePlan
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 

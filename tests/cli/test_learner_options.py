@@ -8,9 +8,9 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.learner_options import EvidenceOptions, FitOptions, LearnerOptions
 from hornbeam.cli.option_groups import Options
+from hornbeam.cli.options import LanguageOptions
 from hornbeam.errors import InputError
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.greedy import Greedy

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen, screen_text
 from hornbeam.cli.evidence import entity_names, open_evidence
-from hornbeam.cli.language_options import LanguageOptions
-from hornbeam.cli.table_output import TableOptions
+from hornbeam.cli.outputs import TableOptions
 
 if TYPE_CHECKING:
     from hornbeam.counting.engine import Discovery
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def candidates(
     *,
     training: options.TrainingOptions,
-    rules: LanguageOptions,
+    rules: options.LanguageOptions,
     names: options.NameFiles = None,
     table: TableOptions,
     engine: options.EngineOptions,

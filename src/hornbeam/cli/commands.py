@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from inspect import getdoc
 from typing import Any
 
 import typer
@@ -14,7 +15,6 @@ from typer.main import get_command
 from hornbeam.base.machine import MIN_ADDRESS_SPACE, address_space
 from hornbeam.base.texts import message_text
 from hornbeam.cli.flags import flags_of, messages_in_flags
-from hornbeam.cli.help import help_text
 from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.outputs import check_outputs
 from hornbeam.cli.plain_values import without_pydantic
@@ -135,3 +135,37 @@ def load(name: str) -> TyperCommand:
     command = get_command(alone)
     assert isinstance(command, TyperCommand)
     return command
+
+
+def help_text(command: Callable[..., None]) -> str:
+    r"""A docstring as help: every paragraph and every example on a line of its own.
+
+    An indented line is an example. Everything else is running text, in which Typer would keep the
+    line breaks of the source.
+
+    >>> def walk() -> None:
+    ...     '''Walk the dog.
+    ...
+    ...     It likes
+    ...     that.
+    ...
+    ...     Example:
+    ...
+    ...       walk --far
+    ...     '''
+    >>> help_text(walk)
+    'Walk the dog.\n\nIt likes that.\n\nExample:\n\n  walk --far'
+    """
+    lines = (getdoc(command) or "").splitlines()
+    blocks: list[str] = []
+    new_paragraph = True
+    for line in lines:
+        if not line.strip() or line.startswith(" "):
+            blocks += [line] if line.strip() else []
+            new_paragraph = True
+        elif new_paragraph:
+            blocks.append(line)
+            new_paragraph = False
+        else:
+            blocks[-1] += f" {line}"
+    return "\n\n".join(blocks)

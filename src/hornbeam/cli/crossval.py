@@ -10,10 +10,9 @@ import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message, print_table, screen
-from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.learner_options import EvidenceOptions
 from hornbeam.cli.option_groups import Options
-from hornbeam.cli.table_output import TableOptions
+from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import HornbeamError, InputError
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class TaskOptions(Options):
 def crossval(
     *,
     task: TaskOptions,
-    rules: LanguageOptions,
+    rules: options.LanguageOptions,
     evidence: EvidenceOptions,
     max_rules: Annotated[
         int | None,

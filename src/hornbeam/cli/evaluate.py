@@ -12,8 +12,7 @@ from hornbeam.base.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen, screen_text
 from hornbeam.cli.evidence import evidence_for
-from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
-from hornbeam.cli.table_output import TableOptions
+from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def evaluate(
     *,
     given: options.ModelOptions,
     truth: options.TruthOptions,
-    leave_out_linked: LeaveOutLinked = False,
+    leave_out_linked: options.LeaveOutLinked = False,
     score: options.ScoreOption = Score.MEAN,
     table: TableOptions,
     engine: options.EngineOptions,
@@ -56,7 +55,7 @@ def evaluate(
     table.check(console.as_json)
     model = hb.load(given.model)
     if not isinstance(model, hb.Model):
-        refuse_engine(engine, leave_out_linked)
+        engine.check_graph(leave_out_linked)
     found = _judged(model, given, truth, score, leave_out_linked, engine, reading, console)
     table.write_or_show(
         found.figures.to_table,

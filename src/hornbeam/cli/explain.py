@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,15 +12,8 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_line, screen
 from hornbeam.cli.evidence import entity_names, facts_for
 from hornbeam.cli.option_groups import Options
-from hornbeam.cli.table_output import TableOptions
+from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
-
-if TYPE_CHECKING:
-    from hornbeam.cli.console import TerminalProgress
-    from hornbeam.explaining.explanation import Explanation
-    from hornbeam.facts.entity_names import EntityNames
-    from hornbeam.graph_model import GraphModel
-    from hornbeam.model import Model
 
 #: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for and
 #: orange against, which are distinct without seeing red and green.
@@ -102,16 +95,27 @@ def explain(
 
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
+    import hornbeam as hb
     from hornbeam.explaining.shown_names import explanation_in_names, mentioned
-    from hornbeam.opened_model import with_model
+    from hornbeam.facts.names import unknown_entity
 
     table.check(console.as_json)
-    asked = Asked(given, pair.triple, paths, pairs, names, reading)
+    subject, target, object_ = pair.triple
+    model = hb.load(given.model)
     with console.progress() as progress:
-        explained, called = with_model(
-            given.model,
-            lambda model: _explained_pair(model, asked, progress),
-            lambda model: _explained_answer(model, asked, progress),
+        evidence = facts_for(model, given, reading, progress)
+        called = entity_names(names, evidence, progress)
+        together = None
+        if pairs and model.is_collective:
+            together = reading.read(hb.read_pairs, pairs, progress)
+        elif pairs:
+            progress.message("The model is not collective: --pairs changes nothing.")
+        ends = [called.entity(name, evidence.entities) for name in (subject, object_)]
+        for name in evidence.entities.missing(ends):
+            if together is None or together.entities.index(name) < 0:
+                raise unknown_entity(name, evidence.entities, called=called.names.values())
+        explained = model.explain(
+            evidence, ends, target=target, pairs=together, paths=paths, progress=progress
         )
     shown = explanation_in_names(explained, called)
     described = {"names": called.described(mentioned(explained))} if names else {}
@@ -122,62 +126,6 @@ def explain(
         lambda: _show_lines(shown.lines(), decision),
         console.as_json,
     )
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is to be explained, and by which files."""
-
-    given: options.ModelOptions
-    triple: tuple[str, str | None, str]
-    paths: int
-    pairs: list[str] | None
-    names: list[str] | None
-    reading: options.ReadingOptions
-
-
-def _explained_pair(
-    model: Model, asked: Asked, progress: TerminalProgress
-) -> tuple[Explanation, EntityNames]:
-    """Explain the score of a pair by a rule model; also the names of entities."""
-    import hornbeam as hb
-    from hornbeam.facts.names import unknown_entity
-
-    subject, target, object_ = asked.triple
-    evidence = facts_for(model, asked.given, asked.reading, progress)
-    called = entity_names(asked.names, evidence, progress)
-    together = None
-    if asked.pairs and model.semantics.collective:
-        together = asked.reading.read(hb.read_pairs, asked.pairs, progress)
-    elif asked.pairs:
-        progress.message("The model is not collective: --pairs changes nothing.")
-    explained = model.explain(
-        evidence,
-        [called.entity(name, evidence.entities) for name in (subject, object_)],
-        target=target,
-        pairs=together,
-        paths=asked.paths,
-        progress=progress,
-    )
-    for name in explained.unseen:
-        if together is None or together.entities.index(name) < 0:
-            raise unknown_entity(name, evidence.entities, called=called.names.values())
-    return explained, called
-
-
-def _explained_answer(
-    model: GraphModel, asked: Asked, progress: TerminalProgress
-) -> tuple[Explanation, EntityNames]:
-    """Explain an answer of a model of a whole graph; also the names of entities."""
-    import hornbeam as hb
-
-    subject, relation, object_ = asked.triple
-    if relation is None:
-        raise InputError(f"{asked.given.model} has many relations: give SUBJECT RELATION OBJECT")
-    evidence = asked.reading.read(hb.read_facts, asked.given.facts, progress)
-    called = entity_names(asked.names, evidence, progress)
-    ends = [called.known_entity(name, evidence.entities) for name in (subject, object_)]
-    return model.explain(evidence, ends, target=relation, paths=asked.paths), called
 
 
 def _show_lines(lines: Iterable[tuple[str, str]], decision: bool | None) -> None:

@@ -1,31 +1,79 @@
-"""`hornbeam learn`: from facts and labels to a rule model."""
+"""`hornbeam learn`: from facts to a model, of rules for labelled pairs or of a whole graph."""
 
 from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hornbeam.base.choices import CollectiveMethod
+from hornbeam.base.choices import CollectiveMethod, EngineName
 from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
-from hornbeam.cli.graph_commands import GraphOptions, learn_graph_model
-from hornbeam.cli.language_options import LanguageOptions
 from hornbeam.cli.learner_options import FitOptions
+from hornbeam.cli.option_groups import Options
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.graph_model import GraphModel
     from hornbeam.learning.trace import Trace
     from hornbeam.model import Model
+
+#: Name of the only progress stage of learning a whole graph.
+LEARNING = "Learning the graph"
+
+
+@dataclass(frozen=True)
+class GraphOptions(Options):
+    """How a whole graph is learned."""
+
+    all_relations: Annotated[
+        bool,
+        options.graph_option(
+            "--all-relations",
+            help="Learn to answer (a, relation, ?) and (?, relation, b) for every relation, or for "
+            "those given by --target: a model of the whole graph.",
+        ),
+    ] = False
+    valid: Annotated[
+        list[str] | None,
+        options.graph_option(
+            metavar="FILE",
+            help="Held-out facts, by which features and penalties are chosen; without them, by a "
+            "part of the facts.",
+        ),
+    ] = None
+    time_limit: Annotated[
+        float | None,
+        options.graph_option(
+            min=1.0, metavar="SECONDS", help="Begin nothing new after this; use what there is."
+        ),
+    ] = None
+    rules: Annotated[
+        str | None,
+        options.graph_option(
+            metavar="FILE",
+            help="Take the path rules of AnyBURL's or AMIE's file instead of looking for some; "
+            "what they get right is counted again.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        given = {"valid": self.valid, "time_limit": self.time_limit, "rules": self.rules}
+        for name, value in given.items():
+            if value is not None and not self.all_relations:
+                raise InputError(f"`{name}` is for --all-relations")
+
+
+# --- learn ----------------------------------------------------------------------------------------
 
 
 def learn(
@@ -35,7 +83,7 @@ def learn(
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
     ],
     fitting: FitOptions,
-    rules: LanguageOptions,
+    rules: options.LanguageOptions,
     graph: GraphOptions,
     seed: options.Seed = 0,
     engine: options.EngineOptions,
@@ -65,7 +113,7 @@ def learn(
     check_output(output)
     if graph.all_relations:
         _refuse(training, fitting, rules)
-        learn_graph_model(training, output, graph, rules.max_length, seed, engine, reading, console)
+        _learn_graph(training, output, graph, rules.max_length, seed, engine, reading, console)
         return
     trace_file = trace_path(output)
     refuse_inputs(trace_file, input_files([*training.facts, *(training.labels or ())]))
@@ -115,7 +163,9 @@ def _stages(learning: str, by_folds: bool, two_steps: bool) -> StagePlan:
     return StagePlan("Learning", counting | fitting | {"What follows": 10.0})
 
 
-def _refuse(training: options.TrainingOptions, fitting: FitOptions, rules: LanguageOptions) -> None:
+def _refuse(
+    training: options.TrainingOptions, fitting: FitOptions, rules: options.LanguageOptions
+) -> None:
     """Refuse options that have no meaning for whole graphs instead of ignoring them silently."""
     for name in chain(training.changed(), fitting.changed(), rules.changed()):
         if name not in ("facts", "target", "max_length"):
@@ -178,3 +228,94 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
         f"counts {trace.counts}; load {seconds['load']:.2f} s, generate "
         f"{seconds['generate']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {output}.",
     )
+
+
+# --- whole graphs ---------------------------------------------------------------------------------
+
+
+def _learn_graph(
+    training: options.TrainingOptions,
+    output: Path,
+    graph: GraphOptions,
+    max_length: int | None,
+    seed: int,
+    engine: options.EngineOptions,
+    reading: options.ReadingOptions,
+    console: options.ConsoleOptions,
+) -> None:
+    """Learn a model of a whole graph, write it, and show a summary."""
+    import hornbeam as hb
+    from hornbeam.graph_learning import check_only_counted
+
+    if engine.engine is EngineName.SPARK:
+        check_only_counted(graph.rules, graph.valid)  # before it is started
+
+    clock = time.perf_counter()
+    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: units of work mean little
+    with (
+        console.progress(whole) as progress,
+        open_evidence(training.facts, engine, reading, progress) as known,
+    ):
+        valid = reading.read_given(hb.read_facts, graph.valid, progress)
+        load = time.perf_counter() - clock
+        model = hb.learn_graph(
+            known,
+            valid,
+            relations=training.target,
+            rules=graph.rules,
+            max_length=max_length or "auto",
+            time_limit=graph.time_limit,
+            seed=seed,
+            threads=engine.threads,
+            progress=progress,
+        )
+    model.save(output)
+    seconds = {"load": load, "learn": time.perf_counter() - clock - load}
+    if console.as_json:
+        print_json(_graph_as_dict(model, seconds))
+    else:
+        _show_graph(model, output, seconds)
+
+
+def _graph_as_dict(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
+    return {
+        "rules": model.to_table().dicts(),
+        "relations": len({part.relation for part in model.relations}),
+        "features": list(model.features),
+        "chosen": dict(model.chosen),
+        "cautions": [model.linked.caution] if model.linked.caution else [],
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
+
+
+def _show_graph(model: GraphModel, output: Path, seconds: dict[str, float]) -> None:
+    from hornbeam.graphs.graph_text import rule_text
+
+    out = screen()
+    best = [
+        (rule, rule_text(rule.clause, part.direction, model.identifiers))
+        for part in model.relations
+        for rule in part.rules[:1]
+    ]
+    best.sort(key=lambda one: (-one[0].confidence, one[1]))
+    rows = [
+        (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", screen_text(text))
+        for rule, text in best[: options.SHOWN]
+    ]
+    columns = ["confidence", "hits", "predicted", "best rule"]
+    print_table(out, columns, rows, text=columns[-1])
+    if model.linked.caution:
+        out.print(model.linked.caution, soft_wrap=True)
+    n_rules = sum(len(part.rules) for part in model.relations)
+    chosen = model.chosen
+    how = model.internal_validation or "the time limit left no time to measure the MRR"
+    if chosen["held_out"] == "none":
+        how = "counted, and ranked by best confidence: nothing was fitted"
+    out.print(
+        f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
+        f"{how}; load {seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote "
+        f"{screen_text(output)}.",
+        soft_wrap=True,
+    )
+    if chosen["stopped_early"] == "yes":
+        out.print("The time limit was reached: the model is made of the results so far.")

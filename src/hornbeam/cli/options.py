@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -20,6 +20,10 @@ from hornbeam.cli.option_groups import Options
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
 
+if TYPE_CHECKING:
+    from hornbeam.rules.body import Kind
+    from hornbeam.rules.candidates import RuleLimits
+
 T = TypeVar("T")
 
 #: Rows of a table on the screen; `--json` has them all.
@@ -27,6 +31,7 @@ SHOWN = 25
 
 # Options under a heading of their own in the help.
 learner_option = partial(typer.Option, rich_help_panel="How to learn")
+rule_option = partial(typer.Option, rich_help_panel="Which rules")
 reading_option = partial(typer.Option, rich_help_panel="Reading files")
 running_option = partial(typer.Option, rich_help_panel="Running")
 graph_option = partial(typer.Option, rich_help_panel="Whole graphs")
@@ -63,6 +68,14 @@ NameFiles = Annotated[
         metavar="FILE",
         help="Names to show for the entities' ids: id TAB name [TAB type], or RDF with labels; "
         "without it, the facts' own rdfs:label. Give it again for more files.",
+    ),
+]
+LeaveOutLinked = Annotated[
+    bool,
+    typer.Option(
+        "--leave-out-linked",
+        help="For a model of a whole graph: never answer with what is linked to the known entity "
+        "already. That is knowledge of how some data sets were split.",
     ),
 ]
 ScoreOption = Annotated[
@@ -126,6 +139,91 @@ class TrainingOptions(Options):
             "sampled. Give it again for more, all in one model.",
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class LanguageOptions(Options):
+    """The language of rules."""
+
+    #: Larger than the limit for one target: whole graphs have their own limit.
+    max_length: Annotated[
+        int | None,
+        rule_option(
+            min=1,
+            metavar="N",
+            help="Longest body of a rule, in atoms (default: 3; with --all-relations by how dense "
+            "the graph is).",
+        ),
+    ] = None
+    min_coverage: Annotated[
+        int, rule_option(min=1, metavar="N", help="Fewest targets a rule must have groundings for.")
+    ] = 10
+    top: Annotated[
+        int | None, rule_option(min=1, metavar="N", help="Keep the N bodies of widest coverage.")
+    ] = None
+    bodies: Annotated[
+        str | None,
+        rule_option(
+            metavar="KINDS",
+            help="What bodies may be, with commas between: paths from A to B; open, p(A, X) with "
+            "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: "
+            "paths,open,unary for joint and boost, paths for the others and for candidates.",
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        rule_option(
+            metavar="PREDICATE",
+            help="Never in a body: a relation that gives the target away, such as its inverse "
+            "under another name. Give it again for more.",
+        ),
+    ] = None
+    distinct_variables: Annotated[
+        bool, rule_option("--distinct-variables", help="No two variables of a rule on one entity.")
+    ] = False
+    max_fanout: Annotated[
+        int | None,
+        rule_option(
+            min=1,
+            metavar="N",
+            help="Approximation for hubs: do not walk a relation from a node that has more than N "
+            "edges of it. Off by default.",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        body_kinds(self.bodies)
+
+    def language(self) -> RuleLimits:
+        """The language as the library's object."""
+        from hornbeam.rules.candidates import RuleLimits
+
+        given = {
+            "max_length": self.max_length or RuleLimits.max_length,
+            "bodies": body_kinds(self.bodies),
+            "exclude": tuple(self.exclude or ()),
+        }
+        return RuleLimits(**asdict(self) | given)
+
+
+def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
+    """Kinds of bodies from comma-separated names; None leaves them to the learner.
+
+    Examples
+    --------
+    >>> [kind.value for kind in body_kinds("open, paths") or ()]
+    ['paths', 'open']
+    """
+    if text is None:
+        return None
+    from hornbeam.rules.body import Kind
+
+    named = [name.strip() for name in text.split(",")]
+    known = [kind.value for kind in Kind]
+    for name in named:
+        if name not in known:
+            raise InputError(f"unknown `bodies` {name!r}; expected some of: {', '.join(known)}")
+    return tuple(kind for kind in Kind if kind.value in named)
 
 
 @dataclass(frozen=True)
@@ -228,6 +326,13 @@ class EngineOptions(Options):
             help="spark: a setting, such as spark.executor.memory=8g. Give it again for more.",
         ),
     ] = None
+
+    def check_graph(self, leave_out_linked: bool) -> None:
+        """Refuse an engine that lacks a feature of whole graphs, before it is started."""
+        if self.engine is EngineName.SPARK:
+            raise InputError("--engine spark answers no queries: leave it out")
+        if leave_out_linked and self.engine is not EngineName.MEMORY:
+            raise InputError("`leave_out_linked` needs facts in memory: leave out --engine")
 
 
 @dataclass(frozen=True)

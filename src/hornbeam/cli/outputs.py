@@ -1,22 +1,36 @@
-"""Outputs must not overwrite inputs: they are compared before any work is done."""
+"""Outputs of commands: checked before any work is done, and the table that most of them write."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from hornbeam.base.choices import TableFormat
 from hornbeam.base.files import cannot_be_written, refuse_inputs
+from hornbeam.cli.console import print_json, screen_lines
+from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
+    from hornbeam.base.result_table import ResultTable
+
 #: Metavars of options and arguments that name inputs.
 INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
 #: Metavar of outputs that may be a folder (Spark writes Parquet so), which is replaced as a whole.
 FOLDER_KIND, FOLDER_SUFFIX = "PATH", ".parquet"
+#: Endings of formats that are not supported; files with any other ending are written as TSV.
+OTHER_ENDINGS = (
+    ".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods", ".arrow", ".feather", ".orc",
+    ".avro", ".html", ".xml", ".yaml", ".yml", ".duckdb", ".db", ".sqlite", ".pkl",
+)  # fmt: skip
 
 
 def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
@@ -62,3 +76,76 @@ def check_output(output: Path) -> None:
             raise InputError(f"{output}: the folder {output.parent} does not exist; make it first")
         if output.is_dir():
             raise InputError(f"{output}: is a folder; name a file in it")
+
+
+@dataclass(frozen=True)
+class TableOptions(Options):
+    """The file of the table, and its format there or on stdout."""
+
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the table there: TSV, or what .csv, .json, .jsonl or .parquet says.",
+        ),
+    ] = None
+    out_format: Annotated[
+        TableFormat | None,
+        typer.Option(help="Form of the table, whatever the file's name; without -o on stdout."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.out_format is TableFormat.PARQUET and self.output is None:
+            raise InputError("--out-format parquet needs a file: give -o FILE")
+        ending = "" if self.output is None else self.output.suffix.lower()
+        if self.out_format is None and ending in OTHER_ENDINGS:
+            known = ", ".join(f".{one}" for one in TableFormat)
+            raise InputError(
+                f"{self.output}: {ending} is not written; expected {known}, or --out-format"
+            )
+
+    @property
+    def form(self) -> TableFormat:
+        """The requested format, or that of the file's ending; TSV otherwise."""
+        if self.out_format is not None:
+            return self.out_format
+        ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
+        return TableFormat(ending) if ending in list(TableFormat) else TableFormat.TSV
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a table is to be written, to a file or to stdout, instead of one shown."""
+        return self.output is not None or self.out_format is not None
+
+    def check(self, as_json: bool) -> None:
+        """Refuse before any work an output that could not be written after it."""
+        if self.output is not None:
+            check_output(self.output)
+        elif as_json and self.out_format is not None:
+            raise InputError("--json and --out-format both print: give one of them, or -o FILE")
+
+    def write_or_show(
+        self,
+        to_table: Callable[[], ResultTable],
+        as_dict: Callable[[], dict[str, Any]],
+        show: Callable[[], None],
+        as_json: bool,
+    ) -> None:
+        """Write the table if requested; then print the JSON, or show the results."""
+        if self.wanted:
+            self.write(to_table())
+        if as_json:
+            print_json(as_dict())
+        elif not self.wanted:
+            show()
+
+    def write(self, table: ResultTable, *, header: bool = True) -> None:
+        """Write the table; TSV with a line of column names if `header`."""
+        if self.output is not None:
+            table.save(self.output, self.form, header=header)
+        else:
+            text = table.text(self.form, header=header)
+            # unchanged into a pipe; control characters are escaped on a terminal
+            sys.stdout.write(screen_lines(text) if sys.stdout.isatty() else text)

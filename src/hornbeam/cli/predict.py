@@ -15,9 +15,8 @@ from hornbeam.base.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import entity_names, evidence_for
-from hornbeam.cli.graph_commands import LeaveOutLinked, refuse_engine
 from hornbeam.cli.option_groups import Options
-from hornbeam.cli.table_output import TableOptions
+from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ class WantedOptions(Options):
             "of this relation only).",
         ),
     ] = None
-    leave_out_linked: LeaveOutLinked = False
+    leave_out_linked: options.LeaveOutLinked = False
 
     def __post_init__(self) -> None:
         if self.pairs and self.queries:
@@ -123,7 +122,7 @@ def predict(
     model = hb.load(given.model)
     _check_output(table, engine.engine, console.as_json)
     if not isinstance(model, hb.Model):
-        refuse_engine(engine, wanted.leave_out_linked)
+        engine.check_graph(wanted.leave_out_linked)
         if not (wanted.pairs or wanted.queries) and engine.engine is not EngineName.MEMORY:
             raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
     with console.progress() as progress, ExitStack() as stack:

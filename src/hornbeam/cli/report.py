@@ -44,15 +44,14 @@ def report(
     """
     import hornbeam as hb
     from hornbeam.learning.trace import trace_path
-    from hornbeam.opened_model import with_trace
+    from hornbeam.opened_model import load_with_trace
 
     check_output(output)
-    model = hb.load(given.model)
+    model = load_with_trace(given.model)
     further = {}
     if isinstance(model, hb.Model):
         refuse_inputs(output, [str(trace_path(Path(given.model)))])
-        model = with_trace(model, given.model)
-        if model.semantics.collective and not truth.labels:
+        if model.is_collective and not truth.labels:
             raise InputError("a collective model scores labelled pairs together: give --labels")
         further = {"trace": model.trace is not None}
     elif truth.labels:

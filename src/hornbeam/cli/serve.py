@@ -19,16 +19,11 @@ from hornbeam.cli.option_groups import Options
 from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hornbeam.cli.console import TerminalProgress
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.serve.access import Access
-    from hornbeam.serve.web_app import WebApp
-
-    #: Reads the facts and makes the application.
-    Preparing = Callable[[Access, TerminalProgress], WebApp]
+    from hornbeam.serve.explorer import Explorer
 
 
 @dataclass(frozen=True)
@@ -106,96 +101,78 @@ def serve(
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
             raise
         raise MissingExtraError("hornbeam serve", "serve") from None
-    from hornbeam.opened_model import with_model
+    from hornbeam.serve.web_app import WebApp
 
-    prepared = with_model(
-        given.model,
-        lambda model: _rule_app(model, given, shown, names, threads, reading),
-        lambda model: _graph_app(model, given, shown, names, threads, reading),
-    )
+    opened = _opened_models(given, shown)
     # before the facts are read: a port in use should be reported at once
-    with listen(listening.host, listening.port) as opened, console.progress() as progress:
-        access = access_for(listening.host, opened.getsockname()[1], listening.token)
-        app = prepared(access, progress)
+    with listen(listening.host, listening.port) as socket, console.progress() as progress:
+        access = access_for(listening.host, socket.getsockname()[1], listening.token)
+        app = WebApp(_explorer(opened, given, shown, names, threads, reading, progress), access)
         progress.close()
 
         announce = partial(_print_address, access, console.as_json, listening.open_browser)
         try:
             with interrupts_delegated():
-                run(app, opened, announce, progress)
+                run(app, socket, announce, progress)
         except KeyboardInterrupt:
             progress.message("Stopped.")
 
 
-def _graph_app(
-    model: GraphModel,
+def _opened_models(
+    given: options.ModelOptions, shown: ShownOptions
+) -> tuple[Model | GraphModel, Model | None]:
+    """The model and the one to compare it with; refuses options that the model does not use."""
+    import hornbeam as hb
+    from hornbeam.opened_model import load_with_trace, open_rule_model
+
+    model = load_with_trace(given.model)
+    if not isinstance(model, hb.Model):
+        for name in ["known"] * bool(given.known) + list(shown.changed()):
+            raise InputError(
+                f"{given.model}: is a model of a whole graph; `{name}` is for models of one target"
+            )
+        return model, None
+    from hornbeam.serve.rule_explorer import refuse_without_pairs
+
+    other = open_rule_model(shown.compare) if shown.compare else None
+    refuse_without_pairs([(model, given.model), (other, shown.compare or "")], bool(shown.pairs))
+    return model, other
+
+
+def _explorer(
+    opened: tuple[Model | GraphModel, Model | None],
     given: options.ModelOptions,
     shown: ShownOptions,
     names: list[str] | None,
     threads: int | None,
     reading: options.ReadingOptions,
-) -> Preparing:
-    """Return how to make the application of a whole graph; refuse options that it does not use."""
+    progress: TerminalProgress,
+) -> Explorer:
+    """Read the facts and make the explorer."""
     import hornbeam as hb
-    from hornbeam.serve.graph_explorer import GraphExplorer
-    from hornbeam.serve.web_app import WebApp
 
-    for name in ["known"] * bool(given.known) + list(shown.changed()):
-        raise InputError(
-            f"{given.model}: is a model of a whole graph; `{name}` is for models of one target"
-        )
+    model, other = opened
+    evidence = facts_for(model, given, reading, progress)
+    called = entity_names(names, evidence, progress)
+    name, other_name = _names(given.model, shown.compare or "")
+    if not isinstance(model, hb.Model):
+        from hornbeam.serve.graph_explorer import GraphExplorer
 
-    def prepared(access: Access, progress: TerminalProgress) -> WebApp:
-        evidence = reading.read(hb.read_facts, given.facts, progress)
-        explorer = GraphExplorer(
-            evidence,
-            model,
-            Path(given.model).name,
-            entity_names=entity_names(names, evidence, progress),
-            threads=threads,
-        )
-        return WebApp(explorer, access)
+        return GraphExplorer(evidence, model, name, entity_names=called, threads=threads)
+    from hornbeam.serve.rule_explorer import RuleExplorer
 
-    return prepared
-
-
-def _rule_app(
-    model: Model,
-    given: options.ModelOptions,
-    shown: ShownOptions,
-    names: list[str] | None,
-    threads: int | None,
-    reading: options.ReadingOptions,
-) -> Preparing:
-    """Load the model to compare with, and return how to make the application."""
-    import hornbeam as hb
-    from hornbeam.opened_model import open_rule_model, with_trace
-    from hornbeam.serve.rule_explorer import RuleExplorer, refuse_without_pairs
-    from hornbeam.serve.web_app import WebApp
-
-    other_file = shown.compare or ""
-    other = with_trace(open_rule_model(other_file), other_file) if other_file else None
-    loaded = with_trace(model, given.model)
-    refuse_without_pairs([(loaded, given.model), (other, other_file)], bool(shown.pairs))
-    name, other_name = _names(given.model, other_file)
-
-    def prepared(access: Access, progress: TerminalProgress) -> WebApp:
-        evidence = facts_for(loaded, given, reading, progress)
-        explorer = RuleExplorer(
-            evidence,
-            loaded,
-            name,
-            other=other,
-            other_name=other_name,
-            labels=reading.read_given(hb.read_labels, shown.labels, progress),
-            pairs=reading.read_given(hb.read_pairs, shown.pairs, progress),
-            entity_names=entity_names(names, evidence, progress),
-            threads=threads,
-            progress=progress,
-        )
-        return WebApp(explorer, access)
-
-    return prepared
+    return RuleExplorer(
+        evidence,
+        model,
+        name,
+        other=other,
+        other_name=other_name,
+        labels=reading.read_given(hb.read_labels, shown.labels, progress),
+        pairs=reading.read_given(hb.read_pairs, shown.pairs, progress),
+        entity_names=called,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def _print_address(access: Access, as_json: bool, open_browser: bool) -> None:

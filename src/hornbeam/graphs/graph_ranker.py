@@ -13,6 +13,7 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
+from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.entity_names import EntityNames
@@ -114,10 +115,13 @@ class GraphRanker(ABC):
         queries: Input,
         *,
         top: int = 10,
+        known: bool = False,
         names: Input | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:
         """The best new answers of queries by names; see `hornbeam.ranking.named_queries`."""
+        if known:
+            raise InputError("a model of a whole graph gives new answers only: leave out `known`")
         called = as_names(names)
         ranker = replace(self.named(called), listed=top)
         # known answers are never candidates, so none has to be left out

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 from hornbeam.base.texts import whole_number_in
 from hornbeam.errors import DataError
 from hornbeam.graphs import format_1
-from hornbeam.graphs.graph_mark import GRAPH_MARK
 from hornbeam.graphs.ranking_model import (
     Calibration,
     LinkedShares,
@@ -44,6 +43,7 @@ from hornbeam.language.rule_texts import (
 from hornbeam.language.syntax import Variable
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.model_file import GRAPH_MARK
 from hornbeam.rules.parsed_clauses import RuleLines, parsed_counted_rule
 from hornbeam.rules.rule_model import CountedRule
 from hornbeam.rules.rule_words import Words, applied_words

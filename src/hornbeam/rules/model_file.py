@@ -45,6 +45,8 @@ from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, pars
 from hornbeam.rules.rule_model import PairDensity, Rule, RuleModel, Semantics, believed
 from hornbeam.rules.weighing import Counts
 
+#: First characters of model files of whole graphs, which distinguish them from rule models.
+GRAPH_MARK = "# hornbeam-graph:"
 #: Line between the rules of both steps.
 _FIRST_STEP = "# the first step: what is believed of each pair alone"
 #: Version of the header.
@@ -111,6 +113,15 @@ def _rule_texts(
 
 
 # --- reading --------------------------------------------------------------------------------------
+
+
+def is_graph_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as models of whole graphs do; false if it cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(GRAPH_MARK)) == GRAPH_MARK.encode()
+    except OSError:
+        return False
 
 
 def load_model(path: str | os.PathLike[str]) -> RuleModel:
