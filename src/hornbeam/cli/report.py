@@ -47,10 +47,10 @@ def report(
     from hornbeam.opened_model import load_with_trace
 
     check_output(output)
+    refuse_inputs(output, [str(trace_path(Path(given.model)))])
     model = load_with_trace(given.model)
     further = {}
     if isinstance(model, hb.Model):
-        refuse_inputs(output, [str(trace_path(Path(given.model)))])
         if model.is_collective and not truth.labels:
             raise InputError("a collective model scores labelled pairs together: give --labels")
         further = {"trace": model.trace is not None}
