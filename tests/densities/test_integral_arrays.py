@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.base.choices import Relaxation
-from hornbeam.densities.integrals import one_sided, score_mean, two_sided
+from hornbeam.densities.integrals import score_mean, two_sided
 from tests.support.kernels import kernels_are
 
 STRENGTHS = st.lists(
@@ -27,7 +27,7 @@ def test_small_and_large_work_give_the_same_bytes(
     for compiled in (False, True):
         with kernels_are(compiled):
             results = (
-                *one_sided(up, relaxation),
+                *two_sided(0.0, up, relaxation),
                 *two_sided(up, down, relaxation),
                 score_mean(up, down, relaxation),
             )
@@ -41,6 +41,9 @@ def test_strengths_out_of_all_measure_end_the_same_way(relaxation: Relaxation) -
     found = []
     for compiled in (False, True):
         with kernels_are(compiled):
-            results = (*one_sided(far, relaxation), *two_sided(far, far[::-1].copy(), relaxation))
+            results = (
+                *two_sided(far, 0.0, relaxation),
+                *two_sided(far, far[::-1].copy(), relaxation),
+            )
             found.append(np.stack(results).tobytes())
     assert found[0] == found[1]

@@ -2,14 +2,11 @@
 
 The formulas are in `integrals`; here no difference of nearly equal numbers is ever formed:
 
-* one side, p = 1, a < 2: even series in a/2 with positive terms;
-* one side, p = 2, a < 2: Kummer's series M_j = M(1, 3/2 + j, a) = 1 + a / (3/2 + j) M_(j+1):
-  log Z = log1p(a M_1 / (3/2)) - a, E[S] = M_1 / (3 M_0), E[S^2] = M_2 / (5 M_0);
-* two sides, p = 1: d = A - B is one rounded subtraction, the rest is the one-sided case;
-* two sides, p = 2, s = A + B < 6: Gauss-Legendre quadrature of 10 or 16 nodes, which is exact
-  to rounding for exponents this small, and log Z through expm1 and log1p where it nears 0;
-* two sides, p = 2, s >= 6: moments of the normal about its mode, where at most one digit is
-  lost;
+* p = 1: d = A - B is one rounded subtraction, and the rest a function of a = |d| alone; for
+  a < 2 by even series in a/2 with positive terms;
+* p = 2, s = A + B < 6: Gauss-Legendre quadrature of 10 or 16 nodes, which is exact to rounding
+  for exponents this small, and log Z through expm1 and log1p where it nears 0;
+* p = 2, s >= 6: moments of the normal about its mode, where at most one digit is lost;
 * a piece of a quadratic with its mode outside: quadrature of up to 28 nodes on the part within
   exp(-50) of the peak. The textbook form, erfcx and a recurrence, loses every digit of the
   moments when the curvature is small compared with the slope; the quadrature loses none.
@@ -26,8 +23,8 @@ SixMoments = tuple[float, float, float, float, float, float]
 
 kernel = kernels("the integrals")
 
-SERIES_BELOW = 2.0  # one-sided strengths under this use a power series
-LINEAR_TERMS = 10  # of the even series of `_linear_series`, one column each
+SERIES_BELOW = 2.0  # differences |A - B| under this use a power series
+LINEAR_TERMS = 10  # of the even series of `linear_series`, one column each
 LINEAR_SERIES = np.array(
     [
         [1 / math.factorial(2 * k + 3), (2 * k + 2) / math.factorial(2 * k + 3),
@@ -35,8 +32,6 @@ LINEAR_SERIES = np.array(
         for k in range(LINEAR_TERMS)
     ]
 )  # fmt: skip
-SQUARED_TERMS = 25  # of Kummer's series, 1 / (3/2 + j) each
-RECIPROCALS = 1 / (1.5 + np.arange(SQUARED_TERMS))
 HALF_SQRT_PI = math.sqrt(math.pi) / 2
 
 TINY = 1.0  # exponents under this: 10 nodes, and log Z through expm1
@@ -56,16 +51,16 @@ SMALL_NODES, SMALL_WEIGHTS = _unit_rule(16)
 LARGE_NODES, LARGE_WEIGHTS = _unit_rule(28)
 
 
-# --- one side ------------------------------------------------------------------------------
+# --- one strength --------------------------------------------------------------------------
 
 
-def _boolean(a: float) -> tuple[float, float, float]:
+def boolean(a: float) -> tuple[float, float, float]:
     """Z = 1 + e^-a, S in {0, 1}."""
     e = math.exp(-a)
     return math.log1p(e), e / (1 + e), e / ((1 + e) * (1 + e))
 
 
-def _linear_series(a: float) -> tuple[float, float, float]:
+def linear_series(a: float) -> tuple[float, float, float]:
     """Power p = 1, a = 2x < 2: log Z = log(sinh x / x) - x, E[u] = (1 - coth x + 1/x) / 2.
 
     The even series of sinh x / x - 1, (cosh x - sinh x / x) / x and sinh^2 x - x^2 (whose
@@ -82,46 +77,16 @@ def _linear_series(a: float) -> tuple[float, float, float]:
     return math.log1p(sinh * y) - x, 0.5 - x * cosh / (2 * ratio), spread / (ratio * ratio)
 
 
-def _linear(a: float) -> tuple[float, float, float]:
+def linear_far(a: float) -> tuple[float, float, float]:
     """Z = (1 - e^-a) / a, E[u] = 1/a - e^-a/(1 - e^-a), Var = 1/a^2 - e^-a/(1 - e^-a)^2."""
-    if a < SERIES_BELOW:
-        return _linear_series(a)
     e = math.exp(-a)
     odds = e / (1 - e)
     return math.log((1 - e) / a), 1 / a - odds, 1 / a / a - odds / (1 - e)
 
 
-def _squared_series(a: float) -> tuple[float, float, float]:
-    """Power p = 2, a < 2, by Kummer's M_j = M(1, 3/2 + j, a) = 1 + a / (3/2 + j) M_(j+1)."""
-    m2 = 1.0
-    for j in range(SQUARED_TERMS - 1, 1, -1):
-        m2 = 1 + a * RECIPROCALS[j] * m2
-    m1 = 1 + a * RECIPROCALS[1] * m2
-    gain = a * RECIPROCALS[0] * m1
-    mean = m1 / (3 * (1 + gain))
-    return math.log1p(gain) - a, mean, m2 / (5 * (1 + gain)) - mean * mean
-
-
-def _squared(a: float) -> tuple[float, float, float]:
-    """Z = sqrt(pi) erf(sqrt a) / (2 sqrt a); with h = e^-a / Z, E[u^2] = (1 - h) / (2a)."""
-    if a < SERIES_BELOW:
-        return _squared_series(a)
-    root = math.sqrt(a)
-    z = HALF_SQRT_PI * math.erf(root) / root
-    h = math.exp(-a) / z
-    return math.log(z), (1 - h) / 2 / a, (2 - h * (1 + 2 * a + h)) / 4 / a / a
-
-
-@kernel
-def one_sided(a: Floats, code: int, out: Floats) -> None:
-    """Rows of out: log Z, E[S], Var[S]; code 0 is BOOLEAN, 1 LINEAR, 2 SQUARED."""
-    for i in range(a.size):
-        if code == 0:
-            out[0, i], out[1, i], out[2, i] = _boolean(a[i])
-        elif code == 1:
-            out[0, i], out[1, i], out[2, i] = _linear(a[i])
-        else:
-            out[0, i], out[1, i], out[2, i] = _squared(a[i])
+def _linear(a: float) -> tuple[float, float, float]:
+    """Power p = 1, any a."""
+    return linear_series(a) if a < SERIES_BELOW else linear_far(a)
 
 
 # --- pieces of a quadratic -----------------------------------------------------------------
@@ -246,7 +211,7 @@ def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
 
 def _two_exchange(up: float, down: float, code: int) -> SixMoments:
     """BOOLEAN and LINEAR, where the statistics 1-y and y mirror each other."""
-    log_z, small, var = _boolean(abs(up - down)) if code == 0 else _linear(abs(up - down))
+    log_z, small, var = boolean(abs(up - down)) if code == 0 else _linear(abs(up - down))
     log_z -= min(up, down)
     large = 1 - small
     if up >= down:

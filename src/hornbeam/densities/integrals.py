@@ -16,15 +16,17 @@ SQUARED    [0, 1]      p = 2: a normal of mean m = A/s, s = A+B, cut off at 0 an
                        Z = e^(-AB/s) sqrt(pi)/(2 sqrt s) (erf(A/sqrt s) + erf(B/sqrt s))
 =========  ==========  ============================================================
 
-The piecewise learner (PPLL) needs one side only: f = a u^p with u = 1-y or y.
-
 Those are the formulas, not the way to compute them: the loops in `integral_kernels` keep a
 relative error below 1e-12 in every number returned, for strengths from 1e-300 to 1e12
 (measured: about 1e-14). `segments` integrates exp(-(linear or quadratic)) over a piece of
 the interval and serves the sums of hinges of `hornbeam.densities.hinges`.
 """
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +34,6 @@ import numpy.typing as npt
 from hornbeam.base.arrays import Floats
 from hornbeam.base.choices import Relaxation
 from hornbeam.base.compiled import numba_in_use
-from hornbeam.densities import integral_arrays as arrays
 from hornbeam.densities import integral_kernels as kernels
 
 #: Targets to integrate above which compiling pays, and above which it does if Numba is in use; a
@@ -42,14 +43,6 @@ WORTH_COMPILING, WORTH_READING = 2_000_000, 50_000
 CALL, SCALAR = 200, 150
 
 CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}
-
-
-class OneSided(NamedTuple):
-    """log Z of exp(-a S), and mean and variance of S = u^p."""
-
-    log_z: Floats
-    mean: Floats
-    var: Floats
 
 
 class TwoSided(NamedTuple):
@@ -88,41 +81,62 @@ def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:
 
 def _apply(name: str, rows: int, inputs: list[Floats], relaxation: Relaxation) -> Floats:
     """Run a kernel over the flattened inputs; returns its rows in the shape of the inputs."""
-    out = np.empty((rows, inputs[0].size))
+    flat, shape = [a.ravel() for a in inputs], (rows, *inputs[0].shape)
     kernel = getattr(kernels, name)
     squared = relaxation is Relaxation.SQUARED
     limit = WORTH_READING if numba_in_use() else WORTH_COMPILING
-    if kernel.pays(CALL + inputs[0].size * (SCALAR if squared else 1), limit):
-        run = kernel.compiled
+    compiled = kernel.pays(CALL + inputs[0].size * (SCALAR if squared else 1), limit)
+    if not (compiled or squared):
+        found = _two_sides(*flat, relaxation)
+        return (found if rows > 1 else found[2:3]).reshape(shape)
+    out = np.empty((rows, inputs[0].size))
+    (kernel.compiled if compiled else kernel.interpreted)(*flat, CODES[relaxation], out)
+    return out.reshape(shape)
+
+
+# --- small work: the formulas of BOOLEAN and LINEAR targets over whole arrays ---------------
+
+
+def _each(function: Callable[[float], float], values: Floats) -> Floats:
+    return np.fromiter(map(function, values.tolist()), np.float64, values.size)
+
+
+#: Functions of `math` for arrays. Compiled loops use `math`, too; NumPy's own differ in the last
+#: bit.
+_MATH = SimpleNamespace(
+    **{name: partial(_each, getattr(math, name)) for name in ("exp", "log", "log1p")}
+)
+
+
+def _over_arrays(formula: Callable[..., Any]) -> Callable[[Floats], tuple[Floats, ...]]:
+    """A formula of the kernels in one number, without branches, as a function of arrays."""
+    assert isinstance(formula, FunctionType)
+    return FunctionType(formula.__code__, vars(kernels) | {"math": _MATH})
+
+
+_boolean, _linear_series, _linear_far = map(
+    _over_arrays, (kernels.boolean, kernels.linear_series, kernels.linear_far)
+)
+
+
+def _two_sides(up: Floats, down: Floats, relaxation: Relaxation) -> Floats:
+    """Rows of the kernel `two_sided`, to the last bit."""
+    apart = np.abs(up - down)
+    one = np.empty((3, apart.size))
+    if relaxation is Relaxation.BOOLEAN:
+        one[:] = _boolean(apart)
     else:
-        run = kernel.interpreted if squared else getattr(arrays, name)
-    run(*(a.ravel() for a in inputs), CODES[relaxation], out)
-    return out.reshape((rows, *inputs[0].shape))
+        near = apart < kernels.SERIES_BELOW
+        for part, formula in ((near, _linear_series), (~near, _linear_far)):
+            if part.any():
+                one[:, part] = formula(apart[part])
+    log_z, small, var = one
+    large, leads = 1 - small, up >= down
+    means = np.where(leads, small, large), np.where(leads, large, small)
+    return np.stack([log_z - np.minimum(up, down), *means, var, var, -var])
 
 
-def one_sided(strength: npt.ArrayLike, relaxation: Relaxation) -> OneSided:
-    """Integrate one piece, exp(-a u^p): log Z, E[S] and Var[S] of S = u^p.
-
-    Parameters
-    ----------
-    strength
-        a = w n >= 0, any shape.
-    relaxation
-        BOOLEAN (Z = 1 + e^-a), LINEAR (Z = (1 - e^-a) / a) or
-        SQUARED (Z = sqrt(pi) erf(sqrt a) / (2 sqrt a)).
-
-    Returns
-    -------
-    OneSided
-        E[S] = -d log Z / da and Var[S] = -d E[S] / da. Relative error below 1e-14 for a up to
-        1e12; results that leave the range of doubles (e^-a for a > 708) end at 0.
-
-    Examples
-    --------
-    >>> one_sided([0.0, 1e9], Relaxation.LINEAR).mean
-    array([5.e-01, 1.e-09])
-    """
-    return OneSided(*_apply("one_sided", 3, _strengths(strength), relaxation))
+# --- what learners and scorers call --------------------------------------------------------
 
 
 def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> TwoSided:

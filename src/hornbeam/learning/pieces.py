@@ -15,7 +15,6 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints, Positions, run_starts
 from hornbeam.base.choices import Relaxation
-from hornbeam.densities.integrals import one_sided
 from hornbeam.densities.strengths import DOWN, Densities
 
 #: Distinct labels up to which targets are grouped label by label.
@@ -73,9 +72,6 @@ class CountPiece:
 
         l' = sum (E[S] - S) and l'' = -sum Var[S], S the sum of x (1-y)^p, x y^p, ...
         """
-        side = self._only_side
-        if side is not None:
-            return self._one_sided(weight, side)
         densities = Densities(self.relaxation, self.times, self._repeated)
         observed = densities.statistics(self.y)
         strengths = self.prior + weight * self.x
@@ -84,23 +80,6 @@ class CountPiece:
         slope = float(self.size @ np.sum(self.x * (mean - observed), axis=0))
         variance = np.einsum("sg,stg,tg->g", self.x, covariance, self.x)
         return value, slope, -float(self.size @ variance)
-
-    def _one_sided(self, weight: float, side: int) -> tuple[float, float, float]:
-        """All entries on one side and no prior inside: closed forms of one strength."""
-        x = self.x[side]
-        nothing = np.empty(0, dtype=np.int64)
-        observed = Densities(self.relaxation, (), nothing).statistics(self.y)[side]
-        log_z, mean, var = one_sided(weight * x, self.relaxation)
-        value = -float(self.size @ (log_z + weight * x * observed))
-        return value, float(self.size @ (x * (mean - observed))), -float(self.size @ (x * x * var))
-
-    @cached_property
-    def _only_side(self) -> int | None:
-        """The side of all entries, if it is one side and no prior is inside."""
-        used = np.flatnonzero(self.x.any(axis=1))
-        if self.prior.any() or len(used) != 1 or used[0] > DOWN:
-            return None
-        return int(used[0])
 
     @cached_property
     def _repeated(self) -> Ints:
