@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hornbeam.base.choices import Relaxation
 from hornbeam.learning import descent, descent_kernels
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.descent_arrays import ClauseLayout
+from hornbeam.learning.descent import ClauseLayout
 from hornbeam.learning.joint import Joint
 from hornbeam.rules.weighing import Counts
 from tests.support.kernels import kernels_are

@@ -131,9 +131,12 @@ def _two_sides(up: Floats, down: Floats, relaxation: Relaxation) -> Floats:
             if part.any():
                 one[:, part] = formula(apart[part])
     log_z, small, var = one
-    large, leads = 1 - small, up >= down
-    means = np.where(leads, small, large), np.where(leads, large, small)
-    return np.stack([log_z - np.minimum(up, down), *means, var, var, -var])
+    leads, found = up >= down, np.empty((6, apart.size))
+    found[0] = log_z - np.minimum(up, down)
+    found[1] = np.where(leads, small, 1 - small)
+    found[2] = np.where(leads, 1 - small, small)
+    found[3:] = var, var, -var
+    return found
 
 
 # --- what learners and scorers call --------------------------------------------------------

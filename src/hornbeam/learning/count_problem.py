@@ -34,7 +34,6 @@ from hornbeam.learning.column_groups import (
     mirror_groups,
     shares_by_median,
 )
-from hornbeam.learning.descent_arrays import ClauseLayout
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
@@ -191,8 +190,8 @@ class CountProblem:
         return self.row[entries], self.x[entries]
 
     @cached_property
-    def _layout(self) -> ClauseLayout:
-        return ClauseLayout(self.indptr, self.row, self.x, self.columns, len(self.y))
+    def _layout(self) -> descent.ClauseLayout:
+        return descent.ClauseLayout(self.indptr, self.row, self.x, self.columns, len(self.y))
 
     def strengths(self, weights: Floats) -> Floats:
         """Strengths (sides, n) of every target."""

@@ -1,22 +1,24 @@
 """Coordinate descent on the quadratic model of the pseudolikelihood, used by all fits.
 
 Clause k has one column of entries per side, `columns[side, k]` (-1 for none). Slopes (sides, n) and
-curves (sides, sides, n) are the derivatives of the loss in every target's strengths. Small problems
-are solved by NumPy (`descent_arrays`), large ones by compiled loops (`descent_kernels`): the same
-sums in the same order.
+curves (sides, sides, n) are the derivatives of the loss in every target's strengths. Large problems
+are solved by the compiled loops of `descent_kernels`, small ones by NumPy. Sums are added up entry
+by entry in the order of the loops (`bincount` and `accumulate` do, `sum` does not), so that results
+are equal to the last bit.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Integers
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
 from hornbeam.base.compiled import Kernel, numba_in_use
-from hornbeam.learning import descent_arrays as arrays
 from hornbeam.learning import descent_kernels as loops
-from hornbeam.learning.descent_arrays import ClauseLayout
 
 #: Maximum number of sweeps over one quadratic model, and the part of the first gain that ends them.
 SWEEPS = 100
@@ -31,31 +33,138 @@ CALL = 200
 WORTH_COMPILING_MODELS, WORTH_READING_MODELS = 500_000, 10_000
 
 
-def _pays(loop: Kernel, layout: ClauseLayout, calls: int) -> bool:
-    """Whether compiling pays, by the entries and the calls of NumPy that arrays would take."""
-    entries, clauses = len(layout.x), layout.columns.shape[1]
-    large = entries + 10 * CALL * clauses > LARGE
-    return large or loop.pays(entries + CALL * calls, WORTH_COMPILING)
+class ClauseEntries(NamedTuple):
+    """The entries of a clause: positions in the flat strengths and slopes (sides, n), and x.
+
+    `sides` has the number of each side with entries, the positions (sides, entries) of the slopes
+    that its entries move, and their x. Rows of one side are distinct.
+    """
+
+    at: Ints
+    x: Floats
+    sides: list[tuple[int, Ints, Floats]]
+
+    def slope(self, slopes: Floats) -> float:
+        """Derivative of the loss by the weight."""
+        return _sum_in_order(self.x * slopes[self.at])
+
+    def bends(self, curves: Floats) -> list[Floats]:
+        """The curves by which a step of the weight moves the slopes, for every side."""
+        return [curves[side].ravel()[moved] for side, moved, _ in self.sides]
+
+    def spread_out(self, bends: Sequence[Floats], step: float, spread: Floats) -> None:
+        """Add to `spread` how far a step of the weight moves every slope."""
+        for (_, moved, x), bend in zip(self.sides, bends, strict=True):
+            spread[moved] += bend * (x * step)
+
+    def curvature(self, bends: Sequence[Floats], spread: Floats) -> float:
+        """Second derivative of the loss by the weight; `spread` is 0 before and after."""
+        if len(self.sides) == 1:
+            return _sum_in_order(self.x * self.x * bends[0][self.sides[0][0]])
+        self.spread_out(bends, 1.0, spread)
+        total = self.slope(spread)
+        for _, moved, _ in self.sides:
+            spread[moved] = 0.0
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class ClauseLayout:
+    """Columns of entries, and the column of each clause per side; see `CountProblem`."""
+
+    indptr: Ints
+    row: Ids
+    x: Floats
+    columns: Ints
+    n_targets: int
+
+    @property
+    def arrays(self) -> tuple[Ints, Ids, Floats, Ints]:
+        """The arguments of the loops."""
+        return self.indptr, self.row, self.x, self.columns
+
+    def loops_pay(self, loop: Kernel, calls: int) -> bool:
+        """Whether compiling pays, by the entries and the calls of NumPy that arrays would take."""
+        entries, clauses = len(self.x), self.columns.shape[1]
+        large = entries + 10 * CALL * clauses > LARGE
+        return large or loop.pays(entries + CALL * calls, WORTH_COMPILING)
+
+    @cached_property
+    def negated(self) -> Bools:
+        """Which clauses are followed by their negation: the same column alone, on side 1 not 0."""
+        own, following = self.columns[:, :-1], self.columns[:, 1:]
+        found = np.zeros(self.columns.shape[1], dtype=np.bool_)
+        if len(self.columns) == 2:
+            alone = (own[0] >= 0) & (own[1] < 0) & (following[0] < 0)
+            found[:-1] = alone & (following[1] == own[0])
+        return found
+
+    def widest_first(self, clauses: Integers) -> Integers:
+        """Order clauses by their number of entries."""
+        used = self.columns[:, clauses]
+        sizes = np.where(used >= 0, self.indptr[used + 1] - self.indptr[used], 0).sum(axis=0)
+        return np.argsort(-sizes, kind="stable")
+
+    @cached_property
+    def clauses(self) -> list[ClauseEntries]:
+        """The entries clause by clause."""
+        return [self._clause(k) for k in range(self.columns.shape[1])]
+
+    def _clause(self, k: int) -> ClauseEntries:
+        others = np.arange(len(self.columns))[:, None] * self.n_targets
+        sides, at = [], [np.empty(0, dtype=np.int64)]
+        for side in np.flatnonzero(self.columns[:, k] >= 0).tolist():
+            j = self.columns[side, k]
+            entries = slice(self.indptr[j], self.indptr[j + 1])
+            moved = self.row[entries] + others
+            sides.append((side, moved, self.x[entries]))
+            at.append(moved[side])
+        x = np.concatenate([np.empty(0), *(x for _, _, x in sides)])
+        return ClauseEntries(np.concatenate(at), x, sides)
+
+    @cached_property
+    def entries(self) -> tuple[Ints, Ints, Floats]:
+        """Clause, position in the strengths (sides, n) and x of all clauses' entries."""
+        return _joined(self.clauses)
+
+
+def _joined(clauses: Sequence[ClauseEntries]) -> tuple[Ints, Ints, Floats]:
+    """Number of the clause, position and x of all entries of some clauses."""
+    clause = np.repeat(np.arange(len(clauses)), [len(one.x) for one in clauses])
+    at = np.concatenate([np.empty(0, dtype=np.int64), *(one.at for one in clauses)])
+    return clause, at, np.concatenate([np.empty(0), *(one.x for one in clauses)])
+
+
+def _sum_in_order(values: Floats) -> float:
+    """Sum of values, added one after the other; never -0.0."""
+    return float(np.add.accumulate(values)[-1]) + 0.0 if len(values) else 0.0
+
+
+def _sums(ids: Ints, values: Floats, n: int) -> Floats:
+    """Add up the values of each id, in their order."""
+    return np.bincount(ids, values, n).astype(np.float64, copy=False)
 
 
 def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
     """Derivative of the loss by every weight."""
-    if _pays(loops.gradients, layout, 5):
-        result = np.empty(layout.columns.shape[1])
+    result = np.empty(layout.columns.shape[1])
+    if layout.loops_pay(loops.gradients, 5):
         loops.gradients.compiled(
             *layout.arrays, layout.negated, slopes.ravel(), layout.n_targets, result
         )
         return result
-    return arrays.gradients(layout, slopes)
+    clause, at, x = layout.entries
+    return _sums(clause, x * slopes.ravel()[at], len(result))
 
 
 def strengths(layout: ClauseLayout, weights: Floats) -> Floats:
     """Strengths (sides, n) of every target."""
-    if _pays(loops.strengths, layout, 5):
-        total = np.zeros((len(layout.columns), layout.n_targets))
+    total = np.zeros((len(layout.columns), layout.n_targets))
+    if layout.loops_pay(loops.strengths, 5):
         loops.strengths.compiled(*layout.arrays, weights, total)
         return total
-    return arrays.strengths(layout, weights)
+    clause, at, x = layout.entries
+    return _sums(at, weights[clause] * x, total.size).reshape(total.shape)
 
 
 def descend(
@@ -75,15 +184,37 @@ def descend(
     the weights move. Stops when a sweep gains less than `MIN_GAIN_SHARE` of the first one's gain:
     the model is rebuilt from there anyway. Returns the new weights and the slopes there.
     """
-    if not _pays(loops.descend, layout, 20 * len(active)):
-        return arrays.descend(
-            layout, active, weights, linear, ridge, slopes, curves, sweeps, MIN_GAIN_SHARE
-        )
-    weights, slopes = weights.copy(), slopes.copy()
-    loops.descend.compiled(
-        *layout.arrays, active, weights, linear, ridge, slopes.ravel(), curves.ravel(),
-        layout.n_targets, sweeps, MIN_GAIN_SHARE, np.empty(len(active)), np.zeros(slopes.size),
-    )  # fmt: skip
+    weights, slopes, spread = weights.copy(), slopes.copy(), np.zeros(slopes.size)
+    if layout.loops_pay(loops.descend, 20 * len(active)):
+        loops.descend.compiled(
+            *layout.arrays, active, weights, linear, ridge, slopes.ravel(), curves.ravel(),
+            layout.n_targets, sweeps, MIN_GAIN_SHARE, np.empty(len(active)), spread,
+        )  # fmt: skip
+        return weights, slopes
+    moving = []
+    for k in active.tolist():
+        clause = layout.clauses[k]
+        bends = clause.bends(curves)
+        steepness = clause.curvature(bends, spread) + float(ridge[k])
+        if steepness > 0.0:
+            moving.append((k, clause, bends, steepness, float(linear[k]), float(ridge[k])))
+    flat, first = slopes.ravel(), 0.0
+    for sweep in range(sweeps):
+        gain = 0.0
+        for k, clause, bends, steepness, push, pull in moving:
+            weight = float(weights[k])
+            descent = push + pull * weight
+            descent += clause.slope(flat)
+            step = max(-weight, -descent / steepness)
+            if step == 0.0:
+                continue
+            weights[k] = weight + step
+            clause.spread_out(bends, step, flat)
+            gain += steepness * step * step
+        if sweep == 0:
+            first = gain
+        if gain <= MIN_GAIN_SHARE * first:
+            break
     return weights, slopes
 
 
@@ -92,13 +223,24 @@ def quadratic(
 ) -> tuple[Floats, Floats]:
     """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
     order = layout.widest_first(active)  # of two clauses the one with more entries is spread out
-    if not _pays(loops.quadratic, layout, 15 * len(active)):
-        return arrays.quadratic(layout, active, order, slopes, curves)
-    gradient, hessian = np.empty(len(active)), np.empty((len(active), len(active)))
-    loops.quadratic.compiled(
-        *layout.arrays, active, order, slopes.ravel(), curves.ravel(), layout.n_targets,
-        np.zeros(slopes.size), gradient, hessian,
-    )  # fmt: skip
+    m = len(active)
+    gradient, hessian = np.empty(m), np.empty((m, m))
+    if layout.loops_pay(loops.quadratic, 15 * m):
+        loops.quadratic.compiled(
+            *layout.arrays, active, order, slopes.ravel(), curves.ravel(), layout.n_targets,
+            np.zeros(slopes.size), gradient, hessian,
+        )  # fmt: skip
+        return gradient, hessian
+    chosen = [layout.clauses[k] for k in active[order].tolist()]
+    number, at, x = _joined(chosen)
+    starts = np.searchsorted(number, np.arange(m)).tolist()
+    gradient[order] = _sums(number, x * slopes.ravel()[at], m)
+    for p, clause in enumerate(chosen):
+        spread = np.zeros(slopes.size)
+        clause.spread_out(clause.bends(curves), 1.0, spread)
+        rest = slice(starts[p], None)
+        row = _sums(number[rest] - p, x[rest] * spread[at[rest]], m - p)
+        hessian[order[p], order[p:]] = hessian[order[p:], order[p]] = row
     return gradient, hessian
 
 

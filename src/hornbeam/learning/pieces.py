@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ints, Positions, run_starts
+from hornbeam.base.arrays import Floats, Positions, run_starts
 from hornbeam.base.choices import Relaxation
 from hornbeam.densities.strengths import DOWN, Densities
 
@@ -72,8 +72,7 @@ class CountPiece:
 
         l' = sum (E[S] - S) and l'' = -sum Var[S], S the sum of x (1-y)^p, x y^p, ...
         """
-        densities = Densities(self.relaxation, self.times, self._repeated)
-        observed = densities.statistics(self.y)
+        densities, observed = self._densities
         strengths = self.prior + weight * self.x
         log_z, mean, covariance = densities.moments(strengths)
         value = -float(self.size @ (log_z + np.sum(strengths * observed, axis=0)))
@@ -82,9 +81,11 @@ class CountPiece:
         return value, slope, -float(self.size @ variance)
 
     @cached_property
-    def _repeated(self) -> Ints:
-        """Groups of targets that occur several times in a ground clause."""
-        return np.flatnonzero(self.x[DOWN + 1 :].any(axis=0)).astype(np.int64)
+    def _densities(self) -> tuple[Densities, Floats]:
+        """The densities of the groups, and their potentials (sides, groups) at the labels."""
+        repeated = np.flatnonzero(self.x[DOWN + 1 :].any(axis=0)).astype(np.int64)
+        densities = Densities(self.relaxation, self.times, repeated)
+        return densities, densities.statistics(self.y)
 
 
 def grouped_counts(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
