@@ -20,11 +20,14 @@ from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
-from hornbeam.learning.histogram_learning import learn_from_histograms
 from hornbeam.learning.learner import Learner
-from hornbeam.learning.outcomes import candidate_outcomes
 from hornbeam.learning.problem import Problem
-from hornbeam.learning.rule_learning import LearnedRules, learn_rules
+from hornbeam.learning.rule_learning import (
+    LearnedRules,
+    candidate_outcomes,
+    learn_from_histograms,
+    learn_rules,
+)
 from hornbeam.learning.trace import SecondStep, Trace
 from hornbeam.learning_plan import LearningPlan, learning_plan
 from hornbeam.model import Model

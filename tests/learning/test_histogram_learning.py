@@ -16,10 +16,10 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.learning.greedy import Greedy
-from hornbeam.learning.histogram_learning import learn_from_histograms, screen_bodies
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
+from hornbeam.learning.rule_learning import learn_from_histograms, screen_bodies
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Semantics

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.base.arrays import Floats, Ids
-from hornbeam.learning.monomials import polynomial
+from hornbeam.learning.boosted_columns import polynomial
 from hornbeam.learning.trees import CUTS, Binned, Booster, best_splits, tree_values
 from tests.support.kernels import both_ways, kernels_are
 

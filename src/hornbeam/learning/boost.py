@@ -2,8 +2,8 @@
 
 Trees of depth three are boosted on the counts and shares of all bodies; internal cross-validation
 chooses their number. It is 0, the prior alone, unless boosting lowers the loss of held-out targets
-by more than chance does. Trees become clauses without loss (see `hornbeam.learning.monomials`):
-hundreds of short ones. With a limit on rules the boosted scores are then fitted again, by these
+by more than chance does. Trees become clauses without loss (see `boosted_columns`): hundreds of
+short ones. With a limit on rules the boosted scores are then fitted again, by these
 clauses and by those of single bodies weighed by log or share, under the weakest L1 penalty that
 keeps few enough, and by the remaining ones without it: a short model with nearly the same scores.
 """

@@ -28,11 +28,14 @@ from hornbeam.densities.strengths import Densities, Moments
 from hornbeam.facts.folds import unordered_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
-from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of, useful_ways
-from hornbeam.learning.column_groups import (
+from hornbeam.learning.body_clauses import (
     added_by_group,
+    body_clauses,
+    body_lengths,
     mirror_groups,
+    priors_of,
     shares_by_median,
+    useful_ways,
 )
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
 from hornbeam.rules.body import Body
