@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.hlmrf.exact import Exact, find_conflict
+from hornbeam.hlmrf.map_inference import solve_single_variables
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.hlmrf.single_variables import solve_single_variables
 from tests.support.random_programs import Row, program, programs
 
 numbers = st.floats(-2, 2).map(lambda x: round(x, 3))

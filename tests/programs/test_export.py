@@ -15,9 +15,8 @@ import hornbeam as hb
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
-from hornbeam.programs.computed_rules import MAX_VALUES, Addends
 from hornbeam.programs.export import export_program
-from hornbeam.programs.plain_rules import RuleNotPlainError
+from hornbeam.programs.exported_rules import MAX_VALUES, Addends, RuleNotPlainError
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics

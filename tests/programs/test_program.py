@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.language.syntax import Place
-from hornbeam.programs.partitions import load_partitions
 from hornbeam.programs.program import Program, read_program
-from hornbeam.programs.program_data import AtomTable, ProgramData
+from hornbeam.programs.program_data import AtomTable, ProgramData, load_partitions
 from hornbeam.programs.program_options import InferenceOptions, inference_options
 from hornbeam.programs.program_predicates import ProgramPredicate
 

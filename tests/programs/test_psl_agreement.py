@@ -26,10 +26,9 @@ from hornbeam.language.arithmetic_rules import (
 )
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
-from hornbeam.programs.checks import check_rules
-from hornbeam.programs.normal_form import normal_rules
 from hornbeam.programs.program_options import _READERS, InferenceOptions
 from hornbeam.programs.program_predicates import ProgramPredicate
+from hornbeam.programs.program_rules import check_rules, normal_rules
 from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED
 
 DECLARED = [ProgramPredicate(name, arity, closed=True) for name, arity in PREDICATES.items()]

@@ -54,7 +54,7 @@ def export(
       hornbeam export graph.hornbeam -o rules.csv
     """
     import hornbeam as hb
-    from hornbeam.programs.plain_rules import RuleNotPlainError
+    from hornbeam.programs.exported_rules import RuleNotPlainError
     from hornbeam.rules.model_file import rule_lines
 
     loaded = hb.load(model)

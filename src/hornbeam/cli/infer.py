@@ -80,8 +80,8 @@ def infer(
       hornbeam infer knows.psl --solver exact --json
     """
     import hornbeam as hb
+    from hornbeam.programs.inference import check_results
     from hornbeam.programs.program import read_program
-    from hornbeam.programs.result_files import check_results
 
     with console.progress() as progress:
         read = read_program(program, split)

@@ -87,7 +87,7 @@ def _apply(name: str, rows: int, inputs: list[Floats], relaxation: Relaxation) -
     limit = WORTH_READING if numba_in_use() else WORTH_COMPILING
     compiled = kernel.pays(CALL + inputs[0].size * (SCALAR if squared else 1), limit)
     if not (compiled or squared):
-        found = _two_sides(*flat, relaxation)
+        found = _two_sides(flat[0], flat[1], relaxation)
         return (found if rows > 1 else found[2:3]).reshape(shape)
     out = np.empty((rows, inputs[0].size))
     (kernel.compiled if compiled else kernel.interpreted)(*flat, CODES[relaxation], out)

@@ -34,8 +34,7 @@ from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reaso
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.known import joined
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges
-from hornbeam.hlmrf.potentials import Potentials
+from hornbeam.hlmrf.potentials import ONE_RULE, ConditionalHinges, Potentials
 from hornbeam.rules.body import AnyBody, Body, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel

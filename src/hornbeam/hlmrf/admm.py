@@ -59,8 +59,6 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.compiled import announced
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.hlmrf.admm_arrays import ArraySteps
-from hornbeam.hlmrf.admm_compiled import CompiledSteps
 from hornbeam.hlmrf.admm_point import (
     PLAIN,
     AdmmPoint,
@@ -70,6 +68,7 @@ from hornbeam.hlmrf.admm_point import (
     Residuals,
     StoppingRule,
 )
+from hornbeam.hlmrf.admm_steps import ArraySteps, CompiledSteps
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 

@@ -1,7 +1,7 @@
 """The state of ADMM and how the next iterate is computed; `hornbeam.hlmrf.admm` derives it.
 
-The steps themselves, by row and by variable, are done by whole arrays (`admm_arrays`) or by
-compiled loops (`admm_compiled`); both move the same `AdmmPoint`.
+The steps themselves, by row and by variable, are those of `admm_steps`; whole arrays and compiled
+loops move the same `AdmmPoint`.
 """
 
 from __future__ import annotations

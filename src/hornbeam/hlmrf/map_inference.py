@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats
+from hornbeam.base.arrays import Bools, Floats, Ids, Positions
 from hornbeam.base.choices import Solver
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
-from hornbeam.hlmrf.potentials import Potentials
-from hornbeam.hlmrf.single_variables import solve_single_variables
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
 #: Literals up to which `auto` solves exactly: a few hundredths of a second.
 EXACT_LITERALS = 2_000
@@ -99,3 +98,108 @@ def _split(potentials: Potentials) -> tuple[Bools, Bools]:
     alone = matters & (sizes == 1)
     alone[alone] = ~shared[potentials.variable[potentials.indptr[:-1][alone]]]
     return alone, matters & ~alone
+
+
+# --- variables that share no row with another ---------------------------------------------------
+
+#: Fraction of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
+ROUNDING = 1e-13
+#: How far constraints may cross by rounding.
+CROSSING = 1e-9
+
+
+def solve_single_variables(potentials: Potentials, state: Floats) -> Positions:
+    """Move every variable of one-literal rows to its best value, in place: a closed form.
+
+    Such a variable's objective is a sum of hinges in one number, convex and piecewise linear or
+    quadratic. Its derivative grows from knee to knee, so the minimum lies where it passes 0: at a
+    knee, or in a segment at the root of a straight line. All variables are bisected together.
+    Among several best values it takes the nearest to the previous one; variables without a row do
+    not move. Returns the variables whose constraints contradict each other; they end between them.
+    """
+    low, high = _feasible(potentials)
+    infeasible = np.flatnonzero(low - high > CROSSING)
+    low, high = np.where(low > high, (low + high) / 2.0, [low, high])
+    hinges = _SingleHinges.of(potentials)
+    lowest = hinges.least_minimisers(low, high)
+    highest = np.maximum(hinges.greatest_minimisers(low, high), lowest)
+    state[:] = np.minimum(np.maximum(state, lowest), highest)
+    return infeasible
+
+
+def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
+    """The interval of every variable that its constraints and [0, 1] allow."""
+    variable, kind, slope = potentials.variable, potentials.kind, potentials.coefficient
+    knee = -potentials.constant / slope
+    low, high = np.zeros(potentials.n_variables), np.ones(potentials.n_variables)
+    from_below = (kind == PotentialKind.EQUAL) | ((kind == PotentialKind.AT_MOST) & (slope < 0.0))
+    from_above = (kind == PotentialKind.EQUAL) | ((kind == PotentialKind.AT_MOST) & (slope > 0.0))
+    np.maximum.at(low, variable[from_below], knee[from_below])
+    np.minimum.at(high, variable[from_above], knee[from_above])
+    return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class _SingleHinges:
+    """Hinges in one variable each, in no particular order."""
+
+    variable: Ids
+    knee: Floats
+    slope: Floats
+    weight: Floats
+    squared: Bools
+
+    @classmethod
+    def of(cls, potentials: Potentials) -> _SingleHinges:
+        """The potentials of a program whose rows have one literal each."""
+        own = ~potentials.is_constraint
+        slope = potentials.coefficient[own]
+        return cls(
+            potentials.variable[own],
+            -potentials.constant[own] / slope,
+            slope,
+            potentials.weight[own],
+            potentials.kind[own] == PotentialKind.SQUARED,
+        )
+
+    def greatest_minimisers(self, low: Floats, high: Floats) -> Floats:
+        """Greatest minimisers in [low, high]: the least ones of the mirrored program."""
+        mirrored = replace(self, knee=-self.knee, slope=-self.slope)
+        return -mirrored.least_minimisers(-high, -low)
+
+    def least_minimisers(self, low: Floats, high: Floats) -> Floats:
+        """Least minimisers in [low, high]: where the derivative from above is first not negative.
+
+        The nodes of a variable are its lower end and the knees inside, in their order. Bisection
+        finds the last node where the function still falls, -1 where there is none.
+        """
+        inside = (self.knee > low[self.variable]) & (self.knee < high[self.variable])
+        owner = np.concatenate([np.arange(len(low)), self.variable[inside]])
+        nodes = np.concatenate([low, self.knee[inside]])
+        nodes = nodes[np.lexsort((nodes, owner))]
+        size = np.bincount(owner, minlength=len(low))
+        first = np.cumsum(size) - size
+        falling, rising = np.full(len(low), -1), size
+        while (open_ones := rising - falling > 1).any():
+            middle = np.where(open_ones, (falling + rising) // 2, 0)
+            falls = self._derivatives(nodes[first + middle])[0] < 0.0
+            falling = np.where(open_ones & falls, middle, falling)
+            rising = np.where(open_ones & ~falls, middle, rising)
+        start = nodes[first + np.maximum(falling, 0)]
+        ends = np.append(nodes, 0.0)[first + rising]
+        end = np.where(rising == size, high, ends)
+        derivative, curvature = self._derivatives(start)
+        root = start - np.divide(derivative, curvature, out=-end + start, where=curvature > 0.0)
+        return np.where(falling < 0, low, np.minimum(root, end))
+
+    def _derivatives(self, y: Floats) -> tuple[Floats, Floats]:
+        """First (just above y, 0 if it is rounding) and second derivative of every variable."""
+        n, at = len(y), y[self.variable]
+        active = np.where(self.slope > 0.0, at >= self.knee, at < self.knee)
+        bend = np.where(active & self.squared, 2.0 * self.weight * self.slope * self.slope, 0.0)
+        straight = np.where(active & ~self.squared, self.weight * self.slope, 0.0)
+        term = straight + bend * (at - self.knee)
+        total = np.bincount(self.variable, term, n)
+        size = np.bincount(self.variable, np.abs(term), n)
+        slope = np.where(np.abs(total) > ROUNDING * size, total, 0.0)
+        return slope, np.bincount(self.variable, bend, n).astype(np.float64)

@@ -1,7 +1,7 @@
 """A model, its facts and its pairs as a program that PSL's own runtime runs unchanged.
 
-Rules with raw counts and without thresholds are written as they are (`plain_rules`), others through
-observed predicates that hold the counts (`computed_rules`), so that PSL finds the same MAP state.
+Rules with raw counts and without thresholds are written as they are, others through observed
+predicates that hold the counts (see `exported_rules`), so that PSL finds the same MAP state.
 `names.json` has the names of predicates and entities that PSL could not spell, and the rules of
 computed predicates.
 """
@@ -29,9 +29,13 @@ from hornbeam.facts.known import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.syntax import LogicalRule
 from hornbeam.learning.hinge_problem import HingeRows
-from hornbeam.programs.computed_rules import ComputedRule
-from hornbeam.programs.exported_names import ExportedNames
-from hornbeam.programs.plain_rules import PlainRules, RuleNotPlainError, why_not_plain
+from hornbeam.programs.exported_rules import (
+    ComputedRule,
+    ExportedNames,
+    PlainRules,
+    RuleNotPlainError,
+    why_not_plain,
+)
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule, RuleModel

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,13 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 from hornbeam.base.choices import Solver
+from hornbeam.base.files import (
+    cannot_be_written,
+    check_folder,
+    refuse_inputs,
+    save_folder,
+    save_text,
+)
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import html_table
@@ -27,10 +34,9 @@ from hornbeam.hlmrf.map_state import MapState
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
-from hornbeam.programs.program_data import AtomTable, ProgramData
+from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData, atom_places
 from hornbeam.programs.program_options import InferenceOptions, inference_options
-from hornbeam.programs.result_files import check_results, save_results
-from hornbeam.programs.truth import TruthEvaluation, evaluate_truth
+from hornbeam.reporting.evaluation import evaluate
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
@@ -239,3 +245,116 @@ def _explained(error: InfeasibleError, grounded: GroundProgram) -> InputError:
     if len(error.rows) > SHOWN_CONFLICTS:
         shown.append(f"  ... and {len(error.rows) - SHOWN_CONFLICTS} more")
     return InputError("\n".join([str(error), *shown]))
+
+
+# Values against the truth -------------------------------------------------------------------------
+
+#: Minimum value that counts as true, as in PSL's discrete evaluator.
+TRUE = 0.5
+
+
+@dataclass(frozen=True)
+class TruthEvaluation:
+    """How the inferred values of a predicate fit its truth: what PSL's evaluators report.
+
+    AUC (ties count half), accuracy and F1 take values from 0.5 on for true; MAE and MSE are the
+    mean absolute and squared differences. Only targets with a truth value count; `unknown` is the
+    number of targets without one.
+    """
+
+    auc_roc: float | None
+    auc_pr: float | None
+    f1: float | None
+    accuracy: float
+    mae: float
+    mse: float
+    n: int
+    unknown: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain numbers and None, ready for JSON."""
+        return asdict(self)
+
+
+def evaluate_truth(
+    tables: PredicateTables, values: Floats, close_truth: bool = False
+) -> TruthEvaluation | None:
+    """Compare inferred values of a predicate's targets with its truth; None without any.
+
+    Targets without truth are left out, or false where `close_truth`.
+    """
+    place = atom_places(tables.targets, tables.truth)
+    known = place >= 0
+    if not known.any():
+        return None
+    expected = np.where(known, tables.truth.values[place], 0.0)
+    known |= close_truth
+    expected, found = expected[known], values[known]
+    ranked = evaluate(expected, np.clip(found, 0.0, 1.0))
+    is_true, found_true = expected >= TRUE, found >= TRUE
+    hits = int(np.count_nonzero(is_true & found_true))
+    relevant = int(is_true.sum()) + int(found_true.sum())
+    return TruthEvaluation(
+        auc_roc=ranked.auc_roc,
+        auc_pr=ranked.auc_pr,
+        f1=2 * hits / relevant if relevant else None,
+        accuracy=float(np.mean(is_true == found_true)),
+        mae=float(np.mean(np.abs(expected - found))),
+        mse=float(np.mean((expected - found) ** 2)),
+        n=int(known.sum()),
+        unknown=int(np.count_nonzero(~known)),
+    )
+
+
+# Files of values ----------------------------------------------------------------------------------
+
+
+def check_results(
+    folder: str | os.PathLike[str], program: Program, predicates: Sequence[str] | None = None
+) -> None:
+    """Refuse a folder to which the values of open predicates cannot go.
+
+    A single file is replaced in place. Several files are written as one folder, which is replaced
+    as a whole and must not contain anything else. Input files of the program are never overwritten.
+    Without `predicates`, all predicates with targets are checked.
+    """
+    if predicates is None:
+        predicates = [one.name for one in program.predicates if one.targets]
+    names = _names(predicates)
+    for name in names.values():
+        refuse_inputs(Path(folder) / name, program.files)
+    if len(names) > 1:
+        check_folder(folder, partial(_other_than, names.values()))
+
+
+def save_results(folder: str | os.PathLike[str], texts: Mapping[str, str]) -> list[Path]:
+    """Write the values of every open predicate; returns the files."""
+    names = _names(texts)
+
+    def write(place: Path) -> None:
+        for predicate, name in names.items():
+            (place / name).write_text(texts[predicate], encoding="utf-8", newline="\n")
+
+    with cannot_be_written(folder):
+        Path(folder).parent.mkdir(parents=True, exist_ok=True)
+        if len(names) < 2:
+            Path(folder).mkdir(exist_ok=True)
+    if len(names) > 1:
+        save_folder(folder, write, partial(_other_than, names.values()))
+    else:
+        for predicate, name in names.items():
+            save_text(Path(folder) / name, texts[predicate])
+    return [Path(folder) / name for name in names.values()]
+
+
+def _names(predicates: Collection[str]) -> dict[str, str]:
+    return {predicate: f"{predicate.upper()}.txt" for predicate in predicates}
+
+
+def _other_than(names: Collection[str], folder: Path) -> str | None:
+    """A description of what a folder holds other than these files, or None."""
+    others = (path.name for path in sorted(folder.iterdir()))
+    found = next((name for name in others if name not in names), None)
+    if found is None:
+        return None
+    return f"{found!r}, and the values of several predicates replace a folder as a whole"

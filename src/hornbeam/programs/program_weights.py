@@ -1,7 +1,7 @@
 """Weights of a program's logical rules by exact pseudolikelihood.
 
 Given the truth of all other atoms, a ground rule is a hinge in the one atom that is left
-(`hornbeam.hlmrf.conditional_hinges`), of power 1 or 2.
+(`hornbeam.hlmrf.potentials`), of power 1 or 2.
 
 * joint: maximise sum_i log p(y_i | the others) over all weights at once;
 * ppll: the same for each rule alone, as if there were no other (piecewise).
@@ -27,8 +27,7 @@ from hornbeam.base.files import save_text
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import DataError, InputError
-from hornbeam.hlmrf.conditional_hinges import conditional_hinges
-from hornbeam.hlmrf.potentials import PotentialKind, Potentials
+from hornbeam.hlmrf.potentials import PotentialKind, Potentials, conditional_hinges
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
 from hornbeam.language.syntax import LogicalRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem

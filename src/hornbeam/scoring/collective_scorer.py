@@ -26,9 +26,14 @@ from hornbeam.densities.hinges import hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Targets
 from hornbeam.hlmrf.admm import Admm
-from hornbeam.hlmrf.conditional_hinges import ONE_RULE, ConditionalHinges, conditional_hinges
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess
-from hornbeam.hlmrf.potentials import PotentialKind, Potentials
+from hornbeam.hlmrf.potentials import (
+    ONE_RULE,
+    ConditionalHinges,
+    PotentialKind,
+    Potentials,
+    conditional_hinges,
+)
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scores import strengths
 from hornbeam.scoring.linked_clauses import CollectivePairGraph

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hornbeam.hlmrf.potentials import PotentialKind
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import GroundProgram, ground
-from hornbeam.programs.normal_form import normal_rules
+from hornbeam.programs.program_rules import normal_rules
 from tests.support.brute_grounding import World, ground_by_brute_force
 from tests.support.ground_worlds import ARITHMETIC, LOGICAL, program_data, variables_of, worlds
 

@@ -8,7 +8,7 @@ variables running over the constants that pass their filters. As in PSL:
   it is not (as 0); only the latter matters, and only for |V|, the number of atoms added up;
 * in filters, any value above 0 is true.
 
-Filters are conjunctions here: `hornbeam.programs.normal_form` makes a rule of every alternative.
+Filters are conjunctions here: `hornbeam.programs.program_rules` makes a rule of every alternative.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""PSL's requirements of rules beyond their grammar; errors name the rule and its place.
+"""Rules as PSL takes them: their normal form, and requirements beyond their grammar.
+
+In normal form predicates are spelt as declared, no literal stands twice, and filters have no
+alternatives. A logical rule is a disjunction of literals, a set; PSL drops repeated literals, even
+where one is in the body and its negation in the head. A filter with alternatives,
+`{B: p(B) | q(B)}`, makes PSL read one rule for each alternative.
 
 A logical rule is safe if every variable is in an atom that limits it: a positive atom of the
 body, or a negated one of the head. These are the atoms that are true where the rule is violated,
@@ -9,16 +14,24 @@ atoms, whatever their sign.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TypeVar
 
 from hornbeam.language.arithmetic_rules import (
+    AllOf,
+    AnyOf,
     ArithmeticRule,
     Coefficient,
+    Condition,
     Extreme,
+    Filter,
     Operation,
     PslRule,
     RefusedError,
     SumAtom,
+    Summand,
     SumVariable,
     atoms_of,
     cardinalities_of,
@@ -27,7 +40,7 @@ from hornbeam.language.arithmetic_rules import (
     refusal,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, LogicalRule, Variable
+from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Variable
 from hornbeam.programs.program_predicates import ProgramPredicate
 
 
@@ -169,3 +182,78 @@ def _check_coefficient(coefficient: Coefficient) -> None:
     elif isinstance(coefficient, Extreme):
         for argument in coefficient.arguments:
             _check_coefficient(argument)
+
+
+# Normal form --------------------------------------------------------------------------------------
+
+AnAtom = TypeVar("AnAtom", Atom, SumAtom)
+
+
+def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
+    """Rules that PSL makes of one; `names` maps lower-case predicates to their declared names.
+
+    Examples
+    --------
+    >>> from hornbeam.language.rule_texts import parse_rules
+    >>> text = "1: knows(A, B) & knows(A, B) -> likes(A, B)"
+    >>> [str(rule) for rule in normal_rules(parse_rules(text, "")[0], {"knows": "Knows"})]
+    ['1.0: Knows(A, B) -> likes(A, B)']
+    >>> text = "a(+B) = 1 . {B: p(B) & (q(B) | r(B))}"
+    >>> [str(rule) for rule in normal_rules(parse_rules(text, "")[0], {})]
+    ['a(+B) = 1.0 . {B: p(B) & q(B)}', 'a(+B) = 1.0 . {B: p(B) & r(B)}']
+    """
+    if isinstance(rule, LogicalRule):
+        body = _distinct(_spelt_literal(literal, names) for literal in rule.body)
+        negated = {Literal(literal.atom, not literal.negated) for literal in body}
+        head = _distinct(_spelt_literal(literal, names) for literal in rule.head)
+        # A head whose negation is in the body adds nothing, unless there would be no head.
+        needed = tuple(literal for literal in head if literal not in negated)
+        yield replace(rule, body=body, head=needed or head[:1])
+        return
+    left, right = (
+        tuple(_spelt_summand(summand, names) for summand in side)
+        for side in (rule.left, rule.right)
+    )
+    for chosen in product(*(_alternatives(one.condition) for one in rule.filters)):
+        filters = tuple(
+            Filter(one.variable, _joined([_spelt_literal(literal, names) for literal in literals]))
+            for one, literals in zip(rule.filters, chosen, strict=True)
+        )
+        yield replace(rule, left=left, right=right, filters=filters)
+
+
+def _distinct(literals: Iterator[Literal]) -> tuple[Literal, ...]:
+    return tuple(dict.fromkeys(literals))
+
+
+def _spelt_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
+    if isinstance(literal.atom, Comparison):
+        return literal
+    return replace(literal, atom=_spelt(literal.atom, names))
+
+
+def _spelt_summand(summand: Summand, names: Mapping[str, str]) -> Summand:
+    return replace(summand, atom=summand.atom and _spelt(summand.atom, names))
+
+
+def _spelt(atom: AnAtom, names: Mapping[str, str]) -> AnAtom:
+    return replace(atom, predicate=names.get(atom.predicate.lower(), atom.predicate))
+
+
+def _alternatives(condition: Condition) -> list[list[Literal]]:
+    """Disjunctive normal form: alternatives, each a list of literals that must all hold."""
+    match condition:
+        case Literal():
+            return [[condition]]
+        case AnyOf(parts):
+            return [literals for part in parts for literals in _alternatives(part)]
+        case AllOf(parts):
+            return [
+                [literal for literals in chosen for literal in literals]
+                for chosen in product(*map(_alternatives, parts))
+            ]
+
+
+def _joined(literals: list[Literal]) -> Condition:
+    distinct = tuple(dict.fromkeys(literals))
+    return distinct[0] if len(distinct) == 1 else AllOf(distinct)

@@ -1,0 +1,341 @@
+"""The rules of an exported program, and its names.
+
+Rules with raw counts and without thresholds are written as they are:
+
+* A rule's head ranges over the listed pairs only, so every rule gets them as a first body atom
+  (blocking); they are a closed predicate of their own. A pair with an entity that no fact has
+  is scored by its prior alone, so rules with a condition on one argument get the others.
+* In a model that is not collective, observed facts of a target predicate become a closed predicate
+  of their own, which replaces it in bodies: targets do not depend on each other. A pair that is
+  also a fact is not evidence for itself; where there is such a pair, a rule through known facts is
+  written once for every way in which its facts can differ from the head.
+* In a collective model the target predicate itself is in bodies, and pairs are not observed.
+
+Of other rules the columns, counted here, are observed predicates. A rule of weight w adds
+w x (1 - y)^p or w x y^p to the energy of a pair, where its groundings weigh x. Truth values of PSL
+end at 1 and move the knee of a hinge instead of its weight, so x must be part of the weight: it is
+written as a sum of *addends*, of which each pair has some,
+
+    w * 3.17: rule_7(A, B, '3.17') -> t(A, B)
+
+Where a rule has few distinct x, these are its addends and every pair has one. Where it has many, as
+shares have, addends are powers of two, and every x is their sum to `BITS` binary digits, so that
+A and B, and the MAP state with them, agree to a few millionths.
+
+Where bodies are soft and targets continuous, a pair has several hinges, each with its own height b,
+which is the truth of its atoms. They are told apart by their heights, a last argument:
+
+    w * 3.17: rule_7(A, B, '3.17', C) -> t(A, B)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+import numpy as np
+
+from hornbeam.base.arrays import Floats, Ints
+from hornbeam.base.choices import Relaxation
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
+from hornbeam.language.rule_texts import identifiers
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    Literal,
+    LogicalRule,
+    Operator,
+    Term,
+    Variable,
+    weight_text,
+)
+from hornbeam.learning.hinge_problem import HingeRows
+from hornbeam.rules.body import body_ends, variables
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Rule, RuleModel
+from hornbeam.rules.weighing import Counts
+
+#: What Java's trim() takes away at both ends of a name.
+BLANKS = "".join(map(chr, range(0x21)))
+#: Constants that may be in a rule as they are.
+SAFE = re.compile(r"[\w .:/#-]+\Z")
+#: Closed predicates that accompany a target.
+KINDS = ("pairs", "located", "known")
+
+
+@dataclass(frozen=True)
+class ExportedNames:
+    """Identifiers of predicates, and other names of entities.
+
+    Identifiers differ in more than case. PSL trims the names of entities, so a name that begins or
+    ends in a blank is written as another; so is a constant of a rule with characters that break
+    PSL's database, such as a quote.
+    """
+
+    plain: Mapping[str, str]  #: identifiers of the predicates of targets and bodies
+    #: For every target the predicates of its pairs, of those whose entities have facts, and of its
+    #: observed facts.
+    pairs: Mapping[str, str]
+    located: Mapping[str, str]
+    known: Mapping[str, str]
+    #: Predicates of the rules whose columns are written out, by the rule's place in the model.
+    computed: Mapping[int, str]
+    entities: Mapping[str, str]  #: other names of the entities that cannot have their own
+
+    @classmethod
+    def of(
+        cls,
+        predicates: Iterable[str],
+        targets: Sequence[str],
+        computed: Iterable[int],
+        constants: Iterable[str],
+        entities: Sequence[Names],
+    ) -> ExportedNames:
+        """Choose all identifiers; they are distinct when case is ignored."""
+        plain = dict(identifiers({*predicates, *targets}))
+        # names hold no tab, so these cannot clash with a predicate's; they get identifiers last
+        made = {t: [f"{plain[t]}\t{what}" for what in KINDS] for t in targets}
+        rules = {place: f"rule\t{place + 1}" for place in computed}
+        invented = [name for some in made.values() for name in some]
+        spelt = identifiers([*plain.values(), *invented, *rules.values()])
+        return cls(
+            plain,
+            {t: spelt[pairs] for t, (pairs, _, _) in made.items()},
+            {t: spelt[located] for t, (_, located, _) in made.items()},
+            {t: spelt[known] for t, (_, _, known) in made.items()},
+            {place: spelt[name] for place, name in rules.items()},
+            _replaced(constants, entities),
+        )
+
+    def texts(self, names: Sequence[str]) -> list[str]:
+        """Entities as the program calls them."""
+        return [self.entities.get(name, name) for name in names]
+
+    def term(self, term: Term) -> Term:
+        """A term over the program's entities."""
+        if isinstance(term, Constant):
+            return Constant(self.entities.get(term.value, term.value))
+        return term
+
+    def atom(self, predicate: str, terms: Iterable[Term]) -> Atom:
+        """An atom of a predicate that has its identifier already."""
+        return Atom(predicate, tuple(map(self.term, terms)))
+
+
+def _replaced(constants: Iterable[str], tables: Sequence[Names]) -> dict[str, str]:
+    """Other names for entities that PSL would trim, or that are unsafe as constants."""
+    others = {name for names in tables for name in names if name != name.strip(BLANKS)}
+    others |= {name for name in constants if name != name.strip(BLANKS) or not SAFE.match(name)}
+    found: dict[str, str] = {}
+    number = 1
+    for name in sorted(others):
+        other = f"entity_{number}"
+        while other in found.values() or any(names.index(other) >= 0 for names in tables):
+            number += 1
+            other = f"entity_{number}"
+        found[name] = other
+    return found
+
+
+class RuleNotPlainError(InputError):
+    """A rule that plain PSL cannot express; `place` is its number in the model."""
+
+    def __init__(self, place: int, why: str, rule: str) -> None:
+        super().__init__(
+            f'{why}: learn with `counts="raw"` and `bodies="paths"`, or export without `plain` '
+            f"(the rule is: {rule})"
+        )
+        self.place = place
+
+
+def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
+    """Why PSL cannot express a rule as it is, or ""; `soft` is whether facts are."""
+    if clause.is_prior:
+        return ""
+    counts, semantics = model.counts_of(clause).counts, model.semantics
+    lone_path = len(clause.body.parts) == 1 and all(
+        part.body.is_path and all(step.arity == 2 for step in part.body.steps)
+        for part in clause.body.parts
+    )
+    if not clause.body.predicates.isdisjoint(model.believed):
+        return "plain PSL does not know what a first step believes of other pairs"
+    if counts is not Counts.RAW:
+        return f"in plain PSL every grounding counts, and this rule counts them by {counts.value}"
+    if any(part.threshold is not None for part in clause.body.parts):
+        return "plain PSL has no thresholds"
+    if semantics.max_fanout is not None:
+        return "plain PSL has no limit on the fan-out"
+    if soft and semantics.relaxation is Relaxation.BOOLEAN:
+        return "truth values between 0 and 1 mean something else to PSL than to boolean targets"
+    if semantics.distinct_variables and not lone_path:
+        return "with distinct variables only paths are the same in plain PSL"
+    return ""
+
+
+@dataclass(frozen=True)
+class PlainRules:
+    """Writes rules for one set of pairs.
+
+    `stated` are the targets with a pair that is also a fact, `unseen` those with a
+    pair of which some entity has no fact.
+    """
+
+    model: RuleModel
+    names: ExportedNames
+    stated: frozenset[str]
+    unseen: frozenset[str]
+
+    def implications(self, clause: Clause) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
+        """Bodies and head of a clause; several where it goes through known facts of its target."""
+        ends, target = body_ends(clause.body), clause.target
+        head = Literal(self.names.atom(self.names.plain[target], ends), clause.negated)
+        if clause.is_prior and clause.negated:
+            yield (), head
+            return
+        body = [Literal(self.names.atom(self._pairs(clause), ends))]
+        literals = self._literals(clause)
+        for literal in literals:
+            if isinstance(literal, Comparison):
+                right = self.names.term(literal.right)
+                body.append(_compared(literal.left, literal.operator, right))
+            else:
+                body.append(Literal(self.names.atom(self._spelt(literal), literal.arguments)))
+        atoms = [literal for literal in literals if isinstance(literal, Atom)]
+        if self.model.semantics.distinct_variables:
+            nodes = dict.fromkeys(term for atom in atoms for term in atom.arguments)
+            body += [_compared(x, Operator.DIFFERENT, y) for x, y in combinations(nodes, 2)]
+        own = [atom for atom in atoms if atom.predicate == target]
+        if self.model.semantics.recursive or target not in self.stated:
+            own = []
+        for chosen in product(*(self._ways_to_differ(atom, ends) for atom in own)):
+            conditions = [literal for way in chosen for literal in way]
+            yield (*body, *conditions), head
+
+    def _literals(self, clause: Clause) -> list[Atom | Comparison]:
+        """Atoms and comparisons of a body, with the predicates' own names."""
+        ends = body_ends(clause.body)
+        free = (name for name in variables() if name not in ends)
+        return [literal for part in clause.body.parts for literal in part.body.literals(ends, free)]
+
+    def _pairs(self, clause: Clause) -> str:
+        """The pairs that a clause may have groundings for."""
+        on_paths = all(part.body.is_path for part in clause.body.parts)
+        if on_paths or clause.target not in self.unseen:
+            return self.names.pairs[clause.target]
+        return self.names.located[clause.target]
+
+    def _spelt(self, atom: Atom) -> str:
+        is_target = atom.predicate in self.names.known
+        if is_target and not self.model.semantics.recursive:
+            return self.names.known[atom.predicate]
+        return self.names.plain[atom.predicate]
+
+    def _ways_to_differ(self, atom: Atom, head: tuple[Variable, Variable]) -> list[list[Literal]]:
+        """Conditions, no two of which hold at once, under which an atom is not the head."""
+        (x, y), (a, b) = map(self.names.term, atom.arguments), head
+        ways = []
+        if x != a:
+            ways.append([_compared(a, Operator.DIFFERENT, x)])
+        if y != b:
+            same = [_compared(a, Operator.EQUAL, x)] if x != a else []
+            ways.append([*same, _compared(b, Operator.DIFFERENT, y)])
+        return ways
+
+
+def _compared(one: Term, operator: Operator, other: Term) -> Literal:
+    return Literal(Comparison(one, operator, other))
+
+
+#: Distinct values up to which each is an addend.
+MAX_VALUES = 64
+#: Significant binary digits of other values.
+BITS = 17
+
+
+@dataclass(frozen=True, eq=False)
+class Addends:
+    """Numbers as sums: `rows[i]` are the numbers that have `values[i]` as one of their addends."""
+
+    values: Floats
+    rows: tuple[Ints, ...]
+
+    @classmethod
+    def of(cls, x: Floats) -> Addends:
+        """Write positive numbers as sums of addends.
+
+        Examples
+        --------
+        >>> addends = Addends.of(np.array([1.0, 3.5, 1.0]))
+        >>> addends.values.tolist(), [some.tolist() for some in addends.rows]
+        ([1.0, 3.5], [[0, 2], [1]])
+        """
+        values, which = np.unique(x, return_inverse=True)
+        if len(values) <= MAX_VALUES:
+            return cls(values, tuple(np.flatnonzero(which == k) for k in range(len(values))))
+        mantissa, exponent = np.frexp(x)
+        digits = np.round(np.ldexp(mantissa, BITS)).astype(np.int64)
+        lowest = exponent - BITS
+        powers = [
+            (power, some)
+            for power in range(int(lowest.min()), int(exponent.max()) + 1)
+            if len(some := _digit(digits, power - lowest))
+        ]
+        return cls(np.array([2.0**power for power, _ in powers]), tuple(some for _, some in powers))
+
+
+def _digit(digits: Ints, place: Ints) -> Ints:
+    """Positions of the numbers whose binary digit at a place of their own is 1."""
+    inside = (place >= 0) & (place <= BITS)
+    return np.flatnonzero(inside & (digits >> np.clip(place, 0, BITS) & 1 == 1))
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedRule:
+    """A rule, the predicate that stands for its body, and its hinges at the pairs."""
+
+    rule: Rule
+    predicate: str
+    hinges: HingeRows
+
+    @cached_property
+    def addends(self) -> Addends:
+        """The numbers of the hinges as sums."""
+        return Addends.of(self.hinges.number)
+
+    @cached_property
+    def soft(self) -> bool:
+        """Whether some hinge is lower than 1."""
+        return bool((self.hinges.height < 1.0).any())
+
+    @property
+    def arity(self) -> int:
+        """Arity of the predicate: the pair, the addend where there are several, a soft height."""
+        return 2 + (len(self.addends.values) > 1) + self.soft
+
+    def psl_rules(self, head: str, squared: bool) -> Iterator[LogicalRule]:
+        """One rule per addend."""
+        names = variables()
+        ends = next(names), next(names)
+        height = (next(names),) if self.soft else ()
+        negated = self.rule.clause.negated
+        values = self.addends.values.tolist()
+        for value in values:
+            addend = (Constant(weight_text(value)),) if len(values) > 1 else ()
+            body = Literal(Atom(self.predicate, (*ends, *addend, *height)))
+            yield LogicalRule(
+                self.rule.weight * value, (body,), (Literal(Atom(head, ends), negated),), squared
+            )
+
+    def columns(self) -> tuple[Ints, list[list[str]]]:
+        """Row of the pair, and texts of further arguments and the truth, of every observed atom."""
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *self.addends.rows])
+        values = self.addends.values.tolist()
+        texts = np.repeat([weight_text(value) for value in values], [*map(len, self.addends.rows)])
+        addend = [texts.tolist()] if len(values) > 1 else []
+        height = [f"{value:.6f}" for value in self.hinges.height[rows].tolist()]
+        return self.hinges.target[rows], [*addend, *([height, height] if self.soft else [])]
