@@ -16,10 +16,9 @@ from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
-from hornbeam.graphs.calibration import fit_calibration, softmax_log_odds
 from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
-from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_counter import GraphCounter
+from hornbeam.graphs.graph_settings import Extent, GraphSettings, StageShares
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
     count_given,
@@ -29,18 +28,17 @@ from hornbeam.graphs.graph_stages import (
     training_pool,
     with_held,
 )
+from hornbeam.graphs.memory_graph import open_graph
 from hornbeam.graphs.model_parts import relation_rules
-from hornbeam.graphs.opened_graph import GraphInput, open_graph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
-from hornbeam.graphs.ranking_choice import Trial, choose_ranking, choosing_trials, measuring_trials
-from hornbeam.graphs.ranking_fit import FittedRanking, refit, scores_of
+from hornbeam.graphs.ranking_choice import choose_ranking, choosing_trials, measuring_trials
+from hornbeam.graphs.ranking_fit import FittedRanking, Trial, fit_rule_weights, refit, scores_of
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.rule_files import read_imported_rules
-from hornbeam.graphs.rule_weights import fit_rule_weights
-from hornbeam.graphs.stage_shares import StageShares
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.softmax import fit_calibration, softmax_log_odds
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.body import MAX_PATH
 from hornbeam.rules.codes import step_code
 
@@ -50,7 +48,7 @@ MIN_QUERIES, MANY_QUERIES = 200, 10_000
 
 
 def learn_graph(
-    facts: GraphInput,
+    facts: Input,
     valid: Input | None = None,
     *,
     relations: Sequence[str] | None = None,

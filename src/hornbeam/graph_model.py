@@ -18,12 +18,9 @@ from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import HALF, Facts, Targets
 from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
-from hornbeam.graphs.graph_ranker import GraphRanker
-from hornbeam.graphs.graph_scorer import GraphScorer
+from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker, open_ranker
+from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
-from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.new_facts import new_facts
-from hornbeam.graphs.opened_graph import GraphInput, open_ranker
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.learning.trace import Trace
 from hornbeam.model import AnyModel
@@ -81,7 +78,7 @@ class GraphModel(RankingModel, AnyModel):
         return rule_table(self)
 
     def scorer(
-        self, facts: GraphInput, *, score: Score | str = Score.MEAN, engine: str = "memory",
+        self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
         threads: int | None = None,
     ) -> GraphScorer:  # fmt: skip
         """Prepare to score many triples."""
@@ -112,7 +109,7 @@ class GraphModel(RankingModel, AnyModel):
         )  # fmt: skip
 
     def evaluate(
-        self, facts: GraphInput, labels: Input, *, score: Score | str = Score.MEAN,
+        self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
         engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
         filter: Input | None = None, leave_out_linked: bool = False,  # noqa: A002
     ) -> Evaluation:  # fmt: skip
@@ -133,7 +130,7 @@ class GraphModel(RankingModel, AnyModel):
         )
 
     def evaluate_ranks(
-        self, facts: GraphInput, test: Input, *, filter: Input | None = None,  # noqa: A002
+        self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
         score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
         leave_out_linked: bool = False,
     ) -> GraphEvaluation:  # fmt: skip
@@ -149,7 +146,7 @@ class GraphModel(RankingModel, AnyModel):
         return ranker.evaluate(test, filter, progress)
 
     def ranker(
-        self, facts: GraphInput, *, score: Score | str = Score.MEAN, threads: int | None = None,
+        self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None,
         leave_out_linked: bool = False, test: Input | None = None,
     ) -> GraphRanker:  # fmt: skip
         """Prepare to rank answers of many queries.

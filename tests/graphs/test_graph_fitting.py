@@ -11,8 +11,7 @@ from scipy.optimize import check_grad, minimize
 from hornbeam.base.arrays import Bools, Floats, part_numbers
 from hornbeam.base.machine import blas_threads
 from hornbeam.base.progress import SILENT
-from hornbeam.graphs.calibration import fit_calibration, probabilities, softmax_log_odds
-from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.graph_settings import Extent, StageShares
 from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.lbfgs import minimise
@@ -21,22 +20,24 @@ from hornbeam.graphs.ranking_choice import (
     STRONGER,
     USUAL_PENALTY,
     WEAKER,
-    Trial,
     choose_ranking,
     measuring_trials,
 )
+from hornbeam.graphs.ranking_fit import Trial
 from hornbeam.graphs.ranking_model import Calibration
 from hornbeam.graphs.ridge import inverted_in_place
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
+    fit_calibration,
     fit_softmax,
     inverse_of,
     linear_scores,
+    probabilities,
     reciprocal_ranks,
+    softmax_log_odds,
 )
 from hornbeam.graphs.softmax_kernels import loss_and_gradient
-from hornbeam.graphs.stage_shares import StageShares
 from hornbeam.graphs.workload import Workload
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are

@@ -13,16 +13,14 @@ from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.graph_learning import learn_graph
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.discovery import longest_path
-from hornbeam.graphs.equal_steps import canonical_steps
 from hornbeam.graphs.graph_evidence import GraphEvidence
+from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.graph_stages import held_triples
-from hornbeam.graphs.grouped_queries import queries_along
-from hornbeam.graphs.hidden_folds import folds_of, hidden_folds
-from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.grouped_queries import folds_of, hidden_folds, queries_along
+from hornbeam.graphs.linked_graph import LinkedGraph, canonical_steps
+from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.memory_graph import MemoryGraph
-from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.multiple_links import linked_shares
 from hornbeam.graphs.path_rules import counted
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.ranking_model import path_of

@@ -21,20 +21,21 @@ from hornbeam.graphs.constants import (
     constant_rules,
 )
 from hornbeam.graphs.discovery import discover_paths, reversed_paths
-from hornbeam.graphs.equal_steps import canonical_links, canonical_paths, canonical_steps
-from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import Walks, properties_of
 from hornbeam.graphs.grouped_queries import no_queries, queries_along
-from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.linked_graph import (
+    LinkedGraph,
+    canonical_links,
+    canonical_paths,
+    canonical_steps,
+)
+from hornbeam.graphs.linked_pairs import PENALTY, graph_pair_weights, shared_pairs
 from hornbeam.graphs.model_parts import property_of
-from hornbeam.graphs.pair_weights import PENALTY, graph_pair_weights, shared_pairs
-from hornbeam.graphs.path_rules import PathRules, best_rules, counted
+from hornbeam.graphs.path_rules import PathRules, best_rules, counted, shared_counts
 from hornbeam.graphs.pools import FEATURES, firings_of, pool_of
-from hornbeam.graphs.ridge import Ridge
-from hornbeam.graphs.ridge_choice import PENALTIES, choose_penalty
-from hornbeam.graphs.shared_counts import shared_counts
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.ridge import PENALTIES, Ridge, choose_penalty
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import (
     ENTITIES,

@@ -27,13 +27,13 @@ from hornbeam.graph.link_hashes import ASKING, COUNTING
 from hornbeam.graph_learning import learn_graph
 from hornbeam.graphs import discovery
 from hornbeam.graphs.discovery import reversed_paths
-from hornbeam.graphs.graph_counter import GraphCounter, Portion
+from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.sql import fired_pools, neighbourhoods, sql_graph
 from hornbeam.graphs.sql.sql_graph import SqlGraph
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, Triple, triples_with_equal_steps
 from tests.support.recorded_progress import RecordedProgress

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import hornbeam as hb
-from hornbeam.graphs.memory_ranker import MemoryRanker
-from hornbeam.graphs.new_facts import new_facts
+from hornbeam.graphs.graph_ranker import MemoryRanker
+from hornbeam.graphs.graph_scorer import new_facts
 
 pytestmark = pytest.mark.slow
 

@@ -47,7 +47,7 @@ class LinkHash:
         """Coefficients by which links are hidden.
 
         Links that say the same are hidden together: the links of a predicate have the hashes of
-        those of its canonical step (`hornbeam.graphs.equal_steps`), and where that is symmetric a
+        those of its canonical step (`hornbeam.graphs.linked_graph`), and where that is symmetric a
         link has the hash of its inverse.
         """
         step = int(canonical[step_code(predicate)])

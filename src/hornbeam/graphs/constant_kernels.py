@@ -1,8 +1,9 @@
-"""Counting rules with constants: properties of entities against the answers along a step.
+"""Loops over properties of entities: rules with constants, counted, and fitted together.
 
-Per property p and answer c the loops add up, over the entities x that have p and the answer c along
-the step, 1 and |answers of x| - 1: hits, and the queries of other answers, where c is known and
-therefore not predicted.
+Per property p and answer c the counting loops add up, over the entities x that have p and the
+answer c along the step, 1 and |answers of x| - 1: hits, and the queries of other answers, where c
+is known and therefore not predicted. The last two loops fill the Gram matrix of entities and the
+denominators of properties (`hornbeam.graphs.ridge`).
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -18,6 +19,8 @@ kernel = kernels("the counting of constants")
 
 #: Columns of rules while they are counted: property, answer, hits, predicted.
 PROPERTY, ANSWER, HITS, PREDICTED = 0, 1, 2, 3
+
+kernel = kernels("the ridge class")
 
 
 def add_answers(answers, touched, n_touched, hits, others):
@@ -151,3 +154,28 @@ def count_open(links, step, first, answer, n_steps, thresholds, hits, others, to
             rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others, thresholds
         )
     return rules[:, :filled]
+
+
+@kernel
+def add_shared(run_start, end, gram):
+    """Add 1 to the element (x, y), x <= y, for every property that x and y share."""
+    for p in range(len(run_start) - 1):
+        start, stop = run_start[p], run_start[p + 1]
+        for i in range(start, stop):
+            row = gram[end[i]]
+            for k in range(i, stop):
+                row[end[k]] += 1
+
+
+@kernel
+def add_quadratic(run_start, end, inverse, first, last, out):
+    """Set `out` to x^T A x of the properties `first` to `last`, x being their 0/1 columns."""
+    for p in range(first, last):
+        total = 0.0
+        start, stop = run_start[p], run_start[p + 1]
+        for i in range(start, stop):
+            row = inverse[end[i]]
+            for k in range(start, i):
+                total += 2.0 * float(row[end[k]])  # doubles, compiled or not
+            total += float(row[end[i]])
+        out[p] = total

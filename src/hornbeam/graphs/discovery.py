@@ -8,10 +8,8 @@ import numpy as np
 
 from hornbeam.base.arrays import Ids
 from hornbeam.graphs.discovery_kernels import paths_between
-from hornbeam.graphs.equal_steps import other_spelling
-from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries
-from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkArrays
+from hornbeam.graphs.linked_graph import WORTH_COMPILING, GraphSize, LinkArrays, other_spelling
 from hornbeam.rules.codes import codes_of_keys, from_subject, key_bits
 
 #: A path rule as its steps, padded with 0 at the end: one row per rule.
@@ -53,7 +51,7 @@ def discover_paths(
     ----------
     links, canonical
         The links along canonical steps, and the canonical step of every step
-        (`hornbeam.graphs.equal_steps`).
+        (`hornbeam.graphs.linked_graph`).
     step
         The step (a relation and a direction) whose links are searched.
     length

@@ -144,7 +144,7 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
     """Hits and predictions as of `count_paths`, of the rules of several steps, in two rows.
 
     `trie` has the paths of all of them, `uses` the rules and steps of each path, and `queries` the
-    queries of all sources; those in `part` are counted (`hornbeam.graphs.shared_counts`).
+    queries of all sources; those in `part` are counted (`hornbeam.graphs.path_rules`).
     """
     known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
     n_queries = np.zeros(len(targets), dtype=np.int64)
@@ -370,7 +370,7 @@ def count_linked(links, a, step, weights, linked, more):
     """Count the other links from a to its neighbours (`more` = 1), or clear the counts (0).
 
     Columns of `linked`: other relations in the query's direction, those against it, the relation
-    itself against it, and the sum of their weights for it (`hornbeam.graphs.pair_weights`).
+    itself against it, and the sum of their weights for it (`hornbeam.graphs.linked_pairs`).
     """
     for r in range(links.first_run[a], links.first_run[a + 1]):
         other = links.run_step[r]

@@ -6,45 +6,21 @@ them in a database. Both return the same integers, and features of the same bits
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
 from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.graph_settings import Extent
-from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
+from hornbeam.graphs.linked_graph import GraphSize
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.workload import Item, Result, Workload
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.rule_model import CountedRule
-
-
-@dataclass(frozen=True)
-class Portion:
-    """A fraction of a workload, and the fraction of the time limit after which no item is started.
-
-    `preparation` is a further fraction of the workload, done before the first item.
-    """
-
-    work: Workload
-    share: float
-    until: float = 1.0
-    preparation: float = 0.0
-
-    def each(
-        self,
-        do: Callable[[Item], Result],
-        items: Sequence[Item],
-        sizes: Sequence[float],
-        threads: int | None = None,
-    ) -> list[Result | None]:
-        """See `Workload.each`."""
-        return self.work.each(do, items, sizes, self.share, self.until, threads)
 
 
 class GraphCounter(Protocol):
@@ -88,7 +64,7 @@ class GraphCounter(Protocol):
 
     @property
     def canonical_steps(self) -> Ids:
-        """For every step the smallest one with the same links; see `equal_steps`."""
+        """For every step the smallest one with the same links; see `linked_graph`."""
 
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
@@ -141,4 +117,4 @@ class GraphCounter(Protocol):
     def hidden_folds(
         self, extent: Extent, seed: int, canonical: Ids
     ) -> Iterator[tuple[GraphCounter, GraphCounter]]:
-        """Pairs of the graph without a fold and that fold; see `hornbeam.graphs.hidden_folds`."""
+        """Pairs of the graph without a fold and that fold; see `grouped_queries`."""

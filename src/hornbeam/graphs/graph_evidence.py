@@ -20,7 +20,7 @@ from hornbeam.graphs.constants import (
     constant_rules,
 )
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.pair_weights import graph_pair_weights
+from hornbeam.graphs.linked_pairs import graph_pair_weights
 from hornbeam.graphs.path_rules import TrieWalk
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.body import MAX_PATH

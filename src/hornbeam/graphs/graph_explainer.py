@@ -13,13 +13,12 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
 from hornbeam.explaining.reason import ScorePart, largest_first
 from hornbeam.facts.table import Atoms, Facts
-from hornbeam.graphs.calibration import probabilities, softmax_log_odds
+from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_reasons import EvidenceKind, as_reason, fired_rules
-from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import direction_of
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
-from hornbeam.graphs.softmax import fired_scores
+from hornbeam.graphs.softmax import fired_scores, probabilities, softmax_log_odds
 from hornbeam.rules.codes import step_code
 
 #: Default number of rules that are named per part of a score.

@@ -20,9 +20,9 @@ from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
+from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words, rule_ends, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import (
     clause_about,
     direction_of,

@@ -12,15 +12,14 @@ from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING, JUDGING
 from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths
-from hornbeam.graphs.equal_steps import canonical_paths
-from hornbeam.graphs.graph_counter import GraphCounter, Portion
-from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_counter import GraphCounter
+from hornbeam.graphs.graph_settings import Extent, GraphSettings, StageShares
 from hornbeam.graphs.grouped_queries import queries_of_links
+from hornbeam.graphs.linked_graph import canonical_paths
 from hornbeam.graphs.path_rules import PathRules, best_rules
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import ImportedRules
-from hornbeam.graphs.stage_shares import StageShares
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.codes import inverse_code, predicate_of, step_code
 
 #: Fraction of the remaining time that a stage gets if it starts after its own deadline.
@@ -46,7 +45,7 @@ class FindingTimes(NamedTuple):
 class GraphLearning:
     """What all stages of learning share; `steps` are the relations and directions to learn.
 
-    `canonical` has the canonical step of every step (`hornbeam.graphs.equal_steps`). It is that of
+    `canonical` has the canonical step of every step (`hornbeam.graphs.linked_graph`). It is that of
     the whole graph in all stages, as hidden links would make any two steps differ.
     """
 

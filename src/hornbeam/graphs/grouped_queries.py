@@ -1,4 +1,12 @@
-"""Links of a graph as queries: one entity of a link is given, the other is the answer."""
+"""Links of a graph as queries: one entity of a link is given, the other is the answer.
+
+Training queries are links of a *hidden fold*. A random fold of all relations' links is hidden,
+everything that a ranking model sees (confidences, constants, ridge, features) is computed without
+it, and its links are the queries to learn from. So training queries are like those of missing
+links. Leaving out one link at a time would not do: the number of remaining answers of its relation
+would reveal it. A link of a symmetric relation and its inverse are hidden together: a link that is
+missing lacks both.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +17,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Ids, Ints, pointers, ranges
 from hornbeam.graph.link_hashes import LinkHash
+from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import is_inverse
 
@@ -69,3 +78,22 @@ def queries_of_links(step: int, subject: Ids, object_: Ids) -> GroupedQueries:
     known, answer = known[order], answer[order]
     sources, counts = np.unique(known, return_counts=True)
     return GroupedQueries(sources, pointers(counts), answer)
+
+
+def folds_of(graph: LinkedGraph, folds: int, seed: int, canonical: Ids) -> Ints:
+    """The fold of every link, which depends on its ids and on the canonical steps alone."""
+    fold = np.empty(len(graph), dtype=np.int64)
+    for predicate in range(graph.n_predicates):
+        rows = graph.rows_of(predicate)
+        number = LinkHash.of_fold(seed, predicate, canonical)
+        fold[rows] = number.of_links(graph.subject[rows], graph.object[rows]) % folds
+    return fold
+
+
+def hidden_folds(
+    graph: LinkedGraph, extent: Extent, seed: int, canonical: Ids
+) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
+    """Pairs of the graph without a fold and that fold, `extent.hidden` of them."""
+    fold = folds_of(graph, extent.folds, seed, canonical)
+    for number in range(extent.hidden):
+        yield graph.select(fold != number), graph.select(fold == number)

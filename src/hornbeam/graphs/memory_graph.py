@@ -9,42 +9,40 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints
+from hornbeam.counting.opening import facts_or_database
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
 from hornbeam.graph.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.constants import any_entity_rules, constant_rules
 from hornbeam.graphs.discovery import PathTable, discover_paths
-from hornbeam.graphs.equal_steps import canonical_links, canonical_steps
-from hornbeam.graphs.graph_counter import Portion
+from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
-from hornbeam.graphs.graph_settings import Extent, GraphSettings
-from hornbeam.graphs.graph_size import GraphSize
+from hornbeam.graphs.graph_settings import Extent, GraphSettings, inverse_seconds
 from hornbeam.graphs.grouped_queries import (
     GroupedQueries,
     QueriesByStep,
+    hidden_folds,
     queries_of_links,
     sampled_links,
 )
-from hornbeam.graphs.hidden_folds import hidden_folds
-from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.linked_graph import GraphSize, LinkedGraph, canonical_links, canonical_steps
+from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
-from hornbeam.graphs.multiple_links import linked_shares
-from hornbeam.graphs.path_rules import PathRules, counted
+from hornbeam.graphs.path_rules import PathRules, counted, shared_counts
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import LinkedShares
-from hornbeam.graphs.ridge import MAX_ENTITIES
-from hornbeam.graphs.ridge_choice import (
+from hornbeam.graphs.ridge import (
     DEFAULT_PENALTY,
     LINKS_PER_RELATION,
+    MAX_ENTITIES,
     MAX_ENTITIES_TO_CHOOSE,
     PENALTIES,
     choose_penalty,
 )
-from hornbeam.graphs.shared_counts import shared_counts
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.stage_shares import inverse_seconds
-from hornbeam.graphs.workload import Result, Workload
+from hornbeam.graphs.workload import Portion, Result, Workload
 from hornbeam.rules.codes import predicate_of, step_code
 from hornbeam.rules.rule_model import CountedRule
 
@@ -244,3 +242,13 @@ class MemoryGraph:
         sizes = [len(queries[step].sources) + 10.0 for step in steps]
         found = portion.each(one, steps, sizes)
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
+
+
+def open_graph(facts: Input, settings: GraphSettings) -> GraphCounter:
+    """Read a graph into memory, or leave it in the database of an engine."""
+    known = facts_or_database(facts)
+    if isinstance(known, Facts):
+        return MemoryGraph.of(known, settings)
+    from hornbeam.graphs.sql.sql_graph import SqlGraph
+
+    return SqlGraph.of(known, settings)

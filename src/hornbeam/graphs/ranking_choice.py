@@ -6,7 +6,7 @@
    features gain per step.
 2. The penalty that shrinks steps towards the graph, or the graph's model alone, by such queries.
 3. In a sparse graph a weight per path rule, if held-out queries gain by it
-   (`hornbeam.graphs.rule_weights`).
+   (`hornbeam.graphs.ranking_fit`).
 
 The MRR that is reported is held out in two ways. *From weights:* judged links are neither fitted to
 nor evidence for fitted queries (`measuring_trials`). *From choices:* the best of several figures is
@@ -18,16 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats
-from hornbeam.graph.link_hashes import FITTING, REPORTING
+from hornbeam.base.arrays import Floats
+from hornbeam.graph.link_hashes import FITTING
 from hornbeam.graphs.pools import FEATURES, LINKED, Pool
 from hornbeam.graphs.ranking_fit import (
     FittedRanking,
+    Trial,
     fit_anew,
     fit_graph,
     fit_steps,
@@ -60,25 +60,6 @@ WEAKER, STRONGER = (10.0, 3.0), (100.0,)
 COMPARED, COMPARED_PER_STEP = 300_000, 5_000
 #: Weights of the halves of judged links.
 BOTH, FIRST, SECOND = np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """Queries that weights are fitted to, and others that they are evaluated on."""
-
-    fitted: Pool
-    judged: Pool
-    seed: int
-
-    @cached_property
-    def halves(self) -> Bools:
-        """Which true answers of the judged queries belong to each half, one row per half."""
-        first = self.judged.in_first_half(self.seed, REPORTING)
-        return np.stack([first, ~first])
-
-    def sums(self, reciprocal: Floats) -> Floats:
-        """Sums over both halves of one number per true answer of the judged queries."""
-        return np.array([reciprocal[half].sum() for half in self.halves])
 
 
 def choosing_trials(queries: Pool, seed: int) -> list[Trial]:

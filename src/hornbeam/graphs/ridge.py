@@ -11,7 +11,8 @@ and the score of t(a, c), j = (t, c), where a lacks j, is
 
     -(A X)_aj / P_jj = -l sum over x with t(x, c) of A_ax / (1 - x_j^T A x_j).
 
-Backward it is the same with the row of c and the property (inverse t, a).
+Backward it is the same with the row of c and the property (inverse t, a). The
+penalty l is the one by which the ridge alone ranks hidden links best.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
-from hornbeam.base.arrays import Floats, Integers, Singles, pointers, ranges
+from hornbeam.base.arrays import Floats, Integers, Singles, part_numbers, pointers, ranges
 from hornbeam.base.machine import blas_threads, worker_threads
+from hornbeam.graphs.constant_kernels import add_quadratic, add_shared
+from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.ridge_kernels import add_quadratic, add_shared
+from hornbeam.graphs.softmax import reciprocal_ranks
 from hornbeam.rules.codes import inverse_code
 
 #: Maximum number of entities whose matrix is held in memory.
@@ -34,6 +37,13 @@ MAX_ENTITIES = 20_000
 MAX_ONE_THREAD = 2_000
 #: Number of candidates that the ridge proposes per query.
 PROPOSED = 50
+#: The penalty of graphs where trying others would cost too much, and those to choose from.
+DEFAULT_PENALTY = 40.0
+PENALTIES = (DEFAULT_PENALTY, 20.0, 60.0)
+#: Maximum number of entities for which all penalties are tried: inversion takes cubic time.
+MAX_ENTITIES_TO_CHOOSE = 5_000
+#: Number of hidden links per relation that penalties are compared by.
+LINKS_PER_RELATION = 50
 
 
 def gram_matrix(graph: LinkedGraph) -> Singles:
@@ -102,3 +112,26 @@ class Ridge:
         return sparse.csr_array(
             (weight, links.end[ranges(low, high)], pointers(high - low)), shape=shape
         )
+
+
+def choose_penalty(graph: LinkedGraph, queries: QueriesByStep) -> float:
+    """The penalty with the best MRR over hidden links; `graph` is without them."""
+    return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), queries))
+
+
+def _sum_of_ranks(ridge: Ridge, queries: QueriesByStep) -> float:
+    """Sum of 1 / rank of the answers among all entities that are not known answers."""
+    graph, total = ridge.graph, 0.0
+    for step, some in queries.items():
+        if not len(some.sources):
+            continue
+        forward, backward = ridge.scores(step, some.sources)
+        score = (np.maximum(forward, 0) + np.maximum(backward, 0)).astype(np.float64)
+        truth = np.zeros(score.shape, dtype=np.bool_)
+        of = part_numbers(some.offsets)
+        truth[of, some.answers] = True
+        for row, source in enumerate(some.sources.tolist()):
+            score[row, graph.ends(source, step)] = -np.inf
+        offsets = np.arange(len(score) + 1) * graph.n_entities
+        total += float(reciprocal_ranks(offsets, score.ravel(), truth.ravel()).sum())
+    return total

@@ -136,3 +136,26 @@ def batches(items: Sequence[int], sizes: Sequence[int], most: int) -> list[list[
         parts[-1].append(item)
         held += size
     return parts
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A fraction of a workload, and the fraction of the time limit after which no item is started.
+
+    `preparation` is a further fraction of the workload, done before the first item.
+    """
+
+    work: Workload
+    share: float
+    until: float = 1.0
+    preparation: float = 0.0
+
+    def each(
+        self,
+        do: Callable[[Item], Result],
+        items: Sequence[Item],
+        sizes: Sequence[float],
+        threads: int | None = None,
+    ) -> list[Result | None]:
+        """See `Workload.each`."""
+        return self.work.each(do, items, sizes, self.share, self.until, threads)

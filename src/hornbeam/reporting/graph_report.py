@@ -18,8 +18,8 @@ from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explainer import GraphExplainer
+from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words
-from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered

@@ -14,8 +14,8 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_explainer import GraphExplainer
+from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words, rule_text
-from hornbeam.graphs.memory_ranker import MemoryRanker
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.queries import Direction, Queries

@@ -24,7 +24,7 @@ from hornbeam.base.arrays import Array, Ids
 from hornbeam.counting.sql.database import Database, TableColumns
 from hornbeam.counting.sql.step_queries import every_step
 from hornbeam.graph.link_hashes import PRIME, LinkHash
-from hornbeam.graphs.pair_weights import MAX_STEPS, NO_WEIGHTS, pair_weights
+from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, pair_weights
 from hornbeam.graphs.path_rules import MAX_PROPOSED
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.rules.codes import code_limit
@@ -117,7 +117,7 @@ class LinkTables:
         return name
 
     def _weight_columns(self) -> TableColumns:
-        """The columns of `pair_weights`; see `hornbeam.graphs.pair_weights`."""
+        """The columns of `pair_weights`; see `hornbeam.graphs.linked_pairs`."""
         weights, step_limit = NO_WEIGHTS, code_limit(self.n_predicates)
         if step_limit <= MAX_STEPS:
             counts = self.database.fetch(
@@ -156,7 +156,7 @@ class LinkTables:
     def linked_shares(
         self, facts: int, subject: Ids | None = None, object_: Ids | None = None
     ) -> LinkedShares:
-        """As `hornbeam.graphs.multiple_links` in memory, for a graph of `facts` facts."""
+        """As `hornbeam.graphs.linked_pairs` in memory, for a graph of `facts` facts."""
         pairs = (
             "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "
             f"count(*) AS links FROM {self.triples} "

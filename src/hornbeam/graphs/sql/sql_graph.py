@@ -23,16 +23,14 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
 from hornbeam.graph.link_hashes import DISCOVERING, LinkHash
 from hornbeam.graphs.discovery import PathTable, discover_paths
-from hornbeam.graphs.equal_steps import canonical_links
-from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
-from hornbeam.graphs.graph_size import GraphSize
 from hornbeam.graphs.grouped_queries import (
     GroupedQueries,
     QueriesByStep,
     no_queries,
     queries_of_links,
 )
+from hornbeam.graphs.linked_graph import GraphSize, canonical_links
 from hornbeam.graphs.model_parts import SHOWN, clause_about, direction_of
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
@@ -43,7 +41,7 @@ from hornbeam.graphs.sql.fired_pools import fired_pools
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.walk_queries import COUNTS, PathTries, walk_paths
-from hornbeam.graphs.workload import Result, Workload, batches
+from hornbeam.graphs.workload import Portion, Result, Workload, batches
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import CountedRule
 

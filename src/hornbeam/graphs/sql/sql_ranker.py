@@ -18,7 +18,6 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import TYPES, is_class
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, narrow_type
-from hornbeam.graphs.graph_counter import Portion
 from hornbeam.graphs.graph_ranker import GraphRanker
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import no_queries
@@ -28,7 +27,7 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql.sql_graph import SqlGraph
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.triples import Triples
 
 #: Names fetched at once.

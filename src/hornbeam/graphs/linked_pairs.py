@@ -1,4 +1,4 @@
-"""Links of a pair fitted together: weights of those that it has for one that it lacks.
+"""Pairs with several links: how many there are, and weights of a pair's links for one it lacks.
 
 X is the 0/1 matrix of ordered pairs by steps, 1 where a step leads from the first to the second. As
 in `hornbeam.graphs.ridge`, the weights B that predict every step from all others, with penalty
@@ -18,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hornbeam.base.arrays import Ints
+from hornbeam.base.arrays import Ids, Ints
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import inverse_of
 from hornbeam.rules.codes import code_limit, step_code
 
@@ -71,3 +72,18 @@ def shared_pairs(graph: LinkedGraph) -> Ints:
     for along in directions:
         shared[along, along] = np.bincount(graph.predicate, minlength=graph.n_predicates)
     return shared
+
+
+def linked_shares(
+    graph: LinkedGraph, subject: Ids | None = None, object_: Ids | None = None
+) -> LinkedShares:
+    """Fraction of train's pairs with a further link, in either direction, and of held-out pairs."""
+    low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
+    keys = pair_keys(low, high, graph.n_entities)
+    pairs, counts = np.unique(keys, return_counts=True)
+    train = float(counts[counts > 1].sum() / max(len(keys), 1))
+    if subject is None or object_ is None or not len(subject):
+        return LinkedShares(train)
+    low, high = np.minimum(subject, object_), np.maximum(subject, object_)
+    held = contained(pair_keys(low, high, graph.n_entities), pairs)
+    return LinkedShares(train, float(held.mean()))
