@@ -11,14 +11,14 @@ from typing import cast
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.counting.opening import facts_of, open_engine
+from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
 from hornbeam.errors import DataError, InputError, warn, warn_of_old_name
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import HALF, Facts, Targets
 from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
-from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker, open_ranker
+from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
 from hornbeam.graphs.ranking_model import RankingModel
@@ -164,12 +164,22 @@ class GraphModel(RankingModel, AnyModel):
             of how some data sets were split (`LinkedShares`), and needs facts in memory.
         test
             True triples to be evaluated later, which an engine needs now.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where an engine does not offer it.
         """
         _check_score(score)
-        known = None if test is None else as_facts(test)
-        return open_ranker(
-            self, facts, test=known, leave_out_linked=leave_out_linked, threads=threads
-        )
+        ranker: GraphRanker
+        known = facts_or_database(facts)
+        if isinstance(known, Facts):
+            ranker = MemoryRanker.of(self, known, threads=threads)
+        else:
+            from hornbeam.graphs.sql.sql_ranker import SqlRanker
+
+            ranker = SqlRanker.of(self, known, None if test is None else as_facts(test))
+        return ranker.without_linked() if leave_out_linked else ranker
 
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,

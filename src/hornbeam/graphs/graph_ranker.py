@@ -13,7 +13,6 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.counting.opening import facts_or_database
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
@@ -312,29 +311,3 @@ class MemoryRanker(GraphRanker):
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates."""
         return firings_of(self.graph, rules, pool)
-
-
-def open_ranker(
-    model: RankingModel,
-    facts: Input,
-    *,
-    test: Facts | None = None,
-    leave_out_linked: bool = False,
-    threads: int | None = None,
-) -> GraphRanker:
-    """A model over facts or an engine of `open_duckdb`, for the queries of a `test` or others.
-
-    Raises
-    ------
-    hornbeam.errors.InputError
-        Where an engine does not offer it.
-    """
-    ranker: GraphRanker
-    known = facts_or_database(facts)
-    if isinstance(known, Facts):
-        ranker = MemoryRanker.of(model, known, threads=threads)
-    else:
-        from hornbeam.graphs.sql.sql_ranker import SqlRanker
-
-        ranker = SqlRanker.of(model, known, test)
-    return ranker.without_linked() if leave_out_linked else ranker
