@@ -26,6 +26,7 @@ from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_expl
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.learning.trace import Trace
+from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.ranking.rule_ranker import RuleRanker
 from hornbeam.reporting.evaluation import Evaluation, evaluate
@@ -52,21 +53,6 @@ class AnyScorer(Protocol):
         self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
     ) -> ResultTable:
         """Score pairs, in their order; see `AnyModel.predict`."""
-
-
-class AnyRanker(Protocol):
-    """A model over facts, ready to answer queries."""
-
-    def rank(
-        self, queries: Input, *, top: int = 10, known: bool = False, names: Input | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:  # fmt: skip
-        """Answer queries, best first; see `AnyModel.rank`."""
-
-    def evaluate(
-        self, test: Input, filter: Input | None = None, progress: Progress = SILENT  # noqa: A002
-    ) -> GraphEvaluation:  # fmt: skip
-        """Rank the answers of true triples; see `AnyModel.evaluate_ranks`."""
 
 
 class AnyModel(ABC):
@@ -103,7 +89,7 @@ class AnyModel(ABC):
     @abstractmethod
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
-    ) -> AnyRanker:
+    ) -> FactRanker:
         """Prepare to rank answers of many queries."""
 
     def save(self, path: str | os.PathLike[str]) -> None:

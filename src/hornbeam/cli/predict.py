@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
     from hornbeam.graph_model import GraphModel
-    from hornbeam.graphs.graph_ranker import GraphRanker
     from hornbeam.model import Model
-    from hornbeam.ranking.rule_ranker import RuleRanker
+    from hornbeam.ranking.fact_ranker import FactRanker
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ def _predicted(
         return _columns(found, {"probability": None}) if of_rules else found
     if wanted.queries:
         queries = reading.read(hb.read_queries, wanted.queries, progress)
-        ranker: RuleRanker | GraphRanker
+        ranker: FactRanker
         if isinstance(model, hb.Model):
             facts = facts_in_memory(evidence, _only_pairs(engine))
             ranker = model.ranker(facts, score=score, threads=threads)

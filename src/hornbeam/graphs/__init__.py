@@ -2,8 +2,8 @@
 
 In reading order, each group after those that it is made of:
 
-* queries and ranks, of any model: `queries`, `named_queries`, `triples`, `ranked_answers`,
-  `filtered_ranks`, `rank_evaluation`; of rule models: `rule_ranker`, `separable_scores`;
+* queries and ranks, of any model: `queries`, `named_queries`, `filtered_ranks`,
+  `rank_evaluation`, `fact_ranker`; of rule models: `rule_ranker`;
 * links as arrays: `linked_graph`, `grouped_queries`;
 * rules and their evidence: `discovery`, `path_rules`, `constants`, `ridge`, `linked_pairs`,
   `graph_evidence`, `evidence_kernels`, `pools`;

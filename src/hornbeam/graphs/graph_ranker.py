@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.base.result_table import ResultTable
-from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
-from hornbeam.facts.entity_names import EntityNames
-from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
 from hornbeam.graphs.grouped_queries import no_queries
@@ -36,13 +32,9 @@ from hornbeam.graphs.softmax import (
     softmax_log_odds,
 )
 from hornbeam.graphs.workload import Workload
-from hornbeam.ranking.named_queries import as_queries
-from hornbeam.ranking.queries import Answers, Queries
-from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
-from hornbeam.ranking.ranked_answers import ranked_answers
-from hornbeam.ranking.triples import Triples
+from hornbeam.ranking.fact_ranker import FactRanker
+from hornbeam.ranking.queries import Answers, Queries, Triples
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
-from hornbeam.scoring.scored_links import with_names
 
 #: Number of sources of one relation and direction that are answered at a time.
 PART = 512
@@ -54,18 +46,16 @@ REMEMBERED = 64
 
 
 @dataclass(frozen=True, eq=False)
-class GraphRanker(ABC):
+class GraphRanker(FactRanker):
     """Answers queries by a model: a `MemoryRanker` from arrays, a `SqlRanker` from a database.
 
     Parameters
     ----------
-    model
-        What was learned.
-    facts
+    facts, types
         The graph to answer from: train's, or any other with the model's relations. For a database
         its names, and the known answers of a test's queries.
-    types
-        Which answers fit their relations.
+    model
+        What was learned.
     steps
         What the model has for every step whose relation the facts have, ascending.
     threads
@@ -76,11 +66,11 @@ class GraphRanker(ABC):
     """
 
     model: RankingModel
-    facts: Facts
-    types: ArgumentTypes
     steps: Mapping[int, StepModel]
     threads: int | None = None
     listed: int | None = None
+
+    proposes_facts: ClassVar[bool] = False
 
     @abstractmethod
     def without_linked(self) -> GraphRanker:
@@ -117,42 +107,9 @@ class GraphRanker(ABC):
         """Relations that the model has rules for."""
         return {part.relation for part in self.model.relations}
 
-    def named(self, names: EntityNames) -> Self:
-        """The same ranker, which knows the types that are given with names, too."""
-        return replace(self, types=replace(self.types, names=names)) if names.types else self
-
-    def rank(
-        self,
-        queries: Input,
-        *,
-        top: int = 10,
-        known: bool = False,
-        names: Input | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:
-        """The best new answers of queries by names; see `hornbeam.ranking.named_queries`."""
-        if known:
-            raise InputError("a model of a whole graph gives new answers only: leave out `known`")
-        called = as_names(names)
-        ranker = replace(self.named(called), listed=top)
-        # known answers are never candidates, so none has to be left out
-        found = ranked_answers(
-            ranker, as_queries(queries), called, top, known=True, probabilities=self.probabilities,
-            progress=progress,
-        )  # fmt: skip
-        return found if names is None else with_names(found, called)
-
-    def evaluate(
-        self,
-        test: Input,
-        filter: Input | None = None,  # noqa: A002
-        progress: Progress = SILENT,
-    ) -> GraphEvaluation:
-        """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
-        further = [] if filter is None else [as_facts(filter)]
-        return evaluate_ranks(
-            self, self.facts, as_facts(test), further, relations=self.relations, progress=progress
-        )
+    def listing(self, top: int) -> Self:
+        """A ranker that lists at least `top` answers of a query, if rules propose so many."""
+        return replace(self, listed=top)
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query that fit, best first; all others tie below them.
@@ -265,7 +222,7 @@ class MemoryRanker(GraphRanker):
         evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
         steps = numbered_model(model, facts.predicates)
         return cls(
-            model, facts, ArgumentTypes(facts), steps, threads, evidence=evidence,
+            facts, ArgumentTypes(facts), model, steps, threads, evidence=evidence,
             leave_out_linked=leave_out_linked,
         )  # fmt: skip
 

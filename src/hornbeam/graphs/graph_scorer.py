@@ -18,8 +18,7 @@ from hornbeam.facts.entity_names import EntityNames, labels_in
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
-from hornbeam.ranking.queries import Queries, answered
-from hornbeam.ranking.triples import Triples
+from hornbeam.ranking.queries import Queries, Triples, answered
 from hornbeam.rules.codes import step_code
 from hornbeam.scoring.scored_links import scored_table, with_names
 

@@ -4,25 +4,133 @@ A test triple t(a, b) is two queries, (a, t, ?) and (?, t, b). Candidates are al
 facts, the filter and the test, except for the query's other answers that are true in one of these.
 Candidates that the ranker does not propose tie below all that it proposes, and ties (of 12
 significant digits) are averaged: the rank is the mean of the optimistic and the pessimistic one
-(PyKEEN calls it realistic).
+(PyKEEN calls it realistic). All tables have one numbering of names: that of the facts, further
+names after it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Integers, Ints, Positions, are_ties, pointers
+from hornbeam.base.arrays import (
+    Bools,
+    Floats,
+    Ids,
+    Integers,
+    Ints,
+    Positions,
+    are_ties,
+    pointers,
+)
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
-from hornbeam.facts.atom_keys import atom_keys, pair_keys
-from hornbeam.ranking.queries import Answers, Queries, Ranker, answered
-from hornbeam.ranking.triples import Triples, UnitedTriples
+from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Facts
+from hornbeam.ranking.queries import Answers, Queries, Ranker, Triples, answered
 
 #: Maximum and minimum number of distinct queries at a time; between them, as many as have at most
 #: MAX_ANSWERS answers if every entity is proposed.
 MAX_QUERIES, MIN_QUERIES, MAX_ANSWERS = 5000, 200, 10_000_000
 STAGE = "Ranking answers"
+
+
+# --- triples of several tables --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class UnitedTriples:
+    """Triples of the facts and of other tables, in one numbering of their names.
+
+    The ids of the facts are kept; entities and relations that only other tables have are numbered
+    after them.
+    """
+
+    facts: Facts
+    more_entities: Names
+    more_relations: Names
+    tables: tuple[Triples, ...]
+
+    @property
+    def n_entities(self) -> int:
+        """Number of entities of all tables."""
+        return len(self.facts.entities) + len(self.more_entities)
+
+    @property
+    def n_relations(self) -> int:
+        """Number of relations of all tables."""
+        return len(self.facts.predicates) + len(self.more_relations)
+
+    def entity(self, number: int) -> str:
+        """Name of an entity."""
+        return _name(self.facts.entities, self.more_entities, number)
+
+    def relation(self, number: int) -> str:
+        """Name of a relation."""
+        return _name(self.facts.predicates, self.more_relations, number)
+
+    def unseen(self, triples: Triples) -> Bools:
+        """Which triples name an entity or a relation that the facts do not have."""
+        first = len(self.facts.entities)
+        entity = (triples.subject >= first) | (triples.object >= first)
+        return entity | (triples.relation >= len(self.facts.predicates))
+
+    def keys(self, triples: Triples, *, asks_subject: bool = False) -> Ints:
+        """One integer per triple, in the order of known argument, relation, answer."""
+        known, answer = triples.subject, triples.object
+        if asks_subject:
+            known, answer = answer, known
+        return atom_keys(known, triples.relation, answer, self.n_entities, self.n_relations)
+
+    def among(self, triples: Triples, others: Triples) -> Bools:
+        """Which triples are among others."""
+        return contained(self.keys(triples), np.sort(self.keys(others)))
+
+
+def unite(facts: Facts, others: Sequence[Facts]) -> UnitedTriples:
+    """Number the names of further tables after those of the facts.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.reading.readers import read_facts
+    >>> united = unite(read_facts([("b", "p", "d")]), [read_facts([("a", "p", "b")])])
+    >>> [united.entity(i) for i in range(united.n_entities)]
+    ['b', 'd', 'a']
+    """
+    more_entities = _missing([table.entities for table in others], facts.entities)
+    more_relations = _missing([table.predicates for table in others], facts.predicates)
+    tables = [Triples.of(facts)]
+    for table in others:
+        entity = _numbers(table.entities, facts.entities, more_entities)
+        relation = _numbers(table.predicates, facts.predicates, more_relations)
+        own = Triples.of(table)
+        tables.append(Triples(relation[own.relation], entity[own.subject], entity[own.object]))
+    return UnitedTriples(facts, more_entities, more_relations, tuple(tables))
+
+
+def _missing(tables: Sequence[Names], known: Names) -> Names:
+    """Names of the tables that are not known."""
+    return Names.of(
+        name
+        for names in tables
+        for name in names.take(np.flatnonzero(names.translate(known) < 0).tolist())
+    )
+
+
+def _name(known: Names, more: Names, number: int) -> str:
+    """The name of a number, known names first."""
+    return known[number] if number < len(known) else more[number - len(known)]
+
+
+def _numbers(names: Names, known: Names, more: Names) -> Ids:
+    """Numbers of names, known ones first."""
+    first, further = names.translate(known), names.translate(more)
+    return np.where(first >= 0, first, further + len(known)).astype(np.int32)
+
+
+# --- ranks ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +144,6 @@ class Ranks:
     united: UnitedTriples
     queries: Queries
     rank: Floats
-
-    @property
-    def reciprocal(self) -> Floats:
-        """1 / rank, whose mean is the MRR."""
-        return 1.0 / self.rank
-
-    def hits(self, k: int) -> Bools:
-        """Which ranks are k or better."""
-        return np.asarray(self.rank <= k)
 
 
 def filtered_ranks(

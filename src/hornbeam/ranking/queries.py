@@ -1,4 +1,4 @@
-"""Queries with one argument missing, (a, t, ?) or (?, t, b), and their answers, best first."""
+"""Triples, queries with one argument missing, (a, t, ?) or (?, t, b), and ranked answers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from hornbeam.base.arrays import (
     ranges,
 )
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.facts.table import HALF, Facts
 
 
 class Direction(StrEnum):
@@ -27,6 +28,32 @@ class Direction(StrEnum):
 
     OBJECT = "object"  #: (a, t, ?)
     SUBJECT = "subject"  #: (?, t, b)
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """True facts of two arguments, by ids."""
+
+    relation: Ids
+    subject: Ids
+    object: Ids
+
+    @classmethod
+    def of(cls, facts: Facts) -> Triples:
+        """The facts between two entities that count as true."""
+        table = facts.binary
+        true: Bools | slice = slice(None)
+        if table.millionths is not None:
+            true = table.millionths >= HALF
+        subject, object_ = (column[true] for column in table.arguments)
+        return cls(table.predicate[true].astype(np.int32), subject, object_)
+
+    def __len__(self) -> int:
+        return len(self.relation)
+
+    def select(self, rows: Integers | Bools) -> Triples:
+        """Select the triples at some rows."""
+        return Triples(self.relation[rows], self.subject[rows], self.object[rows])
 
 
 @dataclass(frozen=True, eq=False)

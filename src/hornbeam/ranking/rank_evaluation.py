@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.table import Facts
-from hornbeam.ranking.filtered_ranks import Ranks, filtered_ranks
-from hornbeam.ranking.queries import Direction, Ranker
-from hornbeam.ranking.triples import Triples, UnitedTriples, unite
+from hornbeam.ranking.filtered_ranks import Ranks, UnitedTriples, filtered_ranks, unite
+from hornbeam.ranking.queries import Direction, Ranker, Triples
 
 
 @dataclass(frozen=True)
@@ -73,17 +72,13 @@ class GraphEvaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but single ranks as plain values, for JSON."""
-        named = ("mrr", "hits_1", "hits_3", "hits_10", "queries")
-        counts = ("candidates", "unknown", "in_facts", "left_out", "seconds")
-        return {
-            **{name: getattr(self, name) for name in named},
-            "relations": [asdict(one) for one in self.relations],
-            **{name: getattr(self, name) for name in counts},
-        }
+        names = [field.name for field in fields(self) if field.name != "ranks"]
+        relations = [asdict(ranks) for ranks in self.relations]
+        return {**{name: getattr(self, name) for name in names}, "relations": relations}
 
     def to_table(self) -> ResultTable:
         """Figures by relation and direction, as one table."""
-        rows = [asdict(one) for one in self.relations]
+        rows = [asdict(ranks) for ranks in self.relations]
         return ResultTable({name: [row[name] for row in rows] for name in rows[0]})
 
     def __repr__(self) -> str:
@@ -135,7 +130,7 @@ def evaluate_ranks(
     _report(unknown, in_facts, len(triples) - len(chosen), progress)
     ranks = filtered_ranks(ranker, united, chosen, progress)
     return GraphEvaluation(
-        *RankFigures.of(ranks, np.ones(len(ranks.rank), np.bool_)),
+        *_figures(ranks, slice(None)),
         relations=_by_relation(ranks),
         candidates=united.n_entities,
         unknown=unknown,
@@ -197,24 +192,14 @@ def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
     for relation in np.unique(ranks.queries.relation).tolist():
         rows = ranks.queries.relation == relation
         for asks_subject in (False, True):
-            figures = RankFigures.of(ranks, rows & (ranks.queries.asks_subject == asks_subject))
+            figures = _figures(ranks, rows & (ranks.queries.asks_subject == asks_subject))
             direction = Direction.SUBJECT if asks_subject else Direction.OBJECT
             found.append(RelationRanks(ranks.united.relation(relation), direction.value, *figures))
-    return tuple(sorted(found, key=lambda one: one.relation))
+    return tuple(sorted(found, key=lambda ranks: ranks.relation))
 
 
-class RankFigures(NamedTuple):
-    """MRR, Hits@1, Hits@3 and Hits@10 of some queries, and the number of queries."""
-
-    mrr: float
-    hits_1: float
-    hits_3: float
-    hits_10: float
-    queries: int
-
-    @classmethod
-    def of(cls, ranks: Ranks, rows: Bools) -> RankFigures:
-        """Figures of the queries at some rows."""
-        hits_1, hits_3, hits_10 = (float(np.mean(ranks.hits(k)[rows])) for k in (1, 3, 10))
-        mrr = float(np.mean(ranks.reciprocal[rows]))
-        return cls(mrr, hits_1, hits_3, hits_10, int(np.count_nonzero(rows)))
+def _figures(ranks: Ranks, rows: Bools | slice) -> tuple[float, float, float, float, int]:
+    """MRR, Hits@1, Hits@3 and Hits@10 of the queries at some rows, and their number."""
+    rank = ranks.rank[rows]
+    hits_1, hits_3, hits_10 = (float(np.mean(rank <= k)) for k in (1, 3, 10))
+    return float(np.mean(1.0 / rank)), hits_1, hits_3, hits_10, len(rank)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,35 +11,29 @@ import numpy as np
 from hornbeam.base.arrays import Ids, Positions, pointers
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
-from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.readers import Input, as_facts, as_names
-from hornbeam.facts.table import Facts, Targets
-from hornbeam.ranking.named_queries import as_queries
+from hornbeam.facts.table import Targets
+from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Queries
-from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
-from hornbeam.ranking.ranked_answers import ranked_answers
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_links import ScoredPairs
 from hornbeam.scoring.model_checks import warn_of_missing_names
 from hornbeam.scoring.proposals import Proposer
-from hornbeam.scoring.scored_links import with_names
 
 
 @dataclass(frozen=True, eq=False)
-class RuleRanker:
+class RuleRanker(FactRanker):
     """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
 
-    See `hornbeam.scoring.proposable` and `hornbeam.ranking.queries.Ranker`.
+    See `hornbeam.scoring.proposable`.
     """
 
     model: RuleModel
     engine: MemoryEngine
-    types: ArgumentTypes
     score: Score = Score.MEAN
 
     @classmethod
@@ -58,45 +52,12 @@ class RuleRanker:
             facts = with_targets(
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
-        return cls(model, engine.over(facts), ArgumentTypes(facts), score)
-
-    @property
-    def facts(self) -> Facts:
-        """The evidence."""
-        return self.engine.facts
+        return cls(facts, ArgumentTypes(facts), model, engine.over(facts), score)
 
     @property
     def relations(self) -> Sequence[str]:
         """Relations that the model has rules for."""
         return self.model.targets
-
-    def rank(
-        self,
-        queries: Input,
-        *,
-        top: int = 10,
-        known: bool = False,
-        names: Input | None = None,
-        progress: Progress = SILENT,
-    ) -> ResultTable:
-        """The best answers of queries by names; see `hornbeam.ranking.named_queries`."""
-        called = as_names(names)
-        ranker = replace(self, types=replace(self.types, names=called)) if called.types else self
-        found = ranked_answers(ranker, as_queries(queries), called, top, known, progress=progress)
-        return found if names is None else with_names(found, called)
-
-    def evaluate(
-        self,
-        test: Input,
-        filter: Input | None = None,  # noqa: A002
-        progress: Progress = SILENT,
-    ) -> GraphEvaluation:
-        """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
-        further = [] if filter is None else [as_facts(filter)]
-        return evaluate_ranks(
-            self, self.facts, as_facts(test), further, relations=self.relations,
-            progress=progress,
-        )  # fmt: skip
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Answers of every query, best first."""

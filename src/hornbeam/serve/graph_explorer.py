@@ -18,8 +18,8 @@ from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words, rule_text
 from hornbeam.graphs.model_parts import step_of
 from hornbeam.graphs.ranking_model import RelationRules
+from hornbeam.ranking.fact_ranker import tied_ranks
 from hornbeam.ranking.queries import Direction, Queries
-from hornbeam.ranking.ranked_answers import tied_ranks
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.serve.cache import BoundedCache

@@ -28,7 +28,7 @@ from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload
-from hornbeam.ranking.triples import Triples
+from hornbeam.ranking.queries import Triples
 
 #: Names fetched at once.
 CHUNK = 1_000_000
@@ -59,7 +59,7 @@ class SqlRanker(GraphRanker):
             )
         # a connection answers one query at a time
         facts, steps = facts_about(graph, test), numbered_model(model, graph.predicates)
-        return cls(model, facts, types_about(graph, facts.entities), steps, threads=1, graph=graph)
+        return cls(facts, types_about(graph, facts.entities), model, steps, threads=1, graph=graph)
 
     def without_linked(self) -> SqlRanker:
         """Always an error: candidates are not looked up by their links."""

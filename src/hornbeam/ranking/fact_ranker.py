@@ -1,0 +1,169 @@
+"""A model of either kind over facts, as a ranker: answers of queries by names, and their ranks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from hornbeam.base.arrays import Array, Floats, Positions, run_starts
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.result_table import ResultTable
+from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.atom_keys import atom_keys, contained
+from hornbeam.facts.entity_names import EntityNames, labels_in
+from hornbeam.facts.reading.readers import Input, as_facts, as_names
+from hornbeam.facts.table import Facts
+from hornbeam.ranking.named_queries import as_queries, check_answerable
+from hornbeam.ranking.queries import Answers, Queries, Triples, answered
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
+from hornbeam.scoring.scored_links import with_names
+
+
+@dataclass(frozen=True, eq=False)
+class FactRanker(ABC):
+    """A model over facts, ready to answer queries; see `hornbeam.ranking.queries.Ranker`.
+
+    `facts` have the ids of queries and answers, `types` say which answers fit their relations.
+    """
+
+    facts: Facts
+    types: ArgumentTypes
+
+    #: Whether `answers` has answers that are facts already.
+    proposes_facts: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def relations(self) -> Collection[str]:
+        """Relations that the model has rules for."""
+
+    @abstractmethod
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        """Every proposed answer of every query, best first; all other entities tie below."""
+
+    def probabilities(self, answers: Answers) -> Floats | None:
+        """Probability of every answer, given all answers of its query; None without any."""
+        return None
+
+    def listing(self, top: int) -> Self:
+        """A ranker that need not propose more than the best `top` answers of a query."""
+        return self
+
+    def named(self, names: EntityNames) -> Self:
+        """The same ranker, which knows the types that are given with names, too."""
+        return replace(self, types=replace(self.types, names=names)) if names.types else self
+
+    def rank(
+        self,
+        queries: Input,
+        *,
+        top: int = 10,
+        known: bool = False,
+        names: Input | None = None,
+        progress: Progress = SILENT,
+    ) -> ResultTable:
+        """The best answers of queries, in the order of the queries and then of the ranks.
+
+        The columns are subject, relation, object, score, rank and query (its number, from 1), and
+        probability where the model has probabilities. Answers that are facts already are left out
+        unless `known`; equal scores share the mean of their ranks. Queries name entities by ids or
+        by `names`, without these by those in the facts; see `hornbeam.ranking.named_queries`.
+        """
+        if known and not self.proposes_facts:
+            raise InputError("a model of a whole graph gives new answers only: leave out `known`")
+        called = as_names(names)
+        ranker, facts = self.named(called).listing(top), self.facts
+        labels = called if len(called) else EntityNames(labels_in(facts))
+        asked = as_queries(queries).by_ids(labels, facts)
+        check_answerable(asked, facts, self.relations, labels)
+        located = asked.located(facts)
+        found = answered(ranker, located, progress)
+        if self.proposes_facts and not known:
+            found = new_answers(found, located, facts)
+        likely, rank = self.probabilities(found), tied_ranks(found)
+        best = found.best(top)
+        _report_fewer(best, located, self, top, progress)
+        rows = best.query
+        kept = np.arange(len(rows)) - np.repeat(best.offsets[:-1] - found.offsets[:-1], best.sizes)
+        answer = facts.entities.take(best.entities.tolist())
+        given = [asked.names_at(row) for row in range(len(asked))]
+        asks_subject = asked.asks_subject[rows]
+        table = ResultTable(
+            {
+                "subject": _filled(answer, [query[0] for query in given], rows, asks_subject),
+                "relation": [given[row][1] for row in rows.tolist()],
+                "object": _filled(answer, [query[2] for query in given], rows, ~asks_subject),
+                "score": best.scores,
+                "rank": rank[kept],
+                "query": rows + 1,
+                **({} if likely is None else {"probability": likely[kept]}),
+            }
+        )
+        return table if names is None else with_names(table, called)
+
+    def evaluate(
+        self,
+        test: Input,
+        filter: Input | None = None,  # noqa: A002
+        progress: Progress = SILENT,
+    ) -> GraphEvaluation:
+        """Rank the answers of true triples among all entities; see `evaluate_ranks`."""
+        further = [] if filter is None else [as_facts(filter)]
+        return evaluate_ranks(
+            self, self.facts, as_facts(test), further, relations=self.relations, progress=progress
+        )
+
+
+def _filled(answer: list[str], given: list[str], rows: Positions, is_answer: Array) -> list[str]:
+    """One argument of every row: the answer where the query asks for it, else the given one."""
+    return [
+        name if wanted else given[row]
+        for name, row, wanted in zip(answer, rows.tolist(), is_answer.tolist(), strict=True)
+    ]
+
+
+def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
+    """Leave out answers that are true facts."""
+    triples, n, n_relations = Triples.of(facts), len(facts.entities), len(facts.predicates)
+    # facts are sorted, and so are their keys
+    stated = atom_keys(triples.subject, triples.relation, triples.object, n, n_relations)
+    query = found.query
+    known, relation = queries.known[query], queries.relation[query]
+    asks_subject = queries.asks_subject[query]
+    subject = np.where(asks_subject, found.entities, known)
+    object_ = np.where(asks_subject, known, found.entities)
+    return found.where(~contained(atom_keys(subject, relation, object_, n, n_relations), stated))
+
+
+def _report_fewer(
+    best: Answers, queries: Queries, ranker: FactRanker, top: int, progress: Progress
+) -> None:
+    """Report once that rules propose fewer answers than wanted."""
+    with_rules = np.isin(queries.relation, ranker.facts.predicates.find(ranker.relations))
+    fewer = int(np.count_nonzero(best.sizes[queries.askable & with_rules] < top))
+    if fewer:
+        of = "the query" if len(queries) == 1 else f"{fewer:,} of {len(queries):,} queries"
+        progress.message(f"Rules propose fewer than {top:,} answers to {of}.")
+
+
+def tied_ranks(found: Answers) -> Array:
+    """Ranks of answers among those of their query, from 1; equal scores share the mean.
+
+    Examples
+    --------
+    >>> scores = np.array([0.9, 0.5, 0.5, 0.7])
+    >>> tied_ranks(Answers(np.array([0, 3, 4]), np.arange(4, dtype=np.int32), scores)).tolist()
+    [1.0, 2.5, 2.5, 1.0]
+    """
+    query, place = found.query, np.arange(len(found.entities))
+    if not len(place):
+        return np.empty(0)
+    starts = run_starts(query, found.scores)
+    ends = np.append(starts[1:], len(place))
+    mean = (starts + ends - 1) / 2
+    return np.repeat(mean, ends - starts) - found.offsets[query] + 1
