@@ -47,6 +47,15 @@ def are_ties(sorted_scores: Floats) -> Bools:
     return np.asarray(np.abs(np.diff(sorted_scores)) <= np.minimum(tolerance[1:], tolerance[:-1]))
 
 
+def begin_runs(*columns: Array) -> Bools:
+    """Which rows differ from the row before them; the first row does."""
+    new = np.zeros(len(columns[0]), dtype=np.bool_)
+    new[:1] = True
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return new
+
+
 def run_starts(*columns: Array) -> Positions:
     """Where runs of equal rows begin in columns that are sorted, or have equal rows together.
 
@@ -55,11 +64,7 @@ def run_starts(*columns: Array) -> Positions:
     >>> run_starts(np.array([1, 1, 1, 2]), np.array([5, 6, 6, 6])).tolist()
     [0, 1, 3]
     """
-    new = np.zeros(len(columns[0]), dtype=np.bool_)
-    new[:1] = True
-    for column in columns:
-        new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(new)
+    return np.flatnonzero(begin_runs(*columns))
 
 
 def pointers(sizes: npt.ArrayLike) -> Ints:

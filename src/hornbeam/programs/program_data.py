@@ -13,16 +13,10 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints
+from hornbeam.base.arrays import Floats, Ids, Ints, begin_runs
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.interning import (
-    MALFORMED,
-    fetch_names,
-    reading_error,
-    repeats,
-    sort_names,
-)
+from hornbeam.facts.reading.interning import MALFORMED, fetch_names, reading_error, sort_names
 from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source, atom_text, first_mistake
 from hornbeam.facts.reading.workspace import Workspace, is_empty, workspace
@@ -267,7 +261,7 @@ def _once(
     names: Names,
 ) -> _AtomColumns:
     """Drop repeated rows; an atom with two values, or both observed and a target, is an error."""
-    same = repeats([rows.predicate, *rows.arguments])
+    same = ~begin_runs(rows.predicate, *rows.arguments)[1:]
     before, after = rows.partition[:-1], rows.partition[1:]
     repeated = same & (before == after)
     clashing = same & (before == OBSERVED) & (after == TARGET)

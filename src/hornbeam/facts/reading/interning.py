@@ -8,14 +8,15 @@ of the join took 11 s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, cast
 
 import duckdb
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Ids, Millionths
+from hornbeam.base.arrays import Array, Bools, Ids, Millionths, begin_runs
 from hornbeam.errors import DataError
 from hornbeam.facts.atom_keys import sort_atoms
 from hornbeam.facts.names import Names
@@ -58,8 +59,7 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     try:
         arities = sorted({source.arity for source in sources})
         groups = [[source for source in sources if source.arity == arity] for arity in arities]
-        valued = [any(source.valued for source in group) for group in groups]
-        entities, predicates, parts = number_rows(connection, groups, valued, ordered=False)
+        entities, predicates, parts = number_rows(connection, groups, ordered=False)
         # free DuckDB's memory before sorting: its threads keep what they used, so they end, too
         if sum(len(part[0]) for part in parts) > MANY:
             connection.execute("SET threads = 1")
@@ -68,7 +68,8 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     columns = dict(zip(arities, parts, strict=True))
     del parts  # `_atoms` frees columns on the way
     _take_unary(columns, sources)
-    _check_one_arity(sources, predicates, columns)
+    by_arity = (np.flatnonzero(np.bincount(part[0])).tolist() for part in columns.values())
+    check_one_arity(sources, predicates, by_arity)
     atoms = {}
     for arity in sorted(columns):
         some = [source for source in sources if arity in source.arities]
@@ -83,15 +84,12 @@ def intern_targets(
 ) -> Targets:
     """Read pairs in their order; labels are checked for contradictions and repeats dropped."""
     try:
-        groups, valued = [[source] for source in sources], [labelled] * len(sources)
-        entities, predicates, parts = number_rows(connection, groups, valued, ordered=True)
+        entities, predicates, [columns] = number_rows(connection, [sources], ordered=True)
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     if not labelled:
-        return Targets(entities, predicates, *columns)
-    columns[3] = _checked(columns[3], sources)
-    targets = Targets(entities, predicates, *columns)
+        return Targets(entities, predicates, *columns[:3])
+    targets = Targets(entities, predicates, *columns[:3], _checked(columns[3], sources))
     return targets.select(_first_mentions(targets, columns, sources))
 
 
@@ -137,15 +135,9 @@ def _atoms(
     arguments = [columns.pop(1) for _ in range(arity)]
     predicate = columns.pop().astype(narrow_type(len(predicates)))
     predicate, arguments, values = sort_atoms(predicate, arguments, values)
-    same = repeats([predicate, *arguments])
+    keep = begin_runs(predicate, *arguments)
     if values is not None:
-        clash = same & (values[1:] != values[:-1])
-        if clash.any():
-            at = int(np.argmax(clash))
-            row = [int(predicate[at]), *(int(column[at]) for column in arguments)]
-            raise contradiction(sources, _atom(entities, predicates, row))
-    keep = np.concatenate([np.ones(min(len(predicate), 1), dtype=np.bool_), ~same])
-    if values is not None:
+        _check_one_value(sources, entities, predicates, [predicate, *arguments], keep, values)
         keep &= values > 0
     if not keep.all():
         predicate = predicate[keep]
@@ -156,63 +148,53 @@ def _atoms(
     return Atoms(predicate, tuple(arguments), None if crisp else values)
 
 
-def repeats(columns: Sequence[Array]) -> Bools:
-    """Which rows of sorted columns equal the row before, from the second row on."""
-    same = np.ones(max(len(columns[0]) - 1, 0), dtype=np.bool_)
-    for column in columns:
-        same &= column[1:] == column[:-1]
-    return same
-
-
-def _atom(entities: Names, predicates: Names, row: Sequence[int]) -> dict[str, str]:
-    """Give the names of (predicate, arguments), by column."""
-    arguments = {f"a{k}": entities[i] for k, i in enumerate(row[1:], start=1)}
-    return {"predicate": predicates[row[0]]} | arguments
+def _check_one_value(
+    sources: Sequence[Source],
+    entities: Names,
+    predicates: Names,
+    columns: Sequence[Array],
+    first: Bools,
+    values: Millionths,
+) -> None:
+    """Refuse two values of one atom; atoms are sorted, and `first` are those unlike the last."""
+    clash = ~first[1:] & (values[1:] != values[:-1])
+    if clash.any():
+        predicate, *arguments = (int(column[np.argmax(clash)]) for column in columns)
+        names = {f"a{k}": entities[entity] for k, entity in enumerate(arguments, start=1)}
+        raise contradiction(sources, {"predicate": predicates[predicate]} | names)
 
 
 def _first_mentions(targets: Targets, columns: Sequence[Ids], sources: Sequence[Source]) -> Ids:
     """Rows of the first mention of every target, in file order; two labels are an error."""
-    predicate, subject, object_, labels = columns
     # A stable sort: the first row of each run is the first mention.
-    order = np.lexsort((object_, subject, predicate))
-    same = repeats([predicate[order], subject[order], object_[order]])
-    clash = same & (labels[order][1:] != labels[order][:-1])
-    if clash.any():
-        at = order[int(np.argmax(clash))]
-        row = [int(column[at]) for column in columns[:3]]
-        raise contradiction(sources, _atom(targets.entities, targets.predicates, row))
-    first = np.concatenate([np.ones(min(len(order), 1), dtype=np.bool_), ~same])
+    order = np.lexsort((columns[2], columns[1], columns[0]))
+    *ids, labels = (column[order] for column in columns)
+    first = begin_runs(*ids)
+    _check_one_value(sources, targets.entities, targets.predicates, ids, first, labels)
     return np.sort(order[first]).astype(np.int32)
 
 
-def _check_one_arity(
-    sources: Sequence[Source], predicates: Names, columns: Mapping[int, Sequence[Ids]]
+def check_one_arity(
+    sources: Sequence[Source], predicates: Names, by_arity: Iterable[Iterable[int]]
 ) -> None:
-    """Refuse a predicate that has atoms of different numbers of arguments."""
-    if len(columns) < 2:
-        return
-    tables = [np.bincount(part[0], minlength=len(predicates)) > 0 for part in columns.values()]
-    several = np.flatnonzero(np.sum(tables, axis=0) > 1)
-    if len(several):
-        raise change_of_arity(sources, predicates[int(several[0])])
+    """Refuse a predicate with atoms of different numbers of arguments; each has ids of its own."""
+    arities = Counter(chain.from_iterable(by_arity))
+    several = [predicate for predicate, number in arities.items() if number > 1]
+    if several:
+        raise change_of_arity(sources, predicates[min(several)])
 
 
 def number_rows(
-    connection: duckdb.DuckDBPyConnection,
-    groups: Sequence[Sequence[Source]],
-    valued: Sequence[bool],
-    *,
-    ordered: bool,
+    connection: duckdb.DuckDBPyConnection, groups: Sequence[Sequence[Source]], *, ordered: bool
 ) -> NumberedRows:
     """Number the names of groups of sources; every group is of one arity.
 
-    Its columns are the ids of predicate and arguments, then millionths where it is `valued`. The
-    object of a unary fact among triples is -1.
+    Its columns are the ids of predicate and arguments; then millionths, which may be left out where
+    no row has a value. The object of a unary fact among triples is -1.
     """
     connection.execute(f"SET preserve_insertion_order = {ordered}")
     sources = [source for group in groups for source in group]
-    valued_sources = [value for group, value in zip(groups, valued, strict=True) for _ in group]
-    texts = _few_rows(connection, sources, valued_sources)
+    texts = _few_rows(connection, sources)
     if texts is not None:
         entities, predicates, numbered = _numbered_here(sources, texts)
         parts = iter(numbered)  # one per source
@@ -223,18 +205,18 @@ def number_rows(
     entities, predicates = (
         fetch_names(connection, table) for table in ("entity_ids", "predicate_ids")
     )
-    columns = [_fetch(connection, *one, ordered) for one in zip(groups, valued, strict=True)]
+    columns = [_fetch(connection, group, ordered) for group in groups]
     connection.execute("DROP TABLE entity_ids")
     return entities, predicates, columns
 
 
 def _few_rows(
-    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], valued: Sequence[bool]
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
 ) -> list[TextColumns] | None:
-    """The columns of every source as text, with millionths; None where there are many rows."""
+    """The columns of every source as text, then millionths; None where there are many rows."""
     left, fetched = FEW, []
-    for source, with_value in zip(sources, valued, strict=True):
-        wanted = ["predicate", *_arguments(source)] + [MILLIONTHS] * with_value
+    for source in sources:
+        wanted = ["predicate", *_arguments(source), MILLIONTHS]
         rows = connection.execute(
             f"SELECT {', '.join(wanted)} FROM ({source.select}) LIMIT {left + 1}"  # noqa: S608
         ).fetchall()
@@ -248,19 +230,18 @@ def _few_rows(
 def _numbered_here(sources: Sequence[Source], texts: Sequence[TextColumns]) -> NumberedRows:
     """Number text; the columns are those of every source."""
     entities, predicates = set[str](), set[str]()
-    for source, (predicate, *columns) in zip(sources, texts, strict=True):
+    for source, (predicate, *arguments, _) in zip(sources, texts, strict=True):
         predicates.update(predicate)
-        found = set(chain.from_iterable(columns[: source.arity]))
-        entities |= found - {None} if source.unary else found
+        names = set(chain.from_iterable(arguments))
+        entities |= names - {None} if source.unary else names
     _check_names(sources, len(predicates), sum(map(_is_malformed, predicates | entities)))
     named = Names.of(entities), Names.of(predicates)
     id_of, number_of = (names.ids_by_name for names in named)
     numbered = []
-    for source, (predicate, *columns) in zip(sources, texts, strict=True):
-        arguments, values = columns[: source.arity], columns[source.arity :]
+    for predicate, *arguments, values in texts:
         ids = [[number_of[name] for name in predicate]]
         ids += [[id_of.get(name, -1) for name in column] for column in arguments]
-        numbered.append([np.array(column, dtype=np.int32) for column in (*ids, *values)])
+        numbered.append([np.array(column, dtype=np.int32) for column in (*ids, values)])
     return *named, numbered
 
 
@@ -347,12 +328,9 @@ def id_joins(sources: Sequence[Source]) -> tuple[list[str], str]:
 
 
 def _fetch(
-    connection: duckdb.DuckDBPyConnection,
-    sources: Sequence[Source],
-    valued: bool,
-    ordered: bool,
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], ordered: bool
 ) -> list[Ids]:
-    """Ids of predicate and arguments, then millionths where `valued`, as arrays.
+    """Ids of predicate and arguments, then millionths where some rows have values, as arrays.
 
     The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
     one piece they would be held twice, and that decides how large a graph fits in memory.
@@ -360,7 +338,7 @@ def _fetch(
     union = " UNION ALL ".join(f"({source.select})" for source in sources)
     position = ", row_number() OVER () AS position" if ordered else ""
     ids, joins = id_joins(sources)
-    wanted = ["p.id", *ids] + [MILLIONTHS] * valued
+    wanted = ["p.id", *ids] + [MILLIONTHS] * any(source.valued for source in sources)
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE atom_ids AS "  # noqa: S608
         f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import duckdb
 
@@ -17,12 +16,13 @@ from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.interning import (
     MILLIONTHS,
+    check_one_arity,
     fetch_names,
     id_joins,
     number_names,
     reading_error,
 )
-from hornbeam.facts.reading.sources import Source, change_of_arity, contradiction, first_mistake
+from hornbeam.facts.reading.sources import Source, contradiction, first_mistake
 from hornbeam.facts.table import ONE
 
 
@@ -66,12 +66,12 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
         predicates = fetch_names(connection, "predicate_ids")
         found = {arity: _predicates(connection, arity) for arity in arities if arity != 2}
         if any(found.values()):
-            _check_one_arity(connection, sources, predicates, found)
+            check_one_arity(sources, predicates, [*found.values(), _predicates(connection, 2)])
         soft = [_checked_values(connection, sources, arity) for arity in arities]
         connection.execute("RESET disabled_optimizers")  # set by `frames`; searches need all
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
-    not_binary = {predicates[p]: arity for arity, some in found.items() for p in some}
+    not_binary = {predicates[p]: arity for arity, ids in found.items() for p in ids}
     return StoredFacts(predicates, any(soft), not_binary)
 
 
@@ -112,20 +112,6 @@ def _predicates(connection: duckdb.DuckDBPyConnection, arity: int) -> list[int]:
     table, _ = atom_table(arity)
     rows = connection.execute(f"SELECT DISTINCT predicate FROM {table} ORDER BY 1").fetchall()  # noqa: S608
     return [p for (p,) in rows]
-
-
-def _check_one_arity(
-    connection: duckdb.DuckDBPyConnection,
-    sources: Sequence[Source],
-    predicates: Names,
-    others: Mapping[int, Sequence[int]],
-) -> None:
-    """Refuse a predicate that has atoms of different numbers of arguments."""
-    tables = [*others.values(), _predicates(connection, 2)]
-    listed = sorted(p for table in tables for p in table)
-    twice = [one for one, other in pairwise(listed) if one == other]
-    if twice:
-        raise change_of_arity(sources, predicates[twice[0]])
 
 
 def _checked_values(

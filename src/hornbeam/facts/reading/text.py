@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import glob
-import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from mmap import ACCESS_READ, mmap
 from operator import eq
+from os import SEEK_END
 
 from hornbeam.base.texts import NUMBER, quote
 from hornbeam.errors import DataError, HornbeamNote, warn
@@ -281,23 +282,19 @@ def _byte_lines(file: File) -> Iterator[tuple[bytes, bool]]:
 def _check_lengths(file: File) -> None:
     """Refuse a line that is too long: DuckDB ignores a last line of hundreds of megabytes.
 
-    Checks only the ends of blocks of the maximum length of a line.
+    Looks for the last line end within each stretch of the maximum length of a line.
     """
     with file.opened() as stream:
-        start, size = 0, os.fstat(stream.fileno()).st_size
-        while size - start > MAX_LINE_BYTES:
-            low, found = start + MAX_LINE_BYTES + 1, -1
-            while found < 0 and low > start:
-                high, low = low, max(start, low - BLOCK)
-                stream.seek(low)
-                found = stream.read(high - low).rfind(b"\n")
-            if found < 0:
-                stream.seek(0)
-                line = 1
-                while stream.tell() < start:
-                    line += stream.read(min(BLOCK, start - stream.tell())).count(b"\n")
-                raise _too_long(file, line)
-            start = low + found + 1
+        size, start = stream.seek(0, SEEK_END), 0
+        if size <= MAX_LINE_BYTES:
+            return
+        with mmap(stream.fileno(), 0, access=ACCESS_READ) as text:
+            while size - start > MAX_LINE_BYTES:
+                end = text.rfind(b"\n", start, start + MAX_LINE_BYTES + 1)
+                if end < 0:
+                    blocks = (text[at : min(at + BLOCK, start)] for at in range(0, start, BLOCK))
+                    raise _too_long(file, 1 + sum(block.count(b"\n") for block in blocks))
+                start = end + 1
 
 
 def _too_long(file: File, line: int) -> DataError:
