@@ -11,7 +11,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import KINDS, Candidates, Conditions, RuleLimits
+from hornbeam.rules.candidates import KINDS, Candidates, RuleLimits
 from hornbeam.rules.clause import Clause
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
@@ -77,9 +77,8 @@ def with_conditions(draw: st.DrawFn, paths: Candidates) -> Candidates:
         if kind is Kind.ANCHORED:
             constant[row] = draw(st.integers(0, len(ENTITIES) - 1))
             steps[row, 0] *= draw(st.integers(0, 1))
-    everything = replace(
-        paths, steps=steps, conditions=Conditions(kinds, argument, constant, ENTITIES)
-    )
+    conditions = np.stack([kinds, argument, constant], axis=1)
+    everything = replace(paths, steps=steps, conditions=conditions, constants=ENTITIES)
     first = {(everything.body(row)): row for row in reversed(range(len(everything)))}
     return everything.take(np.array(sorted(first.values()), dtype=np.int64))
 

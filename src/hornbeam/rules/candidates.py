@@ -7,13 +7,13 @@ texts are made only for the rows that are used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints, Unsigned
+from hornbeam.base.arrays import Array, Bools, Ids, Integers, Ints, Unsigned
 from hornbeam.base.machine import MAX_COUNT
 from hornbeam.base.result_table import SHOWN, ResultTable
 from hornbeam.errors import InputError
@@ -90,41 +90,10 @@ class Candidate:
     paths: int
 
 
-#: Kinds of bodies by their number in `Conditions.kind`.
+#: Kinds of bodies by their number in `Candidates.conditions`.
 KINDS = tuple(Kind)
-
-
-@dataclass(frozen=True, eq=False)
-class Conditions:
-    """Kind, argument and constant of the rows of `Candidates` that are not paths.
-
-    `kind` points into `KINDS`, `argument` is 0 for the subject and 1 for the object, `constant`
-    points into `constants` where it is not -1.
-    """
-
-    kind: Ids
-    argument: Ids
-    constant: Ids
-    constants: Names
-
-    @classmethod
-    def of_paths(cls, n: int, constants: Names) -> Conditions:
-        """Conditions of rows that are all paths."""
-        zero = np.zeros(n, dtype=np.int32)
-        return cls(zero, zero, zero - 1, constants)
-
-    def followed_by(self, other: Conditions) -> Conditions:
-        """The rows of both, which share their constants."""
-        return Conditions(
-            np.concatenate([self.kind, other.kind]),
-            np.concatenate([self.argument, other.argument]),
-            np.concatenate([self.constant, other.constant]),
-            self.constants,
-        )
-
-    def take(self, rows: Integers) -> Conditions:
-        """The given rows, in that order."""
-        return Conditions(self.kind[rows], self.argument[rows], self.constant[rows], self.constants)
+#: Kind, argument and constant of a path among conditions.
+PATH_ROW = (KINDS.index(Kind.PATH), 0, -1)
 
 
 def condition_numbers(
@@ -151,8 +120,11 @@ class Candidates:
 
     `steps` has one row per body: codes of steps over `predicates` (see `hornbeam.rules.codes`),
     padded with 0; `target` is the head's index in `targets`. Coverage counts labelled targets,
-    `coverage_true` those labelled true; `paths` is the total of ground clauses. All rows are
-    paths where `conditions` is None.
+    `coverage_true` those labelled true; `paths` is the total of ground clauses.
+
+    All rows are paths where `conditions` is None. Else it has three columns: the kind's index in
+    `KINDS`, the argument (0 for the subject, 1 for the object), and the constant's index in
+    `constants`, -1 without one.
     """
 
     predicates: tuple[str, ...]
@@ -163,7 +135,8 @@ class Candidates:
     coverage_true: Ints
     paths: Ints
     distinct: bool = False
-    conditions: Conditions | None = None
+    conditions: Ids | None = None
+    constants: Names = field(default_factory=lambda: Names.of(()))
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -193,12 +166,7 @@ class Candidates:
         codes, target = self.steps[row].tolist(), self.targets[int(self.target[row])]
         if self.conditions is None:
             return Body(self._path(codes), target)
-        conditions = self.conditions
-        kind, argument, constant = (
-            int(column[row])
-            for column in (conditions.kind, conditions.argument, conditions.constant)
-        )
-        return self._any_body(codes, target, kind, argument, constant)
+        return self._any_body(codes, target, *self.conditions[row].tolist())
 
     @property
     def bodies(self) -> list[Body]:
@@ -208,11 +176,7 @@ class Candidates:
         targets = map(self.targets.__getitem__, self.target.tolist())
         if self.conditions is None:
             return list(map(Body, map(self._path, codes), targets))
-        kind, argument, constant = (
-            column.tolist()
-            for column in (self.conditions.kind, self.conditions.argument, self.conditions.constant)
-        )
-        return list(map(self._any_body, codes, targets, kind, argument, constant))
+        return list(map(self._any_body, codes, targets, *self.conditions.T.tolist()))
 
     def _path(self, codes: Iterable[int]) -> tuple[Step, ...]:
         return tuple(filter(None, map(self._step_of_code.__getitem__, codes)))
@@ -226,8 +190,7 @@ class Candidates:
             return Body(steps, target)
         if KINDS[kind] is Kind.UNARY:
             steps = (replace(steps[0], arity=1),)
-        assert self.conditions is not None
-        anchor = None if constant < 0 else self.conditions.constants[constant]
+        anchor = None if constant < 0 else self.constants[constant]
         return Body(steps, target, KINDS[kind], argument, anchor)
 
     def text(self, row: int) -> str:
@@ -243,31 +206,29 @@ class Candidates:
     def __iter__(self) -> Iterator[Candidate]:
         return (self[row] for row in range(len(self)))
 
+    @property
+    def _arrays(self) -> dict[str, Array]:
+        """The columns of the table by the names of their fields."""
+        columns = {column.name: getattr(self, column.name) for column in fields(self)}
+        return {name: column for name, column in columns.items() if isinstance(column, np.ndarray)}
+
     def take(self, rows: Integers) -> Candidates:
         """The candidates at `rows`, in that order."""
-        columns = {
-            field.name: getattr(self, field.name)[rows]
-            for field in fields(self)
-            if isinstance(getattr(self, field.name), np.ndarray)
-        }
-        conditions = None if self.conditions is None else self.conditions.take(rows)
-        return replace(self, **columns, conditions=conditions)
+        columns: dict[str, Any] = {name: column[rows] for name, column in self._arrays.items()}
+        return replace(self, **columns)
 
     def beside_conditions(self, constants: Names) -> Candidates:
         """The same paths, which conditions with these constants may follow."""
-        return replace(self, conditions=Conditions.of_paths(len(self), constants))
+        conditions = np.tile(np.array(PATH_ROW, dtype=np.int32), (len(self), 1))
+        return replace(self, conditions=conditions, constants=constants)
 
     def followed_by(self, other: Candidates) -> Candidates:
         """The rows of both, over the same predicates, targets and constants."""
         columns: dict[str, Any] = {
-            field.name: np.concatenate([getattr(self, field.name), getattr(other, field.name)])
-            for field in fields(self)
-            if isinstance(getattr(self, field.name), np.ndarray)
+            name: np.concatenate([column, getattr(other, name)])
+            for name, column in self._arrays.items()
         }
-        conditions = None
-        if self.conditions is not None and other.conditions is not None:
-            conditions = self.conditions.followed_by(other.conditions)
-        return replace(self, **columns, conditions=conditions)
+        return replace(self, **columns)
 
     def pruned(self, language: RuleLimits) -> Ints:
         """Rows that pass the language's limits, ordered by coverage, length, text."""
@@ -297,7 +258,7 @@ class Candidates:
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)
         first = [step is None or step.is_open for step in self._step_of_code]
-        is_open = self.conditions.kind == KINDS.index(Kind.OPEN)
+        is_open = self.conditions[:, 0] == KINDS.index(Kind.OPEN)
         return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
 
     def _ranks_of_single_atoms(self, rows: Ints) -> Ints:
@@ -340,6 +301,7 @@ class Candidates:
 
     def to_table(self) -> ResultTable:
         """The rows by clause, coverage (of true pairs, of false ones), paths, length and kind."""
+        kinds = [PATH_ROW[0]] * len(self) if self.conditions is None else self.conditions[:, 0]
         return ResultTable(
             {
                 "clause": [self.text(row) for row in range(len(self))],
@@ -348,12 +310,7 @@ class Candidates:
                 "coverage_false": self.coverage - self.coverage_true,
                 "paths": self.paths,
                 "length": self.lengths,
-                "kind": [
-                    (
-                        Kind.PATH if self.conditions is None else KINDS[self.conditions.kind[row]]
-                    ).value
-                    for row in range(len(self))
-                ],
+                "kind": [KINDS[kind].value for kind in kinds],
             }
         )
 

@@ -26,7 +26,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, Candidates, Conditions, RuleLimits, condition_numbers
+from hornbeam.rules.candidates import KINDS, Candidates, RuleLimits, condition_numbers
 from hornbeam.rules.codes import inverse_code, step_code
 
 
@@ -105,7 +105,7 @@ class ConditionKeys:
     n_entities: int
 
     def of(self, kind: Integers, argument: Integers, code: Integers, constant: Integers) -> Ints:
-        """Keys of conditions by the numbers of `hornbeam.rules.candidates.Conditions`."""
+        """Keys of conditions by the numbers of `hornbeam.rules.candidates.condition_numbers`."""
         place = pair_keys(kind * 2 + argument, code, self.n_codes)
         return pair_keys(place, constant + 1, self.n_entities + 1)
 
@@ -350,7 +350,6 @@ def conditions_found(
 
     They are candidates over the predicates and constants of the candidates `paths`.
     """
-    assert paths.conditions is not None
     distinct, condition = np.unique(cells.condition, return_inverse=True)
     kind, argument, code, constant = keys.numbers(distinct)
     n = len(distinct)
@@ -367,6 +366,6 @@ def conditions_found(
         coverage=np.bincount(of_covered, minlength=n),
         coverage_true=np.bincount(of_covered, pairs.positive[pair], n).astype(np.int64),
         paths=np.bincount(condition[true], cells.count[true], n).astype(np.int64),
-        conditions=Conditions(kind, argument, constant, paths.conditions.constants),
+        conditions=np.stack([kind, argument, constant], axis=1),
     )
     return found, condition

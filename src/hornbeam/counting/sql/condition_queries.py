@@ -17,7 +17,7 @@ steps to one of its two nodes, except for constants, which are not variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from hornbeam.counting.sql.step_queries import (
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, Conditions, RuleLimits, condition_numbers
+from hornbeam.rules.candidates import KINDS, RuleLimits, condition_numbers
 from hornbeam.rules.codes import step_code_sql
 
 #: Columns that identify a condition.
@@ -259,8 +259,10 @@ def conditions_found(
     steps = np.zeros((len(code), language.max_length), dtype=np.uint32)
     steps[:, 0] = code
     constants, places = named(constant)
-    conditions = Conditions(kind, argument, places, constants)
-    return FoundBodies.of(search, columns, steps, names, language, conditions)
+    found = FoundBodies.of(search, columns, steps, names, language)
+    conditions = np.stack([kind, argument, places], axis=1)
+    candidates = replace(found.candidates, conditions=conditions, constants=constants)
+    return replace(found, candidates=candidates)
 
 
 def known_conditions(

@@ -18,7 +18,7 @@ from hornbeam.counting.sql.database import Database, TableColumns
 from hornbeam.counting.sql.search_queries import Search, kept, packed, unpacked
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.candidates import Candidates, Conditions, RuleLimits
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import (
     from_subject,
     inverse_code,
@@ -191,7 +191,6 @@ class FoundBodies:
         steps: Unsigned,
         names: tuple[Names, Names],
         language: RuleLimits,
-        conditions: Conditions | None = None,
     ) -> FoundBodies:
         """Results with the codes of their steps; `names` are those of predicates and targets."""
         predicates, targets = names
@@ -204,7 +203,6 @@ class FoundBodies:
             coverage_true=columns["coverage_true"],
             paths=columns["paths"],
             distinct=language.distinct_variables,
-            conditions=conditions,
         )
         return cls(search, columns, candidates)
 
@@ -213,8 +211,7 @@ def united(parts: Sequence[FoundBodies]) -> Candidates:
     """The candidates of all parts (paths, conditions) in one table."""
     paths, *others = [part.candidates for part in parts]
     for conditions in others:
-        assert conditions.conditions is not None
-        paths = paths.beside_conditions(conditions.conditions.constants).followed_by(conditions)
+        paths = paths.beside_conditions(conditions.constants).followed_by(conditions)
     return paths
 
 

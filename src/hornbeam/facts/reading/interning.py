@@ -89,7 +89,8 @@ def intern_targets(
         raise reading_error(error, sources) from None
     if not labelled:
         return Targets(entities, predicates, *columns[:3])
-    targets = Targets(entities, predicates, *columns[:3], _checked(columns[3], sources))
+    columns[3] = _checked(columns[3], sources)
+    targets = Targets(entities, predicates, *columns)
     return targets.select(_first_mentions(targets, columns, sources))
 
 
