@@ -11,7 +11,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
-from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from tests.support.commands import Ended, hornbeam_, listing, write
 from tests.support.servers import serving
 
@@ -142,7 +142,7 @@ def test_an_explanation_names_all_arguments(folder: Path) -> None:
 
 
 def test_the_explorer_shows_them(folder: Path) -> None:
-    explorer = RuleExplorer(
+    explorer = open_rule_explorer(
         hb.read_facts("facts.tsv", "ta=ta.tsv"),
         hb.Model.load("model.psl"),
         labels=hb.read_labels("labels.tsv"),

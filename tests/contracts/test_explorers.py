@@ -10,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from hornbeam.serve.access import Access
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer
-from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.pages import NO_WEIGHTS, Pages
 from hornbeam.serve.visits import PageAnswer, Visit
-from hornbeam.serve.web_app import WebApp
 from tests.support.pages import Page
 from tests.support.servers import (
     SCRIPT,
@@ -72,11 +69,9 @@ class Site:
 
     def __init__(self, kind: str) -> None:
         explorer = EXPLORERS[kind]()
-        queue = PageQueue(1, 1)
-        app = WebApp(explorer, Access("127.0.0.1", 0, None))
         self.kind = kind
         self.explorer = explorer
-        self.addresses = {address.path: address for address in app.addresses(queue, queue)}
+        self.addresses = Pages(explorer).addresses
 
     def answer(self, path: str, query: dict[str, str], edits: Edits = NO_EDITS) -> PageAnswer:
         return self.addresses[path].page(Visit(query, edits, path=path))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,13 +17,11 @@ import hornbeam as hb
 from hornbeam.explaining.known_scores import CAUTION
 from hornbeam.model import Model
 from hornbeam.reporting.cautions import cautions
-from hornbeam.serve.access import Access
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.pages import Pages
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
-from hornbeam.serve.web_app import WebApp
 from tests.support.commands import hornbeam_, write
 from tests.support.pages import Page
 from tests.support.servers import FACTS, OTHER_RULES, PAIRS, RULES
@@ -42,7 +39,7 @@ PLACE = re.compile(r"higher than (\d+ %|\d+|none|all)( of|\b)")
 
 def explorer(header: str) -> RuleExplorer:
     """An explorer without labels: what is true or false on its pages is a decision."""
-    return RuleExplorer(
+    return open_rule_explorer(
         hb.read_facts(FACTS), Model.parse(header + RULES), "model.psl",
         other=Model.parse(header + OTHER_RULES), other_name="other.psl",
         pairs=hb.read_pairs(PAIRS), threads=1,
@@ -58,7 +55,7 @@ def page(path: str, query: dict[str, str], edits: Edits = NO_EDITS) -> Callable[
 
     def shown(header: str) -> str:
         pages = Pages(explorer(header))
-        answer = pages.html(getattr(pages, path))(Visit(query, edits, path=f"/{path}"))
+        answer = pages.addresses[f"/{path}"].page(Visit(query, edits, path=f"/{path}"))
         return Page.of(answer.body).words
 
     return shown
@@ -86,8 +83,7 @@ ALIASES = {"/reasons": "/link", "/relation": "/rules"}
 
 
 def test_every_address_is_held_to_the_contract() -> None:
-    app, queue = WebApp(explorer(SAMPLED), Access("127.0.0.1", 0, None)), PageQueue(1, 1)
-    paths = {address.path for address in app.addresses(queue, queue)}
+    paths = set(Pages(explorer(SAMPLED)).addresses)
     pages = {path for path in paths if not path.endswith(".json")} - set(ALIASES)
     assert pages == {name for name in OUTPUTS if name.startswith("/")} | WITHOUT_SCORES
     assert ALIASES.keys() < paths
@@ -110,7 +106,7 @@ def test_scores_from_given_labels_are_shown_as_ever(output: str) -> None:
 
 
 def test_home_has_every_caution() -> None:
-    shown = page("home", {})(SAMPLED)
+    shown = page("", {})(SAMPLED)
     [caution] = cautions(Model.parse(SAMPLED + RULES))
     assert caution in shown
     assert not DECIDES.findall(PRIOR.sub("", shown.replace(caution, "")))
@@ -118,8 +114,10 @@ def test_home_has_every_caution() -> None:
 
 def test_parts_of_a_page_say_the_caution_where_it_is() -> None:
     pages = Pages(explorer(SAMPLED))
-    part = pages.html(pages.flip)(Visit(PAIR, is_htmx=True)).body
-    edited = pages.edit(Visit({"what": "switch", "rule": "1"}, is_htmx=True)).body
+    part = pages.addresses["/flip"].page(Visit(PAIR, is_htmx=True)).body
+    edited = (
+        pages.addresses["/edit"].page(Visit({"what": "switch", "rule": "1"}, is_htmx=True)).body
+    )
     for body in (part, edited):
         assert not DECIDES.findall(Page.of(body).words)
         assert PLACE.search(body)
@@ -128,9 +126,9 @@ def test_parts_of_a_page_say_the_caution_where_it_is() -> None:
 
 def test_a_page_says_the_caution_of_the_models_on_it() -> None:
     both = explorer("")
-    both.other = replace(both.other, model=Model.parse(SAMPLED + OTHER_RULES))  # type: ignore[type-var]
+    both.other = explorer(SAMPLED).other
     pages = Pages(both)
-    assert CAUTION in pages.html(pages.compare)(Visit()).body
+    assert CAUTION in pages.addresses["/compare"].page(Visit()).body
     assert CAUTION not in pages.html(pages.link)(Visit(PAIR)).body
 
 
@@ -143,7 +141,7 @@ def test_tables_and_links_show_the_place_under_the_visitors_weights(edits: Edits
         found = served.explain(subject, target, object_, edits)
         assert found.place == expected.place(target, found.score)
         pages = Pages(served)
-        rows = pages.html(pages.pairs)(Visit(edits=edits)).body
+        rows = pages.addresses["/pairs"].page(Visit(edits=edits)).body
         assert found.place.short in rows
     if edits:
         unedited = served.explain(*PAIRS[0], NO_EDITS)

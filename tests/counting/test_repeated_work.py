@@ -22,12 +22,13 @@ from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import path_codes
 from hornbeam.scoring.scored_links import scored_batches
 from hornbeam.serve.edits import NO_EDITS
-from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from tests.support.dense_counts import dense
 from tests.support.worlds import wide_facts
 
@@ -94,9 +95,9 @@ def test_explanations_walk_the_graph_that_is_counted(made: list[str]) -> None:
 
 
 def test_all_of_the_explorer_has_one_graph(made: list[str]) -> None:
-    explorer = RuleExplorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
+    explorer = open_rule_explorer(FACTS, LIMITED, pairs=PAIRS, threads=1)
     explorer.explain("a1", "t", "c1", NO_EDITS)
-    explorer.new_links(FACTS.entities.index("a1"), "t", True, NO_EDITS, 3)
+    explorer.ask("a1", "t", Direction.OBJECT, NO_EDITS, 3)
     assert made == ["whole", "limit 5"]
 
 

@@ -16,6 +16,7 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.readers import read_facts, read_labels
 from hornbeam.facts.table import Facts
 from hornbeam.model import Model
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, Semantics
@@ -23,9 +24,8 @@ from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring import entity_proposals
 from hornbeam.scoring.entity_proposals import EntityProposer
 from hornbeam.scoring.independent_scores import score_targets
-from hornbeam.serve.edits import NO_EDITS
-from hornbeam.serve.independent_pairs import IndependentPairs
-from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.edits import NO_EDITS, Edits
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from tests.support.proposed import expected_links, new_pairs
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
@@ -130,20 +130,20 @@ def test_rules_of_all_kinds_lead_from_either_end(
     name, forward = data.draw(st.sampled_from(ENTITIES)), data.draw(st.booleans())
     given = 0 if forward else 1
     spoken = [pair for pair in new_pairs(edited, world, "t") if pair[2 * given] == name]
-    engine = MemoryEngine(world.facts, threads=1)
-    pairs = IndependentPairs(model, engine, [], ArgumentTypes(world.facts))
-    entity = world.facts.entities.index(name)
-    found = pairs.new_links(edited.rules, entity, "t", forward, 100)
-    assert (found.total, found.left_out) == (len(spoken), 0)
-    assert {(link.subject, "t", link.object) for link in found.links} == set(spoken)
+    edits = Edits({i: rule.weight for i, rule in enumerate(edited.rules)})
+    explorer = open_rule_explorer(world.facts, Model(model.rules, model.semantics), threads=1)
+    asks = Direction.OBJECT if forward else Direction.SUBJECT
+    found = explorer.ask(name, "t", asks, edits, 100)
+    assert (found.candidates, found.left_out) == (len(spoken), 0)
+    assert {(link.subject, "t", link.object) for link in found.answers} == set(spoken)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HornbeamWarning)
         scores = edited.predict(world.facts, pairs_of(*spoken), threads=1)["score"]
     by_pair = dict(zip(spoken, scores.tolist(), strict=True))
-    for link in found.links:
+    for link in found.answers:
         expected = by_pair[link.subject, "t", link.object]
         assert link.score == pytest.approx(expected, abs=1e-12)
-    best = [link.score for link in found.links]
+    best = [link.score for link in found.answers]
     assert best == sorted(best, reverse=True)
 
 
@@ -160,11 +160,11 @@ DRUGS = [
 
 
 def treated(labels: list[tuple[str, str, str, int]]) -> list[str]:
-    explorer = RuleExplorer(
+    explorer = open_rule_explorer(
         read_facts(DRUGS), TREATS, labels=read_labels(labels) if labels else None
     )
-    entity = explorer.facts.entities.index("Drug::a")
-    return [link.object for link in explorer.new_links(entity, "treats", True, NO_EDITS, 9).links]
+    asked = explorer.ask("Drug::a", "treats", Direction.OBJECT, NO_EDITS, 9)
+    return [link.object for link in asked.answers]
 
 
 def test_no_loop_and_no_other_type_is_proposed() -> None:
@@ -176,8 +176,8 @@ def test_no_loop_and_no_other_type_is_proposed() -> None:
 
 def test_examples_are_entities_that_targets_link() -> None:
     busy = [(f"Gene::{i}", "interacts", "Gene::x") for i in range(9)]
-    explorer = RuleExplorer(read_facts([*DRUGS, *busy]), TREATS)
-    assert explorer.scorer.examples(3) == ["Drug::b", "Disease::z", "Gene::x"]
+    explorer = open_rule_explorer(read_facts([*DRUGS, *busy]), TREATS)
+    assert explorer.examples[:3] == ["Drug::b", "Disease::z", "Gene::x"]
 
 
 @pytest.mark.parametrize("limit", [None, 4])

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_model import Rule
-from hornbeam.serve.independent_pairs import IndependentPairs
+from hornbeam.serve.edits import NO_EDITS
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from tests.support.proposed import new_pairs
 from tests.support.rich_worlds import ENTITIES, RichWorld, rich_models, rich_worlds
 
@@ -48,16 +48,14 @@ def searches(model: hb.Model, facts: hb.Facts, names: EntityNames) -> dict[str, 
         search: set(zip(table["subject"], table["object"], strict=True))
         for search, table in found.items()
     }
-    explorer = IndependentPairs(
-        model, MemoryEngine(facts, threads=1), [], ArgumentTypes(facts, names)
-    )
-    for forward in (False, True):
+    explorer = open_rule_explorer(facts, model, entity_names=names, threads=1)
+    for asks in Direction:
         links = [
             link
-            for entity in range(len(ENTITIES))
-            for link in explorer.new_links(model.rules, entity, "t", forward, 99).links
+            for entity in ENTITIES
+            for link in explorer.ask(entity, "t", asks, NO_EDITS, 99).answers
         ]
-        pairs[f"explorer, forward: {forward}"] = {(link.subject, link.object) for link in links}
+        pairs[f"explorer, asked for the {asks}"] = {(link.subject, link.object) for link in links}
     return pairs
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import hornbeam as hb
-from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from tests.support.accessibility import grave_findings
 from tests.support.browsers import DESKTOP, FAINT, PHONE, check_pages, every_look, opened
 from tests.support.commands import HOSTILE
@@ -110,7 +110,7 @@ def test_two_links_are_held_against_each_other(page: Page) -> None:
 def test_long_names_lose_their_middle_and_keep_their_ends(browser: Browser) -> None:
     name = "Compound::" + "x" * 40 + "::DB00945"
     facts = hb.read_facts([("ann", "knows", name), (name, "trusts", "dora")])
-    with serving(RuleExplorer(facts, hb.Model.parse(RULES), "model.psl")) as client:
+    with serving(open_rule_explorer(facts, hb.Model.parse(RULES), "model.psl")) as client:
         for page in opened(browser, client.port):
             page.goto("/link?subject=ann&predicate=trusts&object=dora")
             node = page.get_by_role("link", name=f"Neighbours of {name}")

@@ -7,7 +7,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.serve.pages import Pages
-from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 
@@ -28,11 +28,11 @@ RULES = """
 def pages() -> Pages:
     labels = hb.read_labels([("e1", "works_in", "e3", 1), ("e4", "works_in", "e3", 0)])
     model = hb.Model.parse(RULES)
-    return Pages(RuleExplorer(hb.read_facts(FACTS), model, labels=labels, entity_names=NAMES))
+    return Pages(open_rule_explorer(hb.read_facts(FACTS), model, labels=labels, entity_names=NAMES))
 
 
 def shown(pages: Pages, page: str, **query: str) -> Page:
-    answer = pages.html(getattr(pages, page))(Visit(query))
+    answer = pages.addresses[f"/{page}"].page(Visit(query))
     assert answer.status == 200
     assert SCRIPT not in answer.body
     assert "<city>" not in answer.body
@@ -69,6 +69,6 @@ def test_entities_are_found_by_name_or_id(
     assert sorted(str(hit).rpartition("=")[2] for hit in hits) == expected
 
 
-@pytest.mark.parametrize("page", ["home", "rules", "pairs"])
+@pytest.mark.parametrize("page", ["", "rules", "pairs"])
 def test_other_pages_show_names(pages: Pages, page: str) -> None:
     assert ("'Ann (e2)'" if page == "rules" else "Ann (e1)") in shown(pages, page).words

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.serve.expected_steps import ExpectedSteps
+from hornbeam.serve.graph_explorer import ExpectedSteps
 
 triples = st.sets(
     st.tuples(st.sampled_from("abcdef"), st.sampled_from("pqr"), st.sampled_from("abcdef")),

@@ -251,7 +251,7 @@ def test_names_are_shown_and_searched_and_asked_by() -> None:
     pages = Pages(graph_explorer(names))
 
     def page(view: str, **query: str) -> str:
-        body = pages.html(getattr(pages, view))(Visit(query)).body
+        body = pages.addresses[f"/{view}"].page(Visit(query)).body
         assert SCRIPT not in body
         assert "<city>" not in body
         return Page.of(body).words

@@ -19,9 +19,9 @@ from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.page_processes import PageFaultError, PageProcess, can_fork
-from hornbeam.serve.pins import Pin
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
-from hornbeam.serve.visits import PageAnswer, Visit
+from hornbeam.serve.visits import PageAnswer, Pin, Visit
 from hornbeam.serve.web_app import WebApp
 from tests.support.servers import Client, collective_explorer, serving
 
@@ -220,7 +220,7 @@ def test_any_explorer_can_be_warmed_up(
     facts: list[tuple[str, ...]], rules: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is missing: an error there would leave all pages to threads."""
-    explorer = RuleExplorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
+    explorer = open_rule_explorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
     WebApp(explorer, Access("127.0.0.1", 8765, None)).warm_up(SILENT)
     forks, fork = [], os.fork
 

@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 import pytest
 
 import hornbeam as hb
-from hornbeam.serve import page_queues, rule_explorer, web_app
+from hornbeam.serve import page_queues, pair_explorers, web_app
 from hornbeam.serve.access import Access
 from hornbeam.serve.page_queues import PageQueue
+from hornbeam.serve.pages import Address, Pages
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Page, PageAnswer, Visit
-from hornbeam.serve.web_app import Address, WebApp
+from hornbeam.serve.web_app import WebApp
 from tests.support.servers import Client, serving
 
 Result = TypeVar("Result")
@@ -31,7 +33,9 @@ def run_apart(work: Coroutine[Any, Any, Result]) -> Result:
 @pytest.fixture
 def explorer() -> RuleExplorer:
     facts = hb.read_facts([("hub", "p", f"b{i}") for i in range(20)] + [("b1", "p", "b2")])
-    return RuleExplorer(facts, hb.Model.parse("1.0: p(A, X) & p(X, B) -> t(A, B)\n"), threads=1)
+    return open_rule_explorer(
+        facts, hb.Model.parse("1.0: p(A, X) & p(X, B) -> t(A, B)\n"), threads=1
+    )
 
 
 @pytest.fixture
@@ -91,24 +95,21 @@ def test_a_queue_is_full_when_all_its_places_are_taken() -> None:
 def test_entities_with_very_many_facts_take_the_slow_lane(
     explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rule_explorer, "MANY_FACTS", 10)
-    quick, slow = PageQueue(1, 5), PageQueue(1, 5)
-    addresses = WebApp(explorer, LOCAL).addresses(quick, slow)
-    [entity] = [one for one in addresses if one.path == "/entity"]
-    assert entity.queue(Visit({"name": "hub"})) is slow
-    assert entity.queue(Visit({"name": "b1"})) is quick
-    assert entity.queue(Visit({"name": "nobody"})) is quick
-    assert explorer.n_facts_of("hub") == 20
+    monkeypatch.setattr(pair_explorers, "MANY_FACTS", 10)
+    entity = Pages(explorer).addresses["/entity"]
+    assert not entity.at_once(Visit({"name": "hub"}))
+    assert entity.at_once(Visit({"name": "b1"}))
+    assert entity.at_once(Visit({"name": "nobody"}))
 
 
 def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: RuleExplorer) -> None:
-    app, made, queue = WebApp(explorer, LOCAL), list[Visit](), PageQueue(1, 5)
+    app, made = WebApp(explorer, LOCAL), list[Visit]()
 
     def page(visit: Visit) -> PageAnswer:
         made.append(visit)
         return PageAnswer("page", status=200 if visit.query.get("name") else 404)
 
-    address = Address("/page", page, lambda _: queue)
+    address = Address("/page", page, lambda _: True)
     one, other, htmx = (
         Visit({"name": "a"}),
         Visit({"name": "b"}),
@@ -125,8 +126,8 @@ def test_any_number_of_visitors_needs_no_more_memory(
 ) -> None:
     """What is kept is bounded, whoever asks and for whatever; long questions are not kept."""
     monkeypatch.setattr(web_app, "KEPT_PAGES", 300_000)
-    app, queue = WebApp(explorer, LOCAL), PageQueue(1, 5)
-    address = Address("/page", lambda _: PageAnswer("x" * 1000), lambda _: queue)
+    app = WebApp(explorer, LOCAL)
+    address = Address("/page", lambda _: PageAnswer("x" * 1000), lambda _: True)
 
     async def crowd() -> None:
         for i in range(300):

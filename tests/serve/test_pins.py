@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.serve.pins import LONGEST, Pin, decoded_pin
+from hornbeam.serve.visits import LONGEST_PIN, Pin, decoded_pin
 from tests.support.commands import HOSTILE
 from tests.support.servers import Client
 
@@ -24,7 +24,7 @@ def test_anything_else_is_no_pin(cookie: str) -> None:
 
 
 def test_a_pin_that_no_cookie_holds_does_not_fit() -> None:
-    assert not Pin("x" * LONGEST, "p", "b").fits
+    assert not Pin("x" * LONGEST_PIN, "p", "b").fits
 
 
 def test_only_own_pages_pin(client: Client) -> None:

@@ -14,6 +14,7 @@ import hornbeam as hb
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.pages import Pages
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
@@ -30,7 +31,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> RuleExplorer:
 
 def shown(rich: RuleExplorer, page: str, **query: str) -> Page:
     pages = Pages(rich)
-    answer = pages.html(getattr(pages, page))(Visit(query))
+    answer = pages.addresses[f"/{page}"].page(Visit(query))
     assert answer.status == 200
     assert SCRIPT not in answer.body
     return Page.of(answer.body)
@@ -39,7 +40,7 @@ def shown(rich: RuleExplorer, page: str, **query: str) -> Page:
 PAIR = {"subject": "ann", "predicate": "trusts", "object": "dora"}
 
 
-@pytest.mark.parametrize("page", ["home", "rules", "pairs", "compare"])
+@pytest.mark.parametrize("page", ["", "rules", "pairs", "compare"])
 def test_every_page_shows(rich: RuleExplorer, page: str) -> None:
     assert shown(rich, page).text
 
@@ -101,9 +102,9 @@ def test_rules_are_shown_in_psl_and_in_words(rich: RuleExplorer) -> None:
 def test_edits_of_every_rule_score_as_the_downloaded_model(rich: RuleExplorer, rule: int) -> None:
     pages, labels = Pages(rich), hb.read_labels(LABELS)
     for form in ({"what": "switch", "on": "0"}, {"what": "weight", "weight": "1.25"}):
-        answer = pages.edit(Visit({"rule": str(rule), **form}, is_htmx=True))
+        answer = pages.addresses["/edit"].page(Visit({"rule": str(rule), **form}, is_htmx=True))
         assert answer.edits is not None
-        text = pages.download(Visit(edits=answer.edits)).body
+        text = pages.addresses["/edited.psl"].page(Visit(edits=answer.edits)).body
         again = hb.Model.parse(text)
         assert len(again.rules) == N_RULES - ("on" in form)
         expected = again.predict(rich.facts, labels)["score"]
@@ -141,13 +142,13 @@ def test_pages_of_any_model(data: st.DataObject) -> None:
     world, model = data.draw(rich_worlds()), data.draw(rich_models())
     name = st.sampled_from([*ENTITIES, "unseen"])
     pair = (data.draw(name), "t", data.draw(name))
-    explorer = RuleExplorer(world.facts, model, pairs=pairs_of(pair), threads=1)
+    explorer = open_rule_explorer(world.facts, model, pairs=pairs_of(pair), threads=1)
     pages = Pages(explorer)
     query = {"subject": pair[0], "predicate": "t", "object": pair[2]}
-    views = [pages.home, pages.rules, pages.pairs]
+    paths = ["/", "/rules", "/pairs"]
     for answer in (
-        *(pages.html(view)(Visit()) for view in views),
-        pages.html(pages.link)(Visit(query)), pages.html(pages.flip)(Visit(query)),
+        *(pages.addresses[path].page(Visit()) for path in paths),
+        pages.html(pages.link)(Visit(query)), pages.addresses["/flip"].page(Visit(query)),
         pages.html(pages.entity)(Visit({"name": pair[0]})),
     ):  # fmt: skip
         assert answer.status == 200
@@ -164,7 +165,7 @@ def test_addresses_of_names_are_quoted(rich: RuleExplorer) -> None:
 
 def test_a_trace_beside_the_model_is_said(tmp_path: Path) -> None:
     model = hb.Model.parse("1.0: p(A, B) -> t(A, B)\n2.0: t(A, B)\n")
-    explorer = RuleExplorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
+    explorer = open_rule_explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
     assert (
         "The prior of t is positive"
         in Pages(explorer)

@@ -15,9 +15,11 @@ from hornbeam.base.arrays import largest
 from hornbeam.base.choices import Relaxation
 from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
+from hornbeam.ranking.queries import Direction
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import NO_EDITS, Edits
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from tests.support.random_rules import rule_models
 from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
@@ -30,7 +32,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(data: st.DataObjec
     world = data.draw(worlds(SOFT))
     drawn = data.draw(rule_models("t", tuple(Relaxation)))
     model = Model(drawn.rules, drawn.semantics)
-    explorer = RuleExplorer(world.facts, model, labels=world.targets, threads=1)
+    explorer = open_rule_explorer(world.facts, model, labels=world.targets, threads=1)
     numbers = st.integers(0, max(len(model.rules) - 1, 0))
     edits = NO_EDITS
     for rule in data.draw(st.lists(numbers, max_size=3)) if model.rules else []:
@@ -95,7 +97,8 @@ def test_pages_of_the_list(explorer: RuleExplorer, order: str) -> None:
 
 
 def test_comparison(explorer: RuleExplorer) -> None:
-    found = compare(explorer, NO_EDITS, 4)
+    assert explorer.other is not None
+    found = compare(explorer, explorer.other, NO_EDITS, 4)
     assert [pair.text for pair in found.only_other] == ["knows(B, A) -> trusts(A, B)"]
     assert {pair.text for pair in found.only_edited} == {
         "knows(A, B) -> trusts(A, B)",
@@ -110,7 +113,7 @@ def test_comparison(explorer: RuleExplorer) -> None:
         assert figures == Model.parse(text).evaluate(facts, labels)
     scores = [Model.parse(text).predict(facts, labels)["score"] for text in (RULES, OTHER_RULES)]
     assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
-    off = compare(explorer, NO_EDITS.switched(1, on=False), 4)
+    off = compare(explorer, explorer.other, NO_EDITS.switched(1, on=False), 4)
     assert [pair.text for pair in off.only_edited] == ["dislikes(A, B) -> !trusts(A, B)"]
 
 
@@ -140,10 +143,11 @@ def test_without_labels_and_pairs() -> None:
 
 def test_facts_without_edges_and_rules_without_facts() -> None:
     facts = hb.read_facts([("a", "other", "b")])
-    explorer = RuleExplorer(facts, Model.parse(RULES), threads=1)
-    assert explorer.scorer.lacks(0)
-    assert not explorer.scorer.lacks(3)
-    assert explorer.new_links(0, "trusts", True, NO_EDITS, 5) == ([], 0, 0)
+    explorer = open_rule_explorer(facts, Model.parse(RULES), threads=1)
+    assert explorer.lacks(0)
+    assert not explorer.lacks(3)
+    asked = explorer.ask("a", "trusts", Direction.OBJECT, NO_EDITS, 5)
+    assert (list(asked.answers), asked.candidates, asked.left_out) == ([], 0, 0)
 
 
 def test_the_cache_is_bounded() -> None:

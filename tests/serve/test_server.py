@@ -19,6 +19,7 @@ from hornbeam.serve.edits import MAX_BYTES
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.guard import MAX_TARGET
 from hornbeam.serve.pages import Pages
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.commands import HOSTILE, hornbeam_, write
@@ -85,7 +86,7 @@ def test_odd_requests_get_an_answer(client: Client, page: str, status: int) -> N
 def test_the_strongest_of_many_reasons_are_shown() -> None:
     text = "".join(f"{1 + i / 100}: p{i}(A, B) -> t(A, B)\n" for i in range(50))
     facts = hb.read_facts([("a", f"p{i}", "b") for i in range(50)])
-    pages = Pages(RuleExplorer(facts, hb.Model.parse(text), threads=1))
+    pages = Pages(open_rule_explorer(facts, hb.Model.parse(text), threads=1))
     body = pages.html(pages.link)(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
     assert body.count('<article class="reason') == 40
     assert "10 more rules count" in body
@@ -93,7 +94,7 @@ def test_the_strongest_of_many_reasons_are_shown() -> None:
 
 def test_a_compare_page_needs_a_second_model() -> None:
     pages = Pages(small_explorer(other=None, labels=None, pairs=None))
-    assert pages.html(pages.compare)(Visit()).status == 404
+    assert pages.addresses["/compare"].page(Visit()).status == 404
     assert "with labelled pairs" in pages.html(pages.rules)(Visit()).body
     assert "Compare" not in pages.html(pages.home)(Visit()).body
 
@@ -189,8 +190,8 @@ def test_wrong_cookies_are_no_edits(client: Client, cookie: str) -> None:
 @pytest.mark.slow
 def test_more_edits_than_fit_are_refused(explorer: RuleExplorer) -> None:
     text = "".join(f"1.0: p{i}(A, B) -> t(A, B)\n" for i in range(600))
-    many = RuleExplorer(explorer.facts, hb.Model.parse(text), threads=1)
-    items = [many.served.fingerprint]
+    many = open_rule_explorer(explorer.facts, hb.Model.parse(text), threads=1)
+    items = [many.fingerprint]
     while len("_".join(items)) < MAX_BYTES - 10:
         items.append(f"{len(items)}w0.{len(items)}1")
     with serving(many) as client:

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
-from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.entity_names import NO_NAMES
 from hornbeam.serve.drawing import NODE_HEIGHT
-from hornbeam.serve.entity_facts import known_edges
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.unfolded_drawing import UnfoldedDrawing, draw_columns, draw_outline
 from hornbeam.serve.unfolding import (
     MAX_OPEN,
@@ -32,8 +31,8 @@ PAGES = st.dictionaries(st.tuples(NAMES, st.sampled_from(["", ">p", "<p"])), st.
 
 def unfolded(rows: list[tuple[str, str, str]], view: Unfolding) -> Branch:
     facts = hb.read_facts(rows)
-    engine = MemoryEngine(facts, 1)
-    return unfold(view, facts.entities, lambda entity: known_edges(engine, entity))
+    explorer = open_rule_explorer(facts, hb.Model.parse("1: !t(A, B)"), threads=1)
+    return unfold(view, facts.entities, explorer.known_edges)
 
 
 def leaves(branch: Branch) -> list[tuple[str, Leaf]]:

@@ -25,6 +25,7 @@ from hornbeam.rules.body import Step
 from hornbeam.serve.access import Access
 from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.graph_explorer import GraphExplorer
+from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.server import listen, make_server
 from hornbeam.serve.web_app import WebApp
@@ -103,7 +104,7 @@ RICH_TABLE = [("ann", "book", "dora"), ("ann", SCRIPT, "dora"), ("bob", "ann", "
 def rich_explorer(folder: Path) -> RuleExplorer:
     """An explorer on a model with rules of every kind; a file goes to the folder."""
     table = write(folder / "lent.tsv", RICH_TABLE)
-    return RuleExplorer(
+    return open_rule_explorer(
         hb.read_facts(RICH_FACTS, f"lent={table}"),
         hb.Model.parse(RICH_RULES),
         "rich.psl",
@@ -125,12 +126,12 @@ def small_explorer(**options: object) -> RuleExplorer:
         "threads": 1,
         **options,
     }
-    return RuleExplorer(hb.read_facts(FACTS), hb.Model.parse(RULES), "model.psl", **given)  # type: ignore[arg-type]
+    return open_rule_explorer(hb.read_facts(FACTS), hb.Model.parse(RULES), "model.psl", **given)  # type: ignore[arg-type]
 
 
 def collective_explorer() -> RuleExplorer:
     """An explorer on a collective model of the same world."""
-    return RuleExplorer(
+    return open_rule_explorer(
         hb.read_facts(COLLECTIVE_FACTS),
         hb.Model.parse(COLLECTIVE_RULES),
         "together.psl",

@@ -132,7 +132,7 @@ def _opened_models(
                 f"{given.model}: is a model of a whole graph; `{name}` is for models of one target"
             )
         return model, None
-    from hornbeam.serve.rule_explorer import refuse_without_pairs
+    from hornbeam.serve.pair_explorers import refuse_without_pairs
 
     other = open_rule_model(shown.compare) if shown.compare else None
     refuse_without_pairs([(model, given.model), (other, shown.compare or "")], bool(shown.pairs))
@@ -159,9 +159,9 @@ def _explorer(
         from hornbeam.serve.graph_explorer import GraphExplorer
 
         return GraphExplorer(evidence, model, name, entity_names=called, threads=threads)
-    from hornbeam.serve.rule_explorer import RuleExplorer
+    from hornbeam.serve.pair_explorers import open_rule_explorer
 
-    return RuleExplorer(
+    return open_rule_explorer(
         evidence,
         model,
         name,

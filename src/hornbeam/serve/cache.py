@@ -11,16 +11,16 @@ T = TypeVar("T")
 
 
 class BoundedCache(Generic[T]):
-    """Results by key, up to a total size.
+    """Results by key, up to a total size; each has the size 1 unless `size` is given.
 
     Examples
     --------
-    >>> cache = BoundedCache[str](limit=2, size=lambda _: 1)
+    >>> cache = BoundedCache[str](limit=2)
     >>> [cache.get(key, lambda: key.upper()) for key in "abca"], len(cache)
     (['A', 'B', 'C', 'A'], 2)
     """
 
-    def __init__(self, limit: int, size: Callable[[T], int]) -> None:
+    def __init__(self, limit: int, size: Callable[[T], int] = lambda _: 1) -> None:
         self._limit = limit
         self._size = size
         self._held = 0

@@ -1,17 +1,63 @@
-"""Two models side by side: which rules they share, and on which pairs they differ most."""
+"""Side by side: two links with the effect of every rule on either, and two models with theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.reason import Reason
 from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.rule_words import Words, rule_words
-from hornbeam.serve.edits import Edits
-from hornbeam.serve.links import ShownLink
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.shown_values import ShownLink
+
+
+@dataclass(frozen=True)
+class ComparedRule:
+    """A rule and its reason on either link, None where it has no grounding."""
+
+    first: Reason | None
+    second: Reason | None
+
+    @property
+    def reason(self) -> Reason:
+        """The first reason of the two that exists."""
+        reason = self.first or self.second
+        assert reason is not None
+        return reason
+
+    @property
+    def difference(self) -> float:
+        """How much larger its effect on the first link is."""
+        return (self.first.strength if self.first else 0.0) - (
+            self.second.strength if self.second else 0.0
+        )
+
+
+@dataclass(frozen=True)
+class LinkComparison:
+    """Two explained links; `rules` have the larger differences first, priors before all.
+
+    Where `adds_up`, the effects of rules are log-odds, which add up to those of the scores.
+    """
+
+    first: Explanation
+    second: Explanation
+    rules: Sequence[ComparedRule]
+    adds_up: bool
+
+
+def compare_links(first: Explanation, second: Explanation) -> LinkComparison:
+    """Compare two links rule by rule."""
+    left, right = ({reason.index: reason for reason in link.reasons} for link in (first, second))
+    rules = [ComparedRule(left.get(k), right.get(k)) for k in dict.fromkeys([*left, *right])]
+    rules.sort(key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))
+    adds_up = first.waterfall() is not None and second.waterfall() is not None
+    return LinkComparison(first, second, rules, adds_up)
 
 
 @dataclass(frozen=True)
@@ -45,17 +91,16 @@ class ModelComparison:
     links: Sequence[ShownLink]
 
 
-def compare(explorer: RuleExplorer, edits: Edits, top: int) -> ModelComparison:
+def compare(explorer: RuleExplorer, other: RuleExplorer, edits: Edits, top: int) -> ModelComparison:
     """Compare the model as it is edited with the other one."""
-    assert explorer.other is not None
-    rules = paired_rules(edits.kept(explorer.model.rules), explorer.other.model.rules)
+    rules = paired_rules(edits.kept(explorer.model.rules), other.model.rules)
     return ModelComparison(
         [pair for pair in rules if pair.other_weight is None],
         [pair for pair in rules if pair.weight is None],
         [pair for pair in rules if pair.weight is not None and pair.other_weight is not None],
         explorer.figures(edits),
-        explorer.other_figures,
-        explorer.furthest(explorer.scores(edits), explorer.other.unedited, top),
+        other.figures(NO_EDITS),
+        explorer.furthest(edits, other.unedited, top),
     )
 
 

@@ -1,4 +1,4 @@
-"""What pages need of an explorer, whichever kind of model it shows.
+"""A model over facts as pages show it, whichever kind of model it is.
 
 `RuleExplorer` shows a model whose rules have weights, `GraphExplorer` one of a whole graph. They
 differ in how links are scored, found and explained, and in how rules are listed; everything else
@@ -7,159 +7,124 @@ on a page is the same.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.known_scores import KnownScores
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.queries import Direction
-from hornbeam.rules.rule_words import Words
 from hornbeam.serve.edits import Edits
-from hornbeam.serve.entity_facts import EdgeSource
 from hornbeam.serve.entity_search import EntitySearch
-from hornbeam.serve.links import ShownLink
+from hornbeam.serve.shown_values import (
+    KnownEdges,
+    MissingFacts,
+    QueryAnswers,
+    RelationSummary,
+    ShownDirection,
+    ShownLink,
+)
 
 
 class UnknownNameError(InputError):
     """No entity, relation or page has the requested name."""
 
 
-@dataclass(frozen=True)
-class QueryAnswers:
-    """A query, how many answers rules propose for it, and the best of them.
-
-    `left_out` is the number of further answers that were not scored.
-    """
-
-    relation: str
-    asks: Direction
-    known: str
-    candidates: int
-    answers: Sequence[ShownLink]
-    left_out: int = 0
-
-
-@dataclass(frozen=True)
-class MissingFacts:
-    """Facts that an entity may lack in one relation and direction.
-
-    `expected` is how much the query makes sense: 1 if the entity has such facts already, or rules
-    were learned for this relation alone; else the share of similar entities that have some.
-    """
-
-    asked: QueryAnswers
-    expected: float = 1.0
-
-    @property
-    def best_score(self) -> float:
-        """Score of the first answer, times how much the query makes sense."""
-        answers = self.asked.answers
-        return self.expected * answers[0].score if answers else 0.0
-
-
-@dataclass(frozen=True)
-class ShownRule:
-    """A rule as text and in words, its confidence, and its hits among all predictions."""
-
-    rule: str
-    words: Words
-    confidence: float
-    hits: int
-    predicted: int
-
-
-@dataclass(frozen=True)
-class ShownDirection:
-    """Rules of one direction of a relation: paths, and with constants; and how many paths."""
-
-    asks: Direction
-    queries: int
-    total: int
-    paths: tuple[ShownRule, ...]
-    constants: tuple[ShownRule, ...]
-
-
-@dataclass(frozen=True)
-class RelationSummary:
-    """A relation that has rules: its numbers of facts and of rules, and the most confident rule."""
-
-    relation: str
-    facts: int
-    rules: int
-    best: ShownRule | None = None
-
-
-class Explorer(EdgeSource, Protocol):
+class Explorer(ABC):
     """A model over facts, as pages show it; nothing of it changes.
 
-    `edits` are those of the visitor; a model of a whole graph has none.
+    `edits` are those of the visitor; a model of a whole graph has none. Methods that have a body
+    here answer for models without edits, listed pairs and cautions.
+
+    Parameters
+    ----------
+    facts
+        The evidence.
+    name
+        Name of the model.
+    search
+        Finds entities by typed text, and has their names.
     """
 
-    @property
-    def name(self) -> str:
-        """Name of the model."""
+    #: What a score is called.
+    score_name = "score"
+    #: Whether pairs are scored together: then only listed ones are, and edits take longer.
+    collective = False
+    #: Whether pages can be made in separate processes: they share no changing state.
+    forks = False
+    #: What every page with scores says of them; None where scores decide.
+    caution: str | None = None
+    #: Pairs that were listed for the explorer, with labels or without.
+    listings: Sequence[Targets] = ()
+    #: A second model to compare with.
+    other: Explorer | None = None
+
+    def __init__(self, facts: Facts, name: str, search: EntitySearch) -> None:
+        self.facts = facts
+        self.name = name
+        self.search = search
 
     @property
-    def search(self) -> EntitySearch:
-        """Finds entities by typed text."""
-
-    @property
-    def listings(self) -> Sequence[Targets]:
-        """Pairs that were listed for the explorer, with labels or without."""
-
-    @property
-    def score_name(self) -> str:
-        """What a score is called."""
-
-    @property
-    def caution(self) -> str | None:
-        """What every page with scores says of them; None where scores decide."""
-
-    @property
-    def cautions(self) -> Sequence[str]:
-        """What the start page says of the model."""
+    def entity_names(self) -> EntityNames:
+        """Names of entities on pages."""
+        return self.search.entity_names
 
     @property
     def fingerprint(self) -> str:
         """Identifier of the model in a cookie of edits."""
+        return ""
 
     @property
+    @abstractmethod
+    def cautions(self) -> Sequence[str]:
+        """What the start page says of the model."""
+
+    @property
+    @abstractmethod
     def relations(self) -> Sequence[RelationSummary]:
         """The relations that have rules."""
 
     @property
+    @abstractmethod
     def examples(self) -> Sequence[str]:
-        """Entities with many facts, as examples."""
+        """Entities with many facts or pairs, as examples."""
 
-    @property
-    def forks(self) -> bool:
-        """Whether pages can be made in separate processes: they share no changing state."""
-
+    @abstractmethod
     def warm_up(self, progress: Progress) -> None:
-        """Compile and build what visitors would otherwise wait for."""
+        """Compile and build what visitors would otherwise wait for; pages work without it too."""
 
     def is_ready(self, edits: Edits) -> bool:
         """Whether scores under the edits are available at once."""
+        return True
 
     def answers_at_once(self, name: str) -> bool:
         """Whether the missing facts of an entity are found in a moment."""
+        return True
 
     def explains_at_once(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a link is explained in a moment."""
+        return True
 
+    @abstractmethod
     def is_fact(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a link is among the facts."""
 
+    @abstractmethod
+    def known_edges(self, entity: int) -> Sequence[KnownEdges]:
+        """Facts between an entity and others, by predicate and direction."""
+
     def known_scores(self, edits: Edits) -> KnownScores | None:
         """Scores of known links, among which pages show scores; None where there is no caution."""
+        return None
 
+    @abstractmethod
     def missing(self, name: str, edits: Edits) -> Sequence[MissingFacts]:
         """The best new links of an entity of the facts, by relation and direction."""
 
+    @abstractmethod
     def ask(
         self, known: str, relation: str, asks: Direction, edits: Edits, top: int
     ) -> QueryAnswers:
@@ -167,25 +132,26 @@ class Explorer(EdgeSource, Protocol):
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[Sequence[ShownLink], int]:
         """Listed pairs that name the entity, best first, and how many there are."""
+        return [], 0
 
+    @abstractmethod
     def explain(self, subject: str, relation: str, object_: str, edits: Edits) -> Explanation:
         """Why a link has its score."""
 
     def counted_rules(self, relation: str) -> Sequence[ShownDirection]:
         """Rules of a relation in both directions; none where rules have weights instead."""
+        return []
 
+    def entity_id(self, name: str) -> int:
+        """Id of an entity of the facts; an unknown name is an error."""
+        entity = self.facts.entities.index(name)
+        if entity < 0:
+            raise UnknownNameError(f"No fact names “{name[:100]}”.")
+        return entity
 
-def entity_id(facts: Facts, name: str) -> int:
-    """Id of an entity of the facts; an unknown name is an error."""
-    entity = facts.entities.index(name)
-    if entity < 0:
-        raise UnknownNameError(f"No fact names “{name[:100]}”.")
-    return entity
-
-
-def relation_summary(explorer: Explorer, name: str) -> RelationSummary:
-    """The relation with a name; one that has no rules is an error."""
-    for summary in explorer.relations:
-        if summary.relation == name:
-            return summary
-    raise UnknownNameError(f"The model has no rules for the relation “{name[:100]}”.")
+    def relation_summary(self, name: str) -> RelationSummary:
+        """The relation with a name; one that has no rules is an error."""
+        for summary in self.relations:
+            if summary.relation == name:
+                return summary
+        raise UnknownNameError(f"The model has no rules for the relation “{name[:100]}”.")

@@ -18,8 +18,8 @@ from hornbeam.explaining.reason import Fact, Reason
 from hornbeam.explaining.waterfall import waterfall_bar
 from hornbeam.ranking.queries import Direction
 from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
-from hornbeam.serve.links import ShownLink
-from hornbeam.serve.pins import Pin
+from hornbeam.serve.shown_values import ShownLink
+from hornbeam.serve.visits import Pin
 
 #: Maximum letters of a name where several are shown.
 SHORT_NAME = 32

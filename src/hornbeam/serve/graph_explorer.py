@@ -1,45 +1,51 @@
-"""The explorer of a model of a whole graph: everything is read once, and never changes."""
+"""The explorer of a model of a whole graph: everything is read once, and never changes.
+
+A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
+page that queries everything about an entity first looks at the steps (relations and directions)
+along which it has links. A step that it has makes sense; another one does to the extent that
+entities with one of its steps have that other one, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools
+from hornbeam.base.arrays import Bools, Floats, Ints, ranges
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words, rule_text
-from hornbeam.graphs.model_parts import step_of
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.model_parts import direction_of, step_of
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.fact_ranker import tied_ranks
 from hornbeam.ranking.queries import Direction, Queries
-from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.rules.rule_model import SMOOTHING
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.entity_search import EntitySearch
-from hornbeam.serve.expected_steps import ExpectedSteps
-from hornbeam.serve.explorer import (
+from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.shown_values import (
+    KnownEdges,
     MissingFacts,
     QueryAnswers,
     RelationSummary,
     ShownDirection,
+    ShownLink,
     ShownRule,
-    entity_id,
-    relation_summary,
 )
-from hornbeam.serve.links import ShownLink
 
-#: Number of cached results.
-CACHED = 200
+#: Number of cached results, and of steps whose co-occurrence shares are cached.
+CACHED, CACHED_STEPS = 200, 2000
 #: Minimum share of similar entities that have an answer for a query to be shown.
 MIN_EXPECTED = 0.25
 #: Rules shown per part of a score, and groundings per rule.
@@ -48,11 +54,44 @@ REASONS, GROUNDINGS = 8, 3
 FIRST_ANSWERS, RULES = 5, 30
 
 
-class GraphExplorer:
-    """A model of a whole graph over facts; see `Explorer`.
+@dataclass(frozen=True, eq=False)
+class ExpectedSteps:
+    """Co-occurrence of steps among entities."""
+
+    graph: LinkedGraph
+
+    @cached_property
+    def _rows(self) -> BoundedCache[Floats]:
+        return BoundedCache(CACHED_STEPS)
+
+    def shares(self, entity: int) -> Floats:
+        """How much each step is expected of an entity: 1 if it has links along it.
+
+        Otherwise the largest share, over its steps s, of the entities with s that have the other
+        one, smoothed so that few entities count for less.
+        """
+        links = self.graph.links
+        own: Ints = links.run_step[slice(*links.first_run[entity : entity + 2])].astype(np.int64)
+        expected = np.zeros(self.graph.step_limit)
+        for step in own.tolist():
+            row = self._rows.get(step, partial(self._co_occurrence, step))
+            np.maximum(expected, row, out=expected)
+        expected[own] = 1.0
+        return expected
+
+    def _co_occurrence(self, step: int) -> Floats:
+        """Share of the holders of a step that have each other one."""
+        links, holders = self.graph.links, self.graph.holders(step)
+        runs = ranges(links.first_run[holders], links.first_run[holders + 1])
+        counts = np.bincount(links.run_step[runs], minlength=self.graph.step_limit)
+        return np.asarray(counts / (len(holders) + SMOOTHING))
+
+
+class GraphExplorer(Explorer):
+    """A model of a whole graph over facts.
 
     Ranks come from weights that were fitted together, so visitors have no edits, and no pairs are
-    listed.
+    listed. Pages stay in one process: its threads share the caches of answers and explanations.
 
     Parameters
     ----------
@@ -65,11 +104,6 @@ class GraphExplorer:
     """
 
     score_name = "probability"
-    fingerprint = ""
-    caution: str | None = None
-    listings: Sequence[Targets] = ()
-    #: The caches of answers and explanations are shared by threads of one process.
-    forks = False
 
     def __init__(
         self,
@@ -80,18 +114,15 @@ class GraphExplorer:
         entity_names: EntityNames = NO_NAMES,
         threads: int | None = None,
     ) -> None:
-        self.facts = facts
+        super().__init__(facts, name, EntitySearch.of(facts.entities, entity_names))
         self.model = model
-        self.name = name
-        self.entity_names = entity_names
         self.ranker = MemoryRanker.of(model, facts, threads=threads).named(entity_names)
-        self.search = EntitySearch.of(facts.entities, entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
-        self._missing: BoundedCache[list[MissingFacts]] = BoundedCache(CACHED, lambda _: 1)
-        self._explained: BoundedCache[Explanation] = BoundedCache(CACHED, lambda _: 1)
+        self._missing = BoundedCache[list[MissingFacts]](CACHED)
+        self._explained = BoundedCache[Explanation](CACHED)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
-        """Compile and compute what visitors would otherwise wait for; pages come without it too."""
+        """Answer one query and explain its answers, which compiles what pages need."""
         for step in self.ranker.steps:
             known = self.ranker.graph.holders(step)[:1]
             if len(known):
@@ -99,17 +130,6 @@ class GraphExplorer:
                 for answer in asked[0].answers:
                     self.explain(answer.subject, answer.predicate, answer.object)
                 return
-
-    def known_scores(self, edits: Edits) -> None:
-        """None: probabilities speak for themselves."""
-
-    def is_ready(self, edits: Edits) -> bool:
-        """True: there are no edits."""
-        return True
-
-    def answers_at_once(self, name: str) -> bool:
-        """True, for any entity."""
-        return True
 
     def explains_at_once(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a triple is no fact: a fact has to be taken out of the graph first."""
@@ -175,12 +195,12 @@ class GraphExplorer:
 
     def known_edges(self, entity: int) -> list[KnownEdges]:
         """Facts between an entity and others, by relation and direction."""
-        links, found = self.ranker.graph.links, list[KnownEdges]()
-        for run in range(int(links.first_run[entity]), int(links.first_run[entity + 1])):
-            ends = links.end[links.run_start[run] : links.run_start[run + 1]]
+        links, edges = self.ranker.graph.links, list[KnownEdges]()
+        for run in range(*links.first_run[entity : entity + 2].tolist()):
+            ends = links.end[slice(*links.run_start[run : run + 2])]
             step = step_of(self.facts.predicates, int(links.run_step[run]))
-            found.append(KnownEdges(step.predicate, step.inverse, ends))
-        return found
+            edges.append(KnownEdges(step.predicate, step.inverse, ends))
+        return edges
 
     def is_fact(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a triple is a true fact."""
@@ -188,18 +208,13 @@ class GraphExplorer:
         p = self.facts.predicates.index(relation)
         return min(s, o, p) >= 0 and o in self.ranker.graph.ends(s, step_code(p))
 
-    def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[ShownLink], int]:
-        """None: no pairs are listed."""
-        return [], 0
-
     # -- answers ----------------------------------------------------------------------------------
 
     def ask(
         self, known: str, relation: str, asks: Direction, edits: Edits, top: int
     ) -> QueryAnswers:
         """The best new answers of one query."""
-        entity = entity_id(self.facts, known)
-        relation_summary(self, relation)
+        entity, relation = self.entity_id(known), self.relation_summary(relation).relation
         number = self.facts.predicates.index(relation)
         step = step_code(number, asks is Direction.SUBJECT)
         if number < 0 or step not in self.ranker.steps:
@@ -213,18 +228,14 @@ class GraphExplorer:
 
         Only queries that make sense are answered.
         """
-        entity = entity_id(self.facts, name)
+        entity = self.entity_id(name)
 
         def made() -> list[MissingFacts]:
             shares = self.expected.shares(entity)
             steps = [step for step in self.ranker.steps if shares[step] >= MIN_EXPECTED]
-            asked = self._asked(entity, steps, top)
-            found = [
-                MissingFacts(one, float(shares[step]))
-                for one, step in zip(asked, steps, strict=True)
-                if one.answers
-            ]
-            return sorted(found, key=lambda one: -one.best_score)
+            queries = zip(self._asked(entity, steps, top), shares[steps].tolist(), strict=True)
+            missing = [MissingFacts(asked, share) for asked, share in queries if asked.answers]
+            return sorted(missing, key=lambda query: -query.best_score)
 
         return self._missing.get((entity, top), made)
 
@@ -236,26 +247,20 @@ class GraphExplorer:
         asks_subject: Bools = np.array([is_inverse(step) for step in steps], dtype=np.bool_)
         known = np.full(len(steps), entity, dtype=np.int32)
         queries = Queries(relation, known, asks_subject)
-        found = self.ranker.answers(queries, progress)
-        likely, rank = self.ranker.probabilities(found), tied_ranks(found)
+        answers = self.ranker.answers(queries, progress)
+        likely, rank = self.ranker.probabilities(answers), tied_ranks(answers)
         name, asked = self.facts.entities[entity], []
         for i, step in enumerate(steps):
-            walked = step_of(self.facts.predicates, step)
-            low, high = int(found.offsets[i]), int(found.offsets[i + 1])
+            predicate, direction = self.facts.predicates[predicate_of(step)], direction_of(step)
+            low, high = answers.offsets[i : i + 2].tolist()
             rows = range(low, min(low + top, high))
-            answers = self.facts.entities.take(found.entities[rows].tolist())
-            asked.append(
-                QueryAnswers(
-                    walked.predicate,
-                    Direction.SUBJECT if walked.inverse else Direction.OBJECT,
-                    name,
-                    high - low,
-                    tuple(
-                        ShownLink(*ends, float(likely[row]), rank=float(rank[row]))
-                        for row, ends in zip(rows, _triples(name, walked, answers), strict=True)
-                    ),
-                )
-            )
+            links = []
+            for row in rows:
+                answer = self.facts.entities[int(answers.entities[row])]
+                ends = (name, answer) if direction is Direction.OBJECT else (answer, name)
+                score = float(likely[row])
+                links.append(ShownLink(ends[0], predicate, ends[1], score, rank=float(rank[row])))
+            asked.append(QueryAnswers(predicate, direction, name, high - low, tuple(links)))
         return asked
 
     def explain(
@@ -263,18 +268,11 @@ class GraphExplorer:
     ) -> Explanation:
         """Reasons for a triple, from both ends; a known fact is explained as if it were unknown."""
         for name in (subject, object_):
-            entity_id(self.facts, name)
-        relation_summary(self, relation)
+            self.entity_id(name)
+        self.relation_summary(relation)
         triple = (subject, relation, object_)
 
         def made() -> Explanation:
             return GraphExplainer(self.ranker, REASONS).explain(*triple, paths=GROUNDINGS)
 
         return self._explained.get(triple, made)
-
-
-def _triples(known: str, step: Step, answers: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Answers along a step as subject, relation and object."""
-    for answer in answers:
-        ends = (answer, known) if step.inverse else (known, answer)
-        yield ends[0], step.predicate, ends[1]

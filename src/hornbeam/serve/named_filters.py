@@ -15,7 +15,6 @@ from markupsafe import Markup, escape
 from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
-from hornbeam.serve.entity_facts import EdgeGroup
 from hornbeam.serve.filters import (
     change,
     entity_url,
@@ -25,7 +24,7 @@ from hornbeam.serve.filters import (
     score_bar,
     short_name,
 )
-from hornbeam.serve.links import ShownLink
+from hornbeam.serve.shown_values import EdgeGroup, ShownLink
 
 
 def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:

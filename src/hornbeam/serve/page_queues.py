@@ -85,7 +85,3 @@ class PageQueue:
         """Whether to wait because the other queue is in use."""
         now, others = monotonic(), self._others
         return others is not None and now < self._pause_until and now < others._used_at + IN_USE
-
-
-#: Chooses the queue of a visit.
-QueueOf = Callable[[Visit], PageQueue]

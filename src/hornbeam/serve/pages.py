@@ -4,16 +4,16 @@ A page is a template with values, and the same as plain values for programs: an 
 HTML, and with the suffix `.json` in JSON, which has both ids and names of entities. The pages are
 the same for every kind of model; those that need rules with weights are in
 `hornbeam.serve.weight_pages`. Every page works without JavaScript; with it, htmx requests the same
-addresses and gets the parts that change.
+addresses and gets the parts that change. `Pages.addresses` lists them all.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
@@ -21,18 +21,10 @@ from hornbeam.explaining.reason import Fact
 from hornbeam.explaining.shown_names import fact_in_names, mentioned, rule_in_names
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import with_plain_words
+from hornbeam.serve.comparison import compare_links
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.entity_facts import edge_groups, other_groups
-from hornbeam.serve.explorer import (
-    Explorer,
-    QueryAnswers,
-    UnknownNameError,
-    entity_id,
-    relation_summary,
-)
+from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.filters import FILTERS, link_url
-from hornbeam.serve.link_comparison import compare_links
-from hornbeam.serve.pins import Pin
 from hornbeam.serve.plain_values import (
     entities_in,
     plain_branch,
@@ -42,22 +34,25 @@ from hornbeam.serve.plain_values import (
     plain_query,
 )
 from hornbeam.serve.rule_explorer import RuleExplorer
-from hornbeam.serve.shared_edits import KEY, PLACES, shared_address
+from hornbeam.serve.shown_values import EdgeGroup, QueryAnswers, edge_groups, other_groups
 from hornbeam.serve.templating import PageWriter, page_writer
 from hornbeam.serve.unfolded_drawing import draw_columns, draw_outline
 from hornbeam.serve.unfolding import Unfolding, unfold
 from hornbeam.serve.visits import (
+    EDITS_KEY,
     LONGEST_QUERY,
     Page,
     PageAnswer,
+    Pin,
     View,
     ViewOf,
     Visit,
     pinned,
+    shared_address,
     triple_in,
     whole_number,
 )
-from hornbeam.serve.weight_pages import WeightPages
+from hornbeam.serve.weight_pages import WeightPages, link_in
 
 #: Maximum numbers of items on a page.
 FOUND = 20
@@ -71,6 +66,18 @@ NO_WEIGHTS = (
     "A model of a whole graph has no edits, no listed pairs, no flips and no second model: its "
     "ranks come from weights that were fitted together."
 )
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a page, and for which visits it is made in a moment; it may take seconds."""
+
+    path: str
+    page: Page
+    at_once: Callable[[Visit], bool]
+    method: str = "GET"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +102,9 @@ class Pages:
         filters = FILTERS | {
             "shown_atom": shown_atom,
             "named_rule": named_rule,
-            "shared_address": partial(shared_address, fingerprint=self.explorer.fingerprint),
+            "shared_address": partial(
+                shared_address, fingerprint=self.explorer.fingerprint, pages=self.views
+            ),
         }
         weights = isinstance(self.explorer, RuleExplorer)
         return page_writer(names, filters, self.explorer, weights=weights)
@@ -104,15 +113,73 @@ class Pages:
     def weighted(self) -> WeightPages | None:
         """Pages that need rules with weights; None for a model of a whole graph."""
         if isinstance(self.explorer, RuleExplorer):
-            return WeightPages(self.explorer, self.writer)
+            return WeightPages(self.explorer, self.writer, self.views)
         return None
 
-    @property
-    def weights(self) -> WeightPages:
-        """Pages that need rules with weights; an error for a model of a whole graph."""
-        if self.weighted is None:
-            raise UnknownNameError(NO_WEIGHTS)
-        return self.weighted
+    # -- addresses --------------------------------------------------------------------------------
+
+    @cached_property
+    def views(self) -> Mapping[str, tuple[ViewOf, Callable[[Visit], bool]]]:
+        """What is shown at each address, and for which visits it is found in a moment."""
+        return {
+            "/": (self.home, self._scores_at_once),
+            "/search": (self.search, _at_once),
+            "/entity": (self.entity, self._answers_at_once),
+            "/query": (self.query, self._answers_at_once),
+            "/link": (self.link, self._explains_at_once),
+            "/reasons": (self.link, self._explains_at_once),
+            "/links": (self.links, self._explains_at_once),
+            "/flip": (self._with_weights(WeightPages.flip), lambda _: False),
+            "/rules": (self.rules, self._scores_at_once),
+            "/relation": (self.rules, self._scores_at_once),
+            "/pairs": (self._with_weights(WeightPages.pairs), self._scores_at_once),
+            "/compare": (self._with_weights(WeightPages.compare), self._scores_at_once),
+            "/around": (self.around, _at_once),
+        }
+
+    @cached_property
+    def addresses(self) -> Mapping[str, Address]:
+        """All pages by their paths: every view in HTML and in JSON, and what changes something."""
+        edit, download = map(self._with_weights, (WeightPages.edit, WeightPages.download))
+        addresses = [
+            Address("/pin", self.found(self.pin), _at_once, "POST"),
+            # the edits of a collective model are inferred
+            Address("/edit", self.found(edit), lambda _: not self.explorer.collective, "POST"),
+            Address("/edited.psl", self.found(download), _at_once),
+        ]
+        for path, (view, at_once) in self.views.items():
+            addresses.append(Address(path, self.html(view), at_once))
+            in_json = f"{'/index' if path == '/' else path}.json"
+            addresses.append(Address(in_json, self.json(view), at_once))
+        return {address.path: address for address in addresses}
+
+    def _scores_at_once(self, visit: Visit) -> bool:
+        """Whether pairs need not be inferred first."""
+        return self.explorer.is_ready(visit.edits)
+
+    def _answers_at_once(self, visit: Visit) -> bool:
+        """Whether pairs need not be inferred first, nor walks begin at very many facts."""
+        typed = (visit.query.get(key, "") for key in ("name", "subject", "object"))
+        entities = map(self.explorer.search.called, typed)
+        return all(map(self.explorer.answers_at_once, entities)) and self._scores_at_once(visit)
+
+    def _explains_at_once(self, visit: Visit) -> bool:
+        """Whether pairs need not be inferred first, nor a link takes long to explain."""
+        triples = (triple_in(visit, which) for which in ("", "2"))
+        at_once = all(self.explorer.explains_at_once(*triple) for triple in triples)
+        return at_once and self._scores_at_once(visit)
+
+    def _with_weights(
+        self, page: Callable[[WeightPages, Visit], Answer]
+    ) -> Callable[[Visit], Answer]:
+        """A page of rules with weights; for other models it says that there are none."""
+
+        def answer(visit: Visit) -> Answer:
+            if self.weighted is None:
+                raise UnknownNameError(NO_WEIGHTS)
+            return page(self.weighted, visit)
+
+        return answer
 
     def prerender(self) -> None:
         """Warm up caches by rendering some pages."""
@@ -142,7 +209,7 @@ class Pages:
         """The page of a view; an address with edits shows these first."""
 
         def page(visit: Visit) -> PageAnswer:
-            if KEY in visit.query and visit.path in PLACES and self.weighted is not None:
+            if EDITS_KEY in visit.query and self.weighted is not None:
                 return self.weighted.shared(visit)
             shown = view(visit)
             return self.writer.page(shown.template, visit, **shown.values)
@@ -154,7 +221,7 @@ class Pages:
 
         def page(visit: Visit) -> PageAnswer:
             try:
-                if KEY in visit.query and self.weighted is not None:
+                if EDITS_KEY in visit.query and self.weighted is not None:
                     visit = replace(visit, edits=self.weighted.edits_in_address(visit))
                 return _json(view(visit).plain())
             except UnknownNameError as error:
@@ -208,7 +275,7 @@ class Pages:
             raise UnknownNameError(f"No fact and no listed pair names “{name[:100]}”.")
         queries = explorer.missing(name, visit.edits) if entity >= 0 else []
         missing, others = queries[:QUERIES], queries[QUERIES:]
-        known = edge_groups(explorer, entity) if entity >= 0 else []
+        known = self._edge_groups(entity) if entity >= 0 else []
         stated = other_groups(explorer.facts, entity) if entity >= 0 else []
         known_scores = explorer.known_scores(visit.edits)
 
@@ -265,7 +332,7 @@ class Pages:
 
     def link(self, visit: Visit) -> View:
         """One link: its score, its reasons, and what is behind them."""
-        link = self._link(visit)
+        link = link_in(visit, self.explorer)
         explained = self.explorer.explain(*link.triple, visit.edits)
         is_fact = self.explorer.is_fact(*link.triple)
         values: dict[str, Any] = {"link": link, "explained": explained, "is_fact": is_fact}
@@ -281,7 +348,7 @@ class Pages:
 
     def links(self, visit: Visit) -> View:
         """Two links side by side."""
-        links = [self._link(visit, which) for which in ("", "2")]
+        links = [link_in(visit, self.explorer, which) for which in ("", "2")]
         first, second = (self.explorer.explain(*link.triple, visit.edits) for link in links)
         values: dict[str, Any] = {"links": links, "first": first, "second": second}
         if self.weighted is not None:
@@ -304,7 +371,7 @@ class Pages:
     def rules(self, visit: Visit) -> View:
         """The rules, of one relation or of all."""
         name = visit.query.get("relation") or visit.query.get("name", "")
-        summary = relation_summary(self.explorer, name) if name else None
+        summary = self.explorer.relation_summary(name) if name else None
         directions = self.explorer.counted_rules(name) if name else []
         values = {"summary": summary, "directions": directions, **self._relation_page(visit)}
         if self.weighted is not None:
@@ -326,7 +393,7 @@ class Pages:
     def around(self, visit: Visit) -> View:
         """The graph around an entity, as far as it is unfolded: in columns, and as an outline."""
         explorer, view = self.explorer, Unfolding.of(visit.query)
-        entity_id(explorer.facts, view.root)
+        explorer.entity_id(view.root)
         root = unfold(view, explorer.facts.entities, explorer.known_edges)
         drawings = {
             "columns": draw_columns(root, view, explorer.entity_names),
@@ -340,40 +407,12 @@ class Pages:
             lambda: {"entity": view.root, "neighbours": plain_branch(root)["groups"]},
         )
 
-    def flip(self, visit: Visit) -> View:
-        """What would flip the decision on a link."""
-        return self.weights.flip(self._link(visit), visit)
-
-    def pairs(self, visit: Visit) -> View:
-        """The listed pairs."""
-        return self.weights.pairs(visit)
-
-    def compare(self, visit: Visit) -> View:
-        """Two models."""
-        return self.weights.compare(visit)
-
-    def edit(self, visit: Visit) -> PageAnswer:
-        """Change the weights of rules."""
-        return self.weights.edit(visit)
-
-    def download(self, visit: Visit) -> PageAnswer:
-        """The model as it is edited."""
-        return self.weights.download(visit)
-
     def pin(self, visit: Visit) -> PageAnswer:
         """Pin a link, or unpin it, and go back to it."""
-        pin = self._link(visit)
+        pin = link_in(visit, self.explorer)
         return pinned(visit, pin, link_url(pin))
 
     # -- parts ------------------------------------------------------------------------------------
-
-    def _link(self, visit: Visit, which: str = "") -> Pin:
-        """The link of a visit."""
-        subject, relation, object_ = triple_in(visit, which)
-        if not (subject and relation and object_):
-            raise InputError("A link needs a subject, a relation and an object.")
-        relation_summary(self.explorer, relation)
-        return Pin(subject, relation, object_)
 
     def _relation_page(self, visit: Visit) -> dict[str, object]:
         """Some of the relations that have rules, and which page of them this is."""
@@ -390,10 +429,14 @@ class Pages:
     def _known_answers(self, asked: QueryAnswers) -> list[str]:
         """Some answers that are known facts."""
         inverse = asked.asks is Direction.SUBJECT
-        for group in edge_groups(self.explorer, entity_id(self.explorer.facts, asked.known)):
+        for group in self._edge_groups(self.explorer.entity_id(asked.known)):
             if (group.predicate, group.inverse) == (asked.relation, inverse):
                 return list(group.first)
         return []
+
+    def _edge_groups(self, entity: int) -> list[EdgeGroup]:
+        """Known facts between an entity and others."""
+        return edge_groups(self.explorer.known_edges(entity), self.explorer.facts.entities)
 
     def _plain_query(self, asked: QueryAnswers, visit: Visit) -> dict[str, Any]:
         known = self.explorer.known_scores(visit.edits)
@@ -406,6 +449,11 @@ class Pages:
 
     def _names(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:
         return self.explorer.entity_names.described(entities)
+
+
+def _at_once(visit: Visit) -> bool:
+    """True, for any visit."""
+    return True
 
 
 def _json(values: Mapping[str, Any], status: int = 200) -> PageAnswer:

@@ -10,10 +10,8 @@ from hornbeam.ranking.named_queries import ASKED
 from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.rules.rule_words import said
-from hornbeam.serve.comparison import ModelComparison, RulePair
-from hornbeam.serve.explorer import QueryAnswers
-from hornbeam.serve.link_comparison import LinkComparison
-from hornbeam.serve.links import ShownLink
+from hornbeam.serve.comparison import LinkComparison, ModelComparison, RulePair
+from hornbeam.serve.shown_values import QueryAnswers, ShownLink
 from hornbeam.serve.unfolding import Branch, Group
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hornbeam.facts.names import Names
-from hornbeam.serve.entity_facts import KnownEdges
 from hornbeam.serve.filters import quoted
+from hornbeam.serve.shown_values import KnownEdges
 from hornbeam.serve.visits import whole_number
 
 #: Page sizes: neighbours of one relation, and relations of one node.

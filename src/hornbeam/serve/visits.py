@@ -1,20 +1,79 @@
-"""Requests and responses of the explorer, independent of the web framework."""
+"""Requests and responses of the explorer, independent of the web framework.
+
+A visitor's edits and the link that is pinned for comparison come in cookies. An address may have
+edits, too, so that what a visitor sees can be bookmarked and sent to others. Such an address
+changes nothing by itself: its page shows the edits, and a button there takes them over. Only rule
+numbers, weights and a page of the explorer to continue with are read from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from markupsafe import Markup
 
 from hornbeam.errors import InputError
 from hornbeam.ranking.named_queries import ASKED
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.pins import Pin
 
 #: Maximum length of a search text.
 LONGEST_QUERY = 200
+#: Longest text of a pin; a browser keeps 4 KB of a cookie.
+LONGEST_PIN = 3500
+#: Parameters of a pinned link in its cookie.
+PIN_KEYS = ("subject", "predicate", "object")
+#: The query parameter of an address that has edits.
+EDITS_KEY = "edits"
+#: The page to continue with where no other is given.
+RULES_PAGE = "/rules"
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A link by its names, such as a visitor pins for comparison."""
+
+    subject: str
+    predicate: str
+    object: str
+
+    @property
+    def triple(self) -> tuple[str, str, str]:
+        """Subject, relation and object."""
+        return self.subject, self.predicate, self.object
+
+    @property
+    def encoded(self) -> str:
+        """The text in a cookie."""
+        return urlencode({key: getattr(self, key) for key in PIN_KEYS})
+
+    @property
+    def fits(self) -> bool:
+        """Whether it fits into a cookie."""
+        return len(self.encoded) <= LONGEST_PIN
+
+
+def decoded_pin(cookie: str) -> Pin | None:
+    """The pin in a cookie; None if the cookie is invalid.
+
+    Examples
+    --------
+    >>> decoded_pin(Pin("a&b", "p", "c").encoded)
+    Pin(subject='a&b', predicate='p', object='c')
+    >>> decoded_pin("subject=a") is None
+    True
+    """
+    if not cookie or len(cookie) > LONGEST_PIN:
+        return None
+    try:
+        names = parse_qs(cookie, max_num_fields=len(PIN_KEYS), errors="strict")
+    except ValueError:
+        return None
+    if set(names) != set(PIN_KEYS) or any(len(values) != 1 for values in names.values()):
+        return None
+    return Pin(*(names[key][0] for key in PIN_KEYS))
 
 
 @dataclass(frozen=True)
@@ -96,3 +155,39 @@ def pinned(visit: Visit, pin: Pin, page: Markup) -> PageAnswer:
 def whole_number(text: str, otherwise: int) -> int:
     """The number in a text, or another if it is not a number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise
+
+
+def shared_address(visit: Visit, edits: Edits, fingerprint: str, pages: Collection[str]) -> str:
+    """Address of a visit's page with edits; of the page of rules if it is none of the `pages`."""
+    path, query = (visit.path, visit.query) if visit.path in pages else (RULES_PAGE, {})
+    return _address(path, {**query, EDITS_KEY: edits.encoded(fingerprint)})
+
+
+def own_address(visit: Visit) -> str:
+    """Address of a visit's page without edits."""
+    query = {key: text for key, text in visit.query.items() if key != EDITS_KEY}
+    return _address(visit.path, query)
+
+
+def page_to_continue(text: str, pages: Collection[str]) -> str:
+    """The page to continue with, from a form; the page of rules if it is none of the `pages`.
+
+    Examples
+    --------
+    >>> texts = ("/entity?name=a%26b", "//evil.example/entity", "/static/x")
+    >>> [page_to_continue(text, ["/entity"]) for text in texts]
+    ['/entity?name=a%26b', '/rules', '/rules']
+    """
+    try:
+        parts = urlsplit(text)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=50))
+    except ValueError:
+        return RULES_PAGE
+    if parts.scheme or parts.netloc or parts.path not in pages:
+        return RULES_PAGE
+    return own_address(Visit(query, path=parts.path))
+
+
+def _address(path: str, query: Mapping[str, str]) -> str:
+    """An address of which only the query, quoted, comes from the request."""
+    return f"{path}?{urlencode(query, errors='replace')}" if query else path

@@ -9,9 +9,7 @@ server is busy. Recent responses are cached.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from importlib.resources import files
 from urllib.parse import parse_qsl
 
@@ -29,10 +27,9 @@ from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.guard import Guard, read_body
 from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
-from hornbeam.serve.page_queues import PageQueue, QueueOf
-from hornbeam.serve.pages import Pages
-from hornbeam.serve.pins import decoded_pin
-from hornbeam.serve.visits import Page, PageAnswer, ViewOf, Visit, triple_in
+from hornbeam.serve.page_queues import PageQueue
+from hornbeam.serve.pages import Address, Pages
+from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin
 
 #: Threads for quick pages, and for those that may take seconds. They share one interpreter: more
 #: threads would only wait for each other.
@@ -55,16 +52,6 @@ STATIC = {
 log = logging.getLogger("hornbeam.serve")
 
 
-@dataclass(frozen=True)
-class Address:
-    """The address of a page, and the queue in which it is made."""
-
-    path: str
-    page: Page
-    queue: QueueOf
-    method: str = "GET"
-
-
 class WebApp:
     """Binds the pages of an explorer to addresses."""
 
@@ -75,65 +62,12 @@ class WebApp:
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
-        self._kept: BoundedCache[PageAnswer] = BoundedCache(
-            KEPT_PAGES, lambda one: len(one.body) + LONGEST_KEY
+        self._kept = BoundedCache[PageAnswer](
+            KEPT_PAGES, lambda answer: len(answer.body) + LONGEST_KEY
         )
         self._quick = PageQueue(THREADS, MAX_WAITING)
         self._slow = PageQueue(SLOW_THREADS, MAX_SLOW_WAITING, others=self._quick)
         self._processes = list[PageProcess]()
-
-    def addresses(self, quick: PageQueue, slow: PageQueue) -> Sequence[Address]:
-        """All pages, in HTML and in JSON; those that may take seconds go to the slow queue."""
-        explorer, pages = self.explorer, self.pages
-
-        def lane(at_once: bool) -> PageQueue:
-            return quick if at_once else slow
-
-        def finding(visit: Visit) -> PageQueue:
-            """The slow queue where pairs are inferred first, or walks begin at very many facts."""
-            typed = (visit.query.get(key, "") for key in ("name", "subject", "object"))
-            at_once = all(explorer.answers_at_once(explorer.search.called(text)) for text in typed)
-            return lane(at_once and explorer.is_ready(visit.edits))
-
-        def explaining(visit: Visit) -> PageQueue:
-            """The slow queue where pairs are inferred first, or a link takes long to explain."""
-            triples = (triple_in(visit, which) for which in ("", "2"))
-            at_once = all(explorer.explains_at_once(*triple) for triple in triples)
-            return lane(at_once and explorer.is_ready(visit.edits))
-
-        def scoring(visit: Visit) -> PageQueue:
-            return lane(explorer.is_ready(visit.edits))
-
-        views: list[tuple[str, ViewOf, QueueOf]] = [
-            ("/", pages.home, scoring),
-            ("/search", pages.search, lambda _: quick),
-            ("/entity", pages.entity, finding),
-            ("/query", pages.query, finding),
-            ("/link", pages.link, explaining),
-            ("/reasons", pages.link, explaining),
-            ("/links", pages.links, explaining),
-            ("/flip", pages.flip, lambda _: slow),
-            ("/rules", pages.rules, scoring),
-            ("/relation", pages.rules, scoring),
-            ("/pairs", pages.pairs, scoring),
-            ("/compare", pages.compare, scoring),
-            ("/around", pages.around, lambda _: quick),
-        ]
-        # the edits of a collective model are inferred, and cached in the process that does it
-        editing = lane(explorer.forks)
-        changes = [
-            Address("/pin", pages.found(pages.pin), lambda _: quick, "POST"),
-            Address("/edit", pages.found(pages.edit), lambda _: editing, "POST"),
-            Address("/edited.psl", pages.found(pages.download), lambda _: quick),
-        ]
-        return changes + [
-            address
-            for path, view, queue in views
-            for address in (
-                Address(path, pages.html(view), queue),
-                Address(f"{'/index' if path == '/' else path}.json", pages.json(view), queue),
-            )
-        ]
 
     def warm_up(self, progress: Progress) -> None:
         """Compile and build what pages need; all of it if they are made in forked processes."""
@@ -143,7 +77,7 @@ class WebApp:
 
     def guarded(self) -> ASGIApp:
         """The application inside its guard, which is outside of everything that may fail."""
-        routes = [self._route(address) for address in self._addresses]
+        routes = [self._route(address) for address in self.pages.addresses.values()]
         app = Starlette(
             routes=[*routes, Route("/static/{name}", self._file)],
             exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
@@ -154,7 +88,7 @@ class WebApp:
         """From now on make pages in processes, where the system and the pages allow it."""
         if not (self.explorer.forks and can_fork()):
             return
-        pages = [address.page for address in self._addresses]
+        pages = [address.page for address in self.pages.addresses.values()]
         # no thread makes a page while processes are forked: it might hold a lock forever
         async with self._slow.paused_makers() as slow, self._quick.paused_makers() as quick:
             try:
@@ -209,10 +143,6 @@ class WebApp:
         else:
             response.delete_cookie(name, httponly=True, samesite="strict", path="/")
 
-    @cached_property
-    def _addresses(self) -> Sequence[Address]:
-        return self.addresses(self._quick, self._slow)
-
     def _route(self, address: Address) -> Route:
         async def endpoint(request: Request) -> Response:
             is_get = address.method == "GET"
@@ -231,7 +161,7 @@ class WebApp:
         kept = self._kept.peek(key) if address.method == "GET" else None
         if kept is not None:
             return kept
-        queue = address.queue(visit)
+        queue = self._quick if address.at_once(visit) else self._slow
         if queue.is_full:
             busy = self.writer.message(visit, 503, "The server is busy. Try again in a moment.")
             return replace(busy, headers={**busy.headers, "retry-after": "2"})

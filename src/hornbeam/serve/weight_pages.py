@@ -5,7 +5,7 @@ A visit has the visitor's edits; an answer may have new ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,7 @@ from hornbeam.rules.rule_words import rule_words
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.explorer import UnknownNameError
-from hornbeam.serve.pins import Pin
+from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.plain_values import (
     plain_comparison,
     plain_figures,
@@ -27,10 +26,19 @@ from hornbeam.serve.plain_values import (
     plain_rule,
 )
 from hornbeam.serve.rule_explorer import RuleExplorer
-from hornbeam.serve.shared_edits import KEY, own_address, page_to_continue
 from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.vertical_drawing import draw_vertical
-from hornbeam.serve.visits import PageAnswer, View, Visit, whole_number
+from hornbeam.serve.visits import (
+    EDITS_KEY,
+    PageAnswer,
+    Pin,
+    View,
+    Visit,
+    own_address,
+    page_to_continue,
+    triple_in,
+    whole_number,
+)
 
 #: Maximum numbers of items on a page.
 LISTED = 50
@@ -43,10 +51,14 @@ STRONGEST = 8
 
 @dataclass(frozen=True, eq=False)
 class WeightPages:
-    """What pages show of weights, and the pages that only exist where rules have some."""
+    """What pages show of weights, and the pages that only exist where rules have some.
+
+    `pages` are the paths of all pages, on which edits are shown.
+    """
 
     explorer: RuleExplorer
     writer: PageWriter
+    pages: Collection[str]
 
     # -- parts of pages that every model has ------------------------------------------------------
 
@@ -88,8 +100,9 @@ class WeightPages:
 
     # -- pages ------------------------------------------------------------------------------------
 
-    def flip(self, link: Pin, visit: Visit) -> View:
+    def flip(self, visit: Visit) -> View:
         """What would flip the decision on a pair."""
+        link = link_in(visit, self.explorer)
         explained = self.explorer.explain(*link.triple, visit.edits, flip=True)
         values = {"link": link, "explained": explained}
         template = "_flip.html" if visit.is_htmx else "flip.html"
@@ -121,12 +134,12 @@ class WeightPages:
             raise UnknownNameError(
                 "There is no second model: start the explorer with one to see two."
             )
-        comparison = compare(explorer, visit.edits, DIFFERENT)
+        comparison = compare(explorer, other, visit.edits, DIFFERENT)
         known = explorer.known_scores(visit.edits)
         values = {
             "comparison": comparison,
             "known_scores": known,
-            "other_known_scores": other.known(),
+            "other_known_scores": other.known_scores(NO_EDITS),
         }
 
         def plain() -> dict[str, Any]:
@@ -150,7 +163,9 @@ class WeightPages:
         rule, edits = self._changed(visit)
         if visit.query.get("what") == "take":
             return PageAnswer(
-                status=303, go_to=page_to_continue(visit.query.get("place", "")), edits=edits
+                status=303,
+                go_to=page_to_continue(visit.query.get("place", ""), self.pages),
+                edits=edits,
             )
         if not visit.is_htmx:
             return PageAnswer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
@@ -166,7 +181,7 @@ class WeightPages:
         if edits == visit.edits:
             return PageAnswer(status=303, go_to=own_address(visit))
         rows = [row for row in self._rule_rows(edits) if row["edited"]]
-        return self.writer.page("shared.html", visit, rows=rows, text=visit.query[KEY],
+        return self.writer.page("shared.html", visit, rows=rows, text=visit.query[EDITS_KEY],
                                 place=own_address(visit))  # fmt: skip
 
     def decoded(self, text: str) -> Edits:
@@ -175,7 +190,7 @@ class WeightPages:
 
     def edits_in_address(self, visit: Visit) -> Edits:
         """The edits in an address or in its form."""
-        edits = self.decoded(visit.query.get(KEY, ""))
+        edits = self.decoded(visit.query.get(EDITS_KEY, ""))
         if not edits:
             raise InputError(
                 "The edits in this address belong to another model, or are incomplete."
@@ -238,7 +253,7 @@ class WeightPages:
     @cached_property
     def _missing(self) -> frozenset[int]:
         """Rules that have no grounding because the facts lack a predicate or constant."""
-        return frozenset(filter(self.explorer.scorer.lacks, range(len(self.explorer.model.rules))))
+        return frozenset(filter(self.explorer.lacks, range(len(self.explorer.model.rules))))
 
     def _effects(self, edits: Edits) -> dict[str, Any]:
         """The effects of edits on the figures and the listed pairs."""
@@ -251,7 +266,7 @@ class WeightPages:
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
         """Facts in the paths that are inferred pairs of a collective model, not observed facts."""
-        if not self.explorer.scorer.collective:
+        if not self.explorer.collective:
             return frozenset()
         paths = (path for reason in explained.reasons for path in reason.groundings)
         steps = {fact for path in paths for fact in path.facts}
@@ -264,3 +279,12 @@ class WeightPages:
 
 def _by_weight(row: Mapping[str, Any]) -> float:
     return -float(row["weight"])
+
+
+def link_in(visit: Visit, explorer: Explorer, which: str = "") -> Pin:
+    """The link of a visit, whose relation must have rules."""
+    subject, relation, object_ = triple_in(visit, which)
+    if not (subject and relation and object_):
+        raise InputError("A link needs a subject, a relation and an object.")
+    explorer.relation_summary(relation)
+    return Pin(subject, relation, object_)

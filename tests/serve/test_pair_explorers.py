@@ -17,10 +17,10 @@ from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.explaining.explainer import JointExplainer
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.serve.collective_pairs import CollectivePairs
 from hornbeam.serve.comparison import compare
-from hornbeam.serve.edits import NO_EDITS
+from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pages import Pages
+from hornbeam.serve.pair_explorers import CollectiveExplorer, open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import Visit
 from tests.support.collective_worlds import RELAXATIONS, models
@@ -66,7 +66,7 @@ def test_scores_and_figures_are_those_of_the_downloaded_model(
     some = np.array(data.draw(st.lists(st.booleans(), min_size=len(world.targets),
                                        max_size=len(world.targets))))  # fmt: skip
     labels = world.targets.select(some) if some.any() else None
-    explorer = RuleExplorer(world.facts, model, labels=labels, pairs=world.targets, threads=1)
+    explorer = open_rule_explorer(world.facts, model, labels=labels, pairs=world.targets, threads=1)
     rule = data.draw(st.integers(0, len(rules) - 1))
     edits = NO_EDITS.with_weight(rule, 0.5).switched(rule, on=data.draw(st.booleans()))
     again = hb.Model.parse(explorer.edited_text(edits))
@@ -136,8 +136,11 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
     alone, facts = hb.Model.parse(RULES), WORLD
     pairs = hb.read_pairs([*PAIRS, *(row[:3] for row in LABELS)])
     for one, other in ((alone, MODEL), (MODEL, alone)):
-        both = RuleExplorer(facts, one, other=other, labels=hb.read_labels(LABELS), pairs=pairs)
-        found = compare(both, NO_EDITS, 4)
+        both = open_rule_explorer(
+            facts, one, other=other, labels=hb.read_labels(LABELS), pairs=pairs
+        )
+        assert both.other is not None
+        found = compare(both, both.other, NO_EDITS, 4)
         scores = [model.predict(facts, pairs)["score"] for model in (one, other)]
         assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
         for figures, score in zip((found.figures_edited, found.figures_other), scores, strict=True):
@@ -151,10 +154,10 @@ def test_what_is_refused() -> None:
     with pytest.raises(InputError, match=r"other\.psl: the model is collective.*`pairs`"):
         small_explorer(other=MODEL, pairs=None)
     with pytest.raises(InputError, match=r"model: the model is collective.*`pairs`"):
-        RuleExplorer(WORLD, MODEL, labels=hb.read_labels(LABELS))
+        open_rule_explorer(WORLD, MODEL, labels=hb.read_labels(LABELS))
     soft = hb.read_facts([("ann", "knows", "bob", 0.5)])
     with pytest.raises(InputError, match="round the facts"):
-        RuleExplorer(soft, MODEL, pairs=hb.read_pairs(PAIRS))
+        open_rule_explorer(soft, MODEL, pairs=hb.read_pairs(PAIRS))
 
 
 def test_pages_that_do_not_go_with_it(explorer: RuleExplorer) -> None:
@@ -175,13 +178,13 @@ def test_pages_that_do_not_go_with_it(explorer: RuleExplorer) -> None:
 def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     explorer = collective_explorer()
     release = threading.Event()
-    original = CollectivePairs._reweighted
+    original = CollectiveExplorer.reweighted
 
-    def infer(self: CollectivePairs, rules: list[Rule]) -> JointExplainer:
+    def infer(self: CollectiveExplorer, edits: Edits) -> JointExplainer:
         assert release.wait(20)
-        return original(self, rules)
+        return original(self, edits)
 
-    monkeypatch.setattr(CollectivePairs, "_reweighted", infer)
+    monkeypatch.setattr(CollectiveExplorer, "reweighted", infer)
     assert explorer.is_ready(NO_EDITS)
     with serving(explorer) as client:
         replies: list[str] = []
@@ -224,7 +227,7 @@ def test_reasons_under_edits_are_those_of_a_model_with_such_weights(
     """Ground clauses are found once and weighed again; also those of a rule without weight."""
     rules[0] = Rule(data.draw(st.sampled_from([0.0, 0.7])), rules[0].clause)
     model = hb.Model(tuple(rules), Semantics(relaxation=relaxation, collective=MAP))
-    explorer = RuleExplorer(world.facts, model, pairs=world.targets, threads=1)
+    explorer = open_rule_explorer(world.facts, model, pairs=world.targets, threads=1)
     edits = NO_EDITS
     for rule in data.draw(st.sets(st.integers(0, len(rules) - 1))):
         edits = edits.with_weight(rule, data.draw(st.sampled_from([0.0, 0.25, 2.0])))
@@ -251,12 +254,12 @@ def test_two_steps_are_edited_and_explained() -> None:
 """
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "b"), ("a", "t", "c")])
-    explorer = RuleExplorer(facts, hb.Model.parse(text), pairs=pairs, threads=1)
+    explorer = open_rule_explorer(facts, hb.Model.parse(text), pairs=pairs, threads=1)
     edits = NO_EDITS.with_weight(0, 3.0)
     for one in (NO_EDITS, edits):
         again = hb.Model.parse(explorer.edited_text(one))
         expected = again.predict(facts, pairs, threads=1)["score"]
         np.testing.assert_array_equal(explorer.scores(one)[0], expected)
-    explained = explorer.scorer.explain(edits.scoring(explorer.model.rules), "a", "t", "c")
+    explained = explorer.explain("a", "t", "c", edits)
     assert explained.alone == 0.5
     assert "believed_t" in str(explained.reasons[0].groundings[0])

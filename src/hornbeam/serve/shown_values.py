@@ -1,0 +1,187 @@
+"""Values that pages show: facts of an entity, scored links, answers of queries, counted rules.
+
+All of them name entities; `hornbeam.serve.plain_values` turns them into JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.base.arrays import Floats, Ids, Integers
+from hornbeam.explaining.fact_numbers import FactNumbers
+from hornbeam.explaining.reason import Fact
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.ranking.queries import Direction
+from hornbeam.rules.rule_words import Words
+
+#: Maximum number of predicates that are shown, and of facts per predicate.
+MAX_GROUPS = 40
+FIRST = 8
+
+
+class KnownEdges(NamedTuple):
+    """Facts of one predicate between an entity and `others`, given by ids in increasing order.
+
+    `inverse` where the entity is their object.
+    """
+
+    predicate: str
+    inverse: bool
+    others: Ids
+
+
+@dataclass(frozen=True)
+class EdgeGroup:
+    """Facts of one predicate between an entity and others; `inverse` where it is their object."""
+
+    predicate: str
+    inverse: bool
+    total: int
+    first: Sequence[str]
+
+
+@dataclass(frozen=True)
+class NonBinaryGroup:
+    """Facts of one predicate about an entity that are not binary; `alone` for unary ones."""
+
+    predicate: str
+    alone: bool
+    total: int
+    first: Sequence[Fact]
+
+
+@dataclass(frozen=True)
+class ShownLink:
+    """A pair by its names, with its score and, if any, its label.
+
+    `before` is the score that it is compared with, `rank` its place among the answers of a query.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    score: float
+    label: float | None = None
+    before: float | None = None
+    rank: float | None = None
+
+    @property
+    def change(self) -> float:
+        """Difference of the score from the one before."""
+        return 0.0 if self.before is None else self.score - self.before
+
+
+@dataclass(frozen=True)
+class QueryAnswers:
+    """A query, how many answers rules propose for it, and the best of them.
+
+    `left_out` is the number of further answers that were not scored.
+    """
+
+    relation: str
+    asks: Direction
+    known: str
+    candidates: int
+    answers: Sequence[ShownLink]
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class MissingFacts:
+    """Facts that an entity may lack in one relation and direction.
+
+    `expected` is how much the query makes sense: 1 if the entity has such facts already, or rules
+    were learned for this relation alone; else the share of similar entities that have some.
+    """
+
+    asked: QueryAnswers
+    expected: float = 1.0
+
+    @property
+    def best_score(self) -> float:
+        """Score of the first answer, times how much the query makes sense."""
+        answers = self.asked.answers
+        return self.expected * answers[0].score if answers else 0.0
+
+
+@dataclass(frozen=True)
+class ShownRule:
+    """A rule as text and in words, its confidence, and its hits among all predictions."""
+
+    rule: str
+    words: Words
+    confidence: float
+    hits: int
+    predicted: int
+
+
+@dataclass(frozen=True)
+class ShownDirection:
+    """Rules of one direction of a relation: paths, and with constants; and how many paths."""
+
+    asks: Direction
+    queries: int
+    total: int
+    paths: tuple[ShownRule, ...]
+    constants: tuple[ShownRule, ...]
+
+
+@dataclass(frozen=True)
+class RelationSummary:
+    """A relation that has rules: its numbers of facts and of rules, and the most confident rule."""
+
+    relation: str
+    facts: int
+    rules: int
+    best: ShownRule | None = None
+
+
+def edge_groups(edges: Sequence[KnownEdges], entities: Names) -> list[EdgeGroup]:
+    """The edges of an entity with the first names of each kind."""
+    return [
+        EdgeGroup(predicate, inverse, len(others), entities.take(others[:FIRST]))
+        for predicate, inverse, others in edges[:MAX_GROUPS]
+    ]
+
+
+def other_groups(facts: Facts, entity: int) -> list[NonBinaryGroup]:
+    """Facts about an entity alone, or about it and two others or more."""
+    numbers, groups = FactNumbers(facts), list[NonBinaryGroup]()
+    for predicate, naming in numbers.naming(entity).items():
+        first = [numbers.named(fact) for fact in naming[:FIRST].tolist()]
+        groups.append(NonBinaryGroup(predicate, len(first[0].arguments) == 1, len(naming), first))
+    return groups[:MAX_GROUPS]
+
+
+def links_at(
+    targets: Targets,
+    rows: Sequence[int] | Integers,
+    scores: Floats,
+    before: Floats | None = None,
+) -> list[ShownLink]:
+    """The pairs at some rows by their names, with their scores and the scores before."""
+    chosen = np.asarray(rows, dtype=np.intp)
+    subject, predicate, object_ = (
+        column[chosen].tolist() for column in (targets.subject, targets.predicate, targets.object)
+    )
+    # cached: all pairs of an entity's page have its name
+    entity = {i: targets.entities[i] for i in {*subject, *object_}}
+    name = {i: targets.predicates[i] for i in set(predicate)}
+    labels = None if targets.millionths is None else targets.millionths[chosen].tolist()
+    old = None if before is None else before[chosen].tolist()
+    return [
+        ShownLink(
+            entity[subject[k]],
+            name[predicate[k]],
+            entity[object_[k]],
+            score,
+            None if labels is None else labels[k] / ONE,
+            None if old is None else old[k],
+        )
+        for k, score in enumerate(scores[chosen].tolist())
+    ]
