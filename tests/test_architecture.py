@@ -217,7 +217,7 @@ OPENING = {
     "graph_model.py",
     "opened_model.py",
     "crossval.py",
-    "serve/rule_explorer.py",
+    "serve/pair_explorers.py",
     "cli/evidence.py",
 }
 #: Who makes them: the engines themselves, and the one place that knows their names.
