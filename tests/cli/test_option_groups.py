@@ -4,36 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import Parameter, signature
-from typing import Annotated, get_args
+from typing import get_args
 
 import typer
 from typer.main import get_command
 
-from hornbeam.cli.option_groups import OneOf, Options, with_options
-
-COLOURS = OneOf(lambda: ("red", "blue"))
+from hornbeam.cli.option_groups import Options, argument, option, with_options
 
 
 @dataclass(frozen=True)
 class Size(Options):
     """How large."""
 
-    width: Annotated[int, typer.Option("--width", min=1)]
-    depth: Annotated[int | None, typer.Option("--depth")] = None
+    width: int = option("How wide.", min=1, default=...)
+    depth: int | None = option("How deep.")
 
 
 @dataclass(frozen=True)
 class Look(Options):
     """How it looks."""
 
-    colour: Annotated[str, typer.Option("--colour"), COLOURS] = "red"
+    colour: str = option("Its colour.", words=lambda: ("red", "blue"), default="red")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wall(Options):
     """A group with a group in it."""
 
-    bricks: Annotated[int, typer.Option("--bricks")] = 9
+    bricks: int = option("How many.", "--bricks", default=9)
     size: Size
     look: Look
 
@@ -41,7 +39,7 @@ class Wall(Options):
 CALLS: list[tuple[str, Size, Look]] = []
 
 
-def paint(*, name: Annotated[str, typer.Argument()], size: Size, look: Look) -> None:
+def paint(*, name: str = argument("What.", "NAME", default=...), size: Size, look: Look) -> None:
     """Paint it."""
     CALLS.append((name, size, look))
 

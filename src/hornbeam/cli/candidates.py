@@ -22,7 +22,7 @@ def candidates(
     *,
     training: options.TrainingOptions,
     rules: options.LanguageOptions,
-    names: options.NameFiles = None,
+    names: list[str] | None = options.name_files(),
     table: TableOptions,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,

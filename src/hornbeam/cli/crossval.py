@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message, print_table, screen
 from hornbeam.cli.learner_options import EvidenceOptions
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import HornbeamError, InputError
 
@@ -26,17 +24,11 @@ if TYPE_CHECKING:
 class TaskOptions(Options):
     """Which learners are compared, and on which folds."""
 
-    task_dir: Annotated[
-        str | None, typer.Argument(metavar="[TASK_DIR]", help="A folder with fold0, fold1, ...")
-    ] = None
-    methods: Annotated[str, typer.Option(help="Learners to compare, with commas between.")] = (
-        "ppll,greedy,joint"
-    )
-    folds: Annotated[
-        int | None, typer.Option(min=1, help="How many folds (default: all, or 5 for --labels).")
-    ] = None
-    facts: options.OptionalFactFiles = None
-    labels: options.OptionalLabelFiles = None
+    task_dir: str | None = argument("A folder with fold0, fold1, ...", metavar="[TASK_DIR]")
+    methods: str = option("Learners to compare, with commas between.", default="ppll,greedy,joint")
+    folds: int | None = option("How many folds (default: all, or 5 for --labels).", min=1)
+    facts: list[str] | None = options.optional_fact_files()
+    labels: list[str] | None = options.label_files()
 
     @property
     def method_names(self) -> list[str]:
@@ -75,14 +67,11 @@ def crossval(
     task: TaskOptions,
     rules: options.LanguageOptions,
     evidence: EvidenceOptions,
-    max_rules: Annotated[
-        int | None,
-        options.learner_option(
-            min=0, metavar="N", help="Maximum number of rules, for learners that have a limit."
-        ),
-    ] = None,
-    seed: options.Seed = 0,
-    threads: options.Threads = None,
+    max_rules: int | None = options.learner_option(
+        "Maximum number of rules, for learners that have a limit.", min=0, metavar="N"
+    ),
+    seed: int = options.seed_option(),
+    threads: int | None = options.threads_option(),
     table: TableOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,

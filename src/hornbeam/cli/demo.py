@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
+from hornbeam.cli.option_groups import option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,10 +64,7 @@ STEPS = (
 
 def demo(
     *,
-    keep: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Leave the data and the model in a new folder."),
-    ] = None,
+    keep: Path | None = option("Leave the data and the model in a new folder.", metavar="DIR"),
     console: options.ConsoleOptions,
 ) -> None:
     """Take a tour: the whole flow on the bundled countries, with the commands you would type.

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
-
-import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_line, screen
 from hornbeam.cli.evidence import entity_names, facts_for
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
@@ -32,16 +29,12 @@ STYLES = {
 class PairOptions(Options):
     """The pair, and its relation one way or the other."""
 
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SUBJECT [RELATION] OBJECT",
-            help="The pair; its relation where the model has several.",
-        ),
-    ]
-    target: Annotated[
-        str | None, typer.Option(metavar="PREDICATE", help="The relation, as an option.")
-    ] = None
+    words: list[str] = argument(
+        "The pair; its relation where the model has several.",
+        metavar="SUBJECT [RELATION] OBJECT",
+        default=...,
+    )
+    target: str | None = option("The relation, as an option.", metavar="PREDICATE")
 
     @property
     def triple(self) -> tuple[str, str | None, str]:
@@ -58,16 +51,11 @@ def explain(
     *,
     given: options.ModelOptions,
     pair: PairOptions,
-    paths: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Paths to name for every rule.")
-    ] = 5,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE", help="For a collective model: all pairs that are scored together."
-        ),
-    ] = None,
-    names: options.NameFiles = None,
+    paths: int = option("Paths to name for every rule.", min=0, metavar="N", default=5),
+    pairs: list[str] | None = option(
+        "For a collective model: all pairs that are scored together.", metavar="FILE"
+    ),
+    names: list[str] | None = options.name_files(),
     table: TableOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import with_known_pairs
+from hornbeam.cli.option_groups import option
 from hornbeam.errors import DataError
 
 
 def export(
     *,
-    model: options.ModelFile,
-    facts: options.OptionalFactFiles = None,
-    known: options.KnownFiles = None,
-    pairs: Annotated[
-        list[str] | None, typer.Option(metavar="FILE", help="Pairs that PSL is to infer.")
-    ] = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="PATH",
-            help="Folder of the program; of the rules of a whole graph a file: .csv, .jsonl, or "
-            ".anyburl in AnyBURL's format.",
-        ),
-    ],
-    plain: Annotated[
-        bool, typer.Option("--plain", help="Refuse rules that plain PSL cannot say.")
-    ] = False,
+    model: str = options.model_file(),
+    facts: list[str] | None = options.optional_fact_files(),
+    known: list[str] | None = options.known_files(),
+    pairs: list[str] | None = option("Pairs that PSL is to infer.", metavar="FILE"),
+    output: Path = option(
+        "Folder of the program; of the rules of a whole graph a file: .csv, .jsonl, or "
+        ".anyburl in AnyBURL's format.",
+        "--output",
+        "-o",
+        metavar="PATH",
+        default=...,
+    ),
+    plain: bool = option("Refuse rules that plain PSL cannot say.", "--plain", default=False),
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:

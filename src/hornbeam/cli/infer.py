@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import Solver
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_message, print_table, screen, screen_text
+from hornbeam.cli.option_groups import argument, option
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
@@ -18,54 +18,40 @@ if TYPE_CHECKING:
 SHOWN_BROKEN = 5
 
 
-ProgramFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="PROGRAM",
-        help="A PSL program: JSON or YAML of PSL 2.4, or a .psl file with its .data next to it.",
-    ),
-]
-Split = Annotated[
-    str | None, typer.Option(metavar="NAME", help="infer, learn or validation, where there are.")
-]
-MaxGroundRules = Annotated[
-    int | None,
-    options.running_option(
-        min=1,
-        metavar="N",
-        help="Refuse to ground more; by default what the memory holds.",
-    ),
-]
+program_file = partial(
+    argument,
+    "A PSL program: JSON or YAML of PSL 2.4, or a .psl file with its .data next to it.",
+    metavar="PROGRAM",
+    default=...,
+)
+split_option = partial(option, "infer, learn or validation, where there are.", metavar="NAME")
+ground_rules_option = partial(
+    options.running_option,
+    "Refuse to ground more; by default what the memory holds.",
+    min=1,
+    metavar="N",
+)
 
 
 def infer(
     *,
-    program: ProgramFile,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="DIR", help="Write NAME.txt for every open predicate there."
-        ),
-    ] = None,
-    solver: Annotated[
-        Solver,
-        typer.Option(
-            help="admm as PSL does, exact by linear or quadratic programming, or auto: closed "
-            "forms where targets do not interact, exact where that is quick, ADMM otherwise."
-        ),
-    ] = Solver.AUTO,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            min=0.0,
-            metavar="X",
-            help="Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program "
-            "sets.",
-        ),
-    ] = None,
-    split: Split = None,
-    max_ground_rules: MaxGroundRules = None,
-    threads: options.Threads = None,
+    program: str = program_file(),
+    output: Path | None = option(
+        "Write NAME.txt for every open predicate there.", "--output", "-o", metavar="DIR"
+    ),
+    solver: Solver = option(
+        "admm as PSL does, exact by linear or quadratic programming, or auto: closed "
+        "forms where targets do not interact, exact where that is quick, ADMM otherwise.",
+        default=Solver.AUTO,
+    ),
+    tolerance: float | None = option(
+        "Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program sets.",
+        min=0.0,
+        metavar="X",
+    ),
+    split: str | None = split_option(),
+    max_ground_rules: int | None = ground_rules_option(),
+    threads: int | None = options.threads_option(),
     console: options.ConsoleOptions,
 ) -> None:
     """Infer the most probable values of a PSL program's targets, without Java.

@@ -7,9 +7,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import CollectiveMethod, EngineName
 from hornbeam.base.files import refuse_inputs, save_text
@@ -17,7 +15,7 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
 from hornbeam.cli.evidence import open_evidence
 from hornbeam.cli.learner_options import FitOptions
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
@@ -35,36 +33,25 @@ LEARNING = "Learning the graph"
 class GraphOptions(Options):
     """How a whole graph is learned."""
 
-    all_relations: Annotated[
-        bool,
-        options.graph_option(
-            "--all-relations",
-            help="Learn to answer (a, relation, ?) and (?, relation, b) for every relation, or for "
-            "those given by --target: a model of the whole graph.",
-        ),
-    ] = False
-    valid: Annotated[
-        list[str] | None,
-        options.graph_option(
-            metavar="FILE",
-            help="Held-out facts, by which features and penalties are chosen; without them, by a "
-            "part of the facts.",
-        ),
-    ] = None
-    time_limit: Annotated[
-        float | None,
-        options.graph_option(
-            min=1.0, metavar="SECONDS", help="Begin nothing new after this; use what there is."
-        ),
-    ] = None
-    rules: Annotated[
-        str | None,
-        options.graph_option(
-            metavar="FILE",
-            help="Take the path rules of AnyBURL's or AMIE's file instead of looking for some; "
-            "what they get right is counted again.",
-        ),
-    ] = None
+    all_relations: bool = options.graph_option(
+        "Learn to answer (a, relation, ?) and (?, relation, b) for every relation, or for "
+        "those given by --target: a model of the whole graph.",
+        "--all-relations",
+        default=False,
+    )
+    valid: list[str] | None = options.graph_option(
+        "Held-out facts, by which features and penalties are chosen; without them, by a "
+        "part of the facts.",
+        metavar="FILE",
+    )
+    time_limit: float | None = options.graph_option(
+        "Begin nothing new after this; use what there is.", min=1.0, metavar="SECONDS"
+    )
+    rules: str | None = options.graph_option(
+        "Take the path rules of AnyBURL's or AMIE's file instead of looking for some; "
+        "what they get right is counted again.",
+        metavar="FILE",
+    )
 
     def __post_init__(self) -> None:
         given = {"valid": self.valid, "time_limit": self.time_limit, "rules": self.rules}
@@ -79,13 +66,11 @@ class GraphOptions(Options):
 def learn(
     *,
     training: options.TrainingOptions,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
-    ],
+    output: Path = option("Where the model goes.", "--output", "-o", metavar="FILE", default=...),
     fitting: FitOptions,
     rules: options.LanguageOptions,
     graph: GraphOptions,
-    seed: options.Seed = 0,
+    seed: int = options.seed_option(),
     engine: options.EngineOptions,
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from functools import cache
 from inspect import Parameter
-from typing import TYPE_CHECKING, Annotated, Any, Self, cast, get_args
-
-import typer
+from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message
-from hornbeam.cli.option_groups import OneOf, Options
+from hornbeam.cli.option_groups import Options, option, parameter
 from hornbeam.errors import InputError
 from hornbeam.learning.registry import (
     BUNDLED,
@@ -29,9 +27,6 @@ from hornbeam.rules.weighing import Counts
 if TYPE_CHECKING:
     from hornbeam.learning.learner import Learner
 
-COUNTINGS = OneOf(lambda: ["auto", *Counts])
-SAMPLINGS = OneOf(lambda: get_args(Sampling))
-
 
 @dataclass(frozen=True)
 class LearnerOptions(Options):
@@ -42,10 +37,7 @@ class LearnerOptions(Options):
     @classmethod
     def parameters(cls) -> list[Parameter]:
         """List one option per setting of any learner; its default None means "not given"."""
-        return [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=_option(name, having))
-            for name, having in _settings().items()
-        ]
+        return [_option(name, having) for name, having in _settings().items()]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -76,39 +68,30 @@ class LearnerOptions(Options):
 class EvidenceOptions(Options):
     """Which facts are evidence for a pair, and how groundings count."""
 
-    counts: Annotated[
-        str,
-        options.learner_option(
-            help="n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
-            "their share, in which paths through hubs count less (share, paths only). auto: log, "
-            "exists and share side by side for joint, raw and share for boost, raw for the others."
-        ),
-        COUNTINGS,
-    ] = "auto"
-    cross_evidence: Annotated[
-        bool,
-        options.learner_option(
-            "--cross-evidence",
-            help="Let the true labelled pairs be evidence for each other, hidden by folds so that "
-            "no pair sees its own label. Without labels this is always done.",
-        ),
-    ] = False
-    collective: Annotated[
-        bool,
-        typer.Option(
-            "--collective",
-            help="Let what is believed of one pair count for others: all pairs are scored "
-            "together.",
-        ),
-    ] = False
-    collective_method: Annotated[
-        CollectiveMethod,
-        options.learner_option(
-            help="With --collective: a plain model, then rules about what it believes of other "
-            "pairs, kept where they pay (two-step); recursive rules and their joint MAP state, as "
-            "PSL means it (map); the same rules, each moving its head alone (map-heads)."
-        ),
-    ] = CollectiveMethod.TWO_STEP
+    counts: str = options.learner_option(
+        "n groundings of a rule weigh n (raw, as in PSL), log2(1+n) (log), 1 (exists) or "
+        "their share, in which paths through hubs count less (share, paths only). auto: log, "
+        "exists and share side by side for joint, raw and share for boost, raw for the others.",
+        words=lambda: ["auto", *Counts],
+        default="auto",
+    )
+    cross_evidence: bool = options.learner_option(
+        "Let the true labelled pairs be evidence for each other, hidden by folds so that "
+        "no pair sees its own label. Without labels this is always done.",
+        "--cross-evidence",
+        default=False,
+    )
+    collective: bool = option(
+        "Let what is believed of one pair count for others: all pairs are scored together.",
+        "--collective",
+        default=False,
+    )
+    collective_method: CollectiveMethod = options.learner_option(
+        "With --collective: a plain model, then rules about what it believes of other "
+        "pairs, kept where they pay (two-step); recursive rules and their joint MAP state, as "
+        "PSL means it (map); the same rules, each moving its head alone (map-heads).",
+        default=CollectiveMethod.TWO_STEP,
+    )
 
     @property
     def collective_asked(self) -> bool | str:
@@ -122,41 +105,31 @@ class EvidenceOptions(Options):
 class FitOptions(Options):
     """How rules are learned, and by which learner."""
 
-    method: Annotated[
-        str,
-        options.learner_option(
-            help="joint: all rules at once with L1 (best). ppll: each rule alone (fastest). "
-            "greedy: one rule after the other (fewest). boost: trees of conditions, written as "
-            "rules (best scores, many rules)."
-        ),
-        OneOf(learner_names),
-    ] = "joint"
+    method: str = options.learner_option(
+        "joint: all rules at once with L1 (best). ppll: each rule alone (fastest). "
+        "greedy: one rule after the other (fewest). boost: trees of conditions, written as "
+        "rules (best scores, many rules).",
+        words=learner_names,
+        default="joint",
+    )
     evidence: EvidenceOptions
-    relaxation: Annotated[
-        Relaxation | None,
-        options.learner_option(
-            help="Targets are 0 or 1 (boolean; default of joint and boost), or lie between with "
-            "hinges of power 1 (linear; default of ppll and greedy) or 2 (squared)."
-        ),
-    ] = None
-    refit: Annotated[
-        bool, options.learner_option("--refit", help="Fit the surviving rules once more, together.")
-    ] = False
-    negatives: Annotated[
-        float,
-        options.learner_option(
-            min=0.01, metavar="X", help="Without labels: sampled negatives per positive."
-        ),
-    ] = 1.0
-    negative_sampling: Annotated[
-        Sampling,
-        options.learner_option(
-            help="Without labels: replace an end of a known link by an entity that the relation "
-            "has been seen with there (typed), by how often (frequency), or by any entity "
-            "(uniform, which teaches types)."
-        ),
-        SAMPLINGS,
-    ] = "typed"
+    relaxation: Relaxation | None = options.learner_option(
+        "Targets are 0 or 1 (boolean; default of joint and boost), or lie between with "
+        "hinges of power 1 (linear; default of ppll and greedy) or 2 (squared).",
+    )
+    refit: bool = options.learner_option(
+        "Fit the surviving rules once more, together.", "--refit", default=False
+    )
+    negatives: float = options.learner_option(
+        "Without labels: sampled negatives per positive.", min=0.01, metavar="X", default=1.0
+    )
+    negative_sampling: Sampling = options.learner_option(
+        "Without labels: replace an end of a known link by an entity that the relation "
+        "has been seen with there (typed), by how often (frequency), or by any entity "
+        "(uniform, which teaches types).",
+        words=lambda: get_args(Sampling),
+        default="typed",
+    )
     settings: LearnerOptions
 
     def learner(self, seed: int) -> Learner:
@@ -215,25 +188,22 @@ def _own_settings(learner: type[Any]) -> dict[str, Setting]:
     }
 
 
-def _option(name: str, having: Mapping[str, Setting]) -> Any:  # noqa: ANN401
-    """Annotate a setting for Typer; learners check the ranges themselves."""
+def _option(name: str, having: Mapping[str, Setting]) -> Parameter:
+    """A setting as an option; learners check the ranges themselves."""
     settings = list(having.values())
     kind = settings[0].kind
-    described = partial(
-        options.learner_option,
-        help=" ".join(dict.fromkeys(one.help for one in settings)),
-        show_default=_shown_defaults(having),
-    )
-    if kind is bool:
-        return Annotated[bool | None, described(f"--{name.replace('_', '-')}")]
     words = list(dict.fromkeys(word for one in settings for word in one.choices))
-    if words:
-        return Annotated[str | None, described(), OneOf(lambda: words)]
     least = {one.least for one in settings}
-    number = described(
-        min=least.pop() if len(least) == 1 else None, metavar="N" if kind is int else "X"
+    is_number = kind is not bool and not words
+    declared = options.learner_option(
+        " ".join(dict.fromkeys(one.help for one in settings)),
+        *([f"--{name.replace('_', '-')}"] if kind is bool else []),
+        show_default=_shown_defaults(having),
+        words=(lambda: words) if words else None,
+        min=least.pop() if is_number and len(least) == 1 else None,
+        metavar=("N" if kind is int else "X") if is_number else None,
     )
-    return Annotated[kind | None, number]
+    return parameter(name, kind | None, declared)
 
 
 def _shown_defaults(having: Mapping[str, Setting]) -> str | bool:

@@ -1,6 +1,10 @@
-"""Groups of options as dataclasses, which commands take as one argument each.
+"""Options of commands, and groups of them as dataclasses, which commands take as one argument each.
 
-    def count(*, facts: FactFiles, console: ConsoleOptions) -> None: ...
+    @dataclass(frozen=True)
+    class ConsoleOptions(Options):
+        quiet: bool = option("No progress and no messages.", "--quiet", "-q", default=False)
+
+    def count(*, facts: list[str] = option("Facts."), console: ConsoleOptions) -> None: ...
 
 With `with_options` around the command, Typer sees one option per field of `ConsoleOptions`, and
 the command gets an instance of it. A field of a group may be a group itself.
@@ -9,11 +13,13 @@ the command gets an instance of it. A field of a group may be a group itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, Field, field, fields
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Annotated, Any, Self, get_args, get_type_hints
+from typing import Annotated, Any, Self, get_type_hints
+
+import typer
 
 
 class Options:
@@ -22,21 +28,14 @@ class Options:
     @classmethod
     def parameters(cls) -> list[Parameter]:
         """List the options as parameters that Typer reads."""
-        hints = get_type_hints(cls, include_extras=True)
-        return _expanded(
-            Parameter(
-                one.name,
-                Parameter.KEYWORD_ONLY,
-                default=Parameter.empty if one.default is MISSING else one.default,
-                annotation=hints[one.name],
-            )
-            for one in fields(cls)  # type: ignore[arg-type]  # of the dataclass below this one
-        )
+        hints = get_type_hints(cls)
+        # fields of the dataclass below this one
+        return _expanded((one.name, hints[one.name], one) for one in fields(cls))  # type: ignore[arg-type]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """The group with the values from the command line."""
-        return cls(**_gathered(get_type_hints(cls, include_extras=True), given))
+        return cls(**_gathered(get_type_hints(cls), given))
 
     def changed(self) -> Iterator[str]:
         """Yield the names of options that differ from their defaults."""
@@ -52,24 +51,46 @@ class Word(StrEnum):
     """Base of the enumerations that Typer sees; commands get the value as str."""
 
 
-@dataclass(frozen=True)
-class OneOf:
-    """Annotation of a str option: its allowed values."""
+def option(
+    help: str,  # noqa: A002
+    *flags: str,
+    default: object = None,
+    metavar: str | None = None,
+    panel: str | None = None,
+    min: float | None = None,  # noqa: A002
+    max: float | None = None,  # noqa: A002
+    words: Callable[[], Sequence[str]] | None = None,
+    show_default: bool | str = True,
+) -> Any:  # noqa: ANN401
+    """Declare an option, in place of the default of a group's field or of a command's parameter.
 
-    words: Callable[[], Sequence[str]]
+    Without `flags` it is named after the field. It is required if the `default` is `...`. `words`
+    lists the values that a str may have; `panel` is the heading of the option in the help.
+    """
+    info = typer.Option(
+        *flags, help=help, metavar=metavar, rich_help_panel=panel, min=min, max=max,
+        show_default=show_default,
+    )  # fmt: skip
+    return _declared(default, info, words)
+
+
+def argument(help: str, metavar: str, default: object = None) -> Any:  # noqa: A002, ANN401
+    """Declare an argument, which has a place instead of a flag; see `option`."""
+    return _declared(default, typer.Argument(help=help, metavar=metavar))
+
+
+def _declared(
+    default: object, info: object, words: Callable[[], Sequence[str]] | None = None
+) -> Any:  # noqa: ANN401
+    metadata = {"info": info, "words": words}
+    return field(default=MISSING if default is ... else default, metadata=metadata)
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let Typer see the fields of a command's groups instead of the groups."""
-    hints = get_type_hints(command, include_extras=True)
+    hints = get_type_hints(command)
     parameters = signature(command).parameters
-    expanded = [
-        one.replace(annotation=_with_choices(one.annotation))
-        for one in _expanded(
-            one.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-            for one in parameters.values()
-        )
-    ]
+    expanded = _expanded((name, hints[name], one.default) for name, one in parameters.items())
 
     @wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401
@@ -83,12 +104,25 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _expanded(parameters: Iterable[Parameter]) -> list[Parameter]:
-    """Replace every group by its options."""
-    found: list[Parameter] = []
-    for one in parameters:
-        found += one.annotation.parameters() if _is_group(one.annotation) else [one]
-    return found
+def _expanded(declared: Iterable[tuple[str, Any, Any]]) -> list[Parameter]:
+    """Options as parameters, those of groups among them; given by name, type and declaration."""
+    parameters: list[Parameter] = []
+    for name, kind, declaration in declared:
+        parameters += kind.parameters() if _is_group(kind) else [parameter(name, kind, declaration)]
+    return parameters
+
+
+def parameter(name: str, kind: Any, declaration: Field[Any]) -> Parameter:  # noqa: ANN401
+    """An option as a parameter that Typer reads; a str with `words` as an enumeration of them."""
+    default, info, words = declaration.default, *declaration.metadata.values()
+    if words is not None:
+        kind = Word("Choice", {word: word for word in words()})  # type: ignore[call-arg]
+    return Parameter(
+        name,
+        Parameter.KEYWORD_ONLY,
+        default=Parameter.empty if default is MISSING else default,
+        annotation=Annotated[kind, info],
+    )
 
 
 def _gathered(hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,13 +137,3 @@ def _gathered(hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
 
 def _is_group(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, Options)
-
-
-def _with_choices(annotation: Any) -> Any:  # noqa: ANN401
-    """Annotate with an enumeration of the allowed values, from which Typer makes choices."""
-    _, *notes = get_args(annotation) or [annotation]
-    for one in notes:
-        if isinstance(one, OneOf):
-            choice = Word("Choice", {word: word for word in one.words()})  # type: ignore[call-arg]
-            return Annotated[choice, *notes]
-    return annotation

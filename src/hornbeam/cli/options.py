@@ -9,14 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.texts import printable
 from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.remaining_time import StagePlan
 from hornbeam.errors import InputError
 
@@ -30,94 +28,74 @@ T = TypeVar("T")
 SHOWN = 25
 
 # Options under a heading of their own in the help.
-learner_option = partial(typer.Option, rich_help_panel="How to learn")
-rule_option = partial(typer.Option, rich_help_panel="Which rules")
-reading_option = partial(typer.Option, rich_help_panel="Reading files")
-running_option = partial(typer.Option, rich_help_panel="Running")
-graph_option = partial(typer.Option, rich_help_panel="Whole graphs")
+learner_option = partial(option, panel="How to learn")
+rule_option = partial(option, panel="Which rules")
+reading_option = partial(option, panel="Reading files")
+running_option = partial(option, panel="Running")
+graph_option = partial(option, panel="Whole graphs")
 
 
-FactFiles = Annotated[
-    list[str],
-    typer.Option(
-        metavar="FILE",
-        help="Facts: subject TAB predicate TAB object [TAB truth value]; two columns are a unary "
-        "fact. TSV, CSV, Parquet, N-Triples, Turtle or a PSL program; gzip is fine. ta=ta.tsv has "
-        "the predicate ta, a column per argument. Give it again for more files.",
-    ),
-]
-OptionalFactFiles = Annotated[
-    list[str] | None, typer.Option(metavar="FILE", help="Facts, as for learn.")
-]
-OptionalLabelFiles = Annotated[
-    list[str] | None,
-    typer.Option(metavar="FILE", help="Labelled targets: as facts, with 0 or 1 last."),
-]
-KnownFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Labelled pairs whose true pairs are added to the facts; a model learned with "
-        "--cross-evidence expects its training labels here.",
-    ),
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model that learn wrote.")]
-NameFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FILE",
-        help="Names to show for the entities' ids: id TAB name [TAB type], or RDF with labels; "
-        "without it, the facts' own rdfs:label. Give it again for more files.",
-    ),
-]
-LeaveOutLinked = Annotated[
-    bool,
-    typer.Option(
-        "--leave-out-linked",
-        help="For a model of a whole graph: never answer with what is linked to the known entity "
-        "already. That is knowledge of how some data sets were split.",
-    ),
-]
-ScoreOption = Annotated[
-    Score, typer.Option(help="The conditional mean of the link, or its MAP state.")
-]
-Seed = Annotated[int, running_option(min=0, metavar="N", help="Same seed, same answer.")]
-Threads = Annotated[
-    int | None, running_option(min=1, metavar="N", help="Worker threads (default: all cores).")
-]
+fact_files = partial(
+    option,
+    "Facts: subject TAB predicate TAB object [TAB truth value]; two columns are a unary "
+    "fact. TSV, CSV, Parquet, N-Triples, Turtle or a PSL program; gzip is fine. ta=ta.tsv has "
+    "the predicate ta, a column per argument. Give it again for more files.",
+    metavar="FILE",
+    default=...,
+)
+optional_fact_files = partial(option, "Facts, as for learn.", metavar="FILE")
+label_files = partial(option, "Labelled targets: as facts, with 0 or 1 last.", metavar="FILE")
+known_files = partial(
+    option,
+    "Labelled pairs whose true pairs are added to the facts; a model learned with "
+    "--cross-evidence expects its training labels here.",
+    metavar="FILE",
+)
+model_file = partial(argument, "A model that learn wrote.", metavar="MODEL", default=...)
+name_files = partial(
+    option,
+    "Names to show for the entities' ids: id TAB name [TAB type], or RDF with labels; "
+    "without it, the facts' own rdfs:label. Give it again for more files.",
+    metavar="FILE",
+)
+leave_out_linked_option = partial(
+    option,
+    "For a model of a whole graph: never answer with what is linked to the known entity "
+    "already. That is knowledge of how some data sets were split.",
+    "--leave-out-linked",
+    default=False,
+)
+score_option = partial(
+    option, "The conditional mean of the link, or its MAP state.", default=Score.MEAN
+)
+seed_option = partial(running_option, "Same seed, same answer.", min=0, metavar="N", default=0)
+threads_option = partial(running_option, "Worker threads (default: all cores).", min=1, metavar="N")
 
 
 @dataclass(frozen=True)
 class ModelOptions(Options):
     """A model, and the facts that are its evidence."""
 
-    model: ModelFile
-    facts: FactFiles
-    known: KnownFiles = None
+    model: str = model_file()
+    facts: list[str] = fact_files()
+    known: list[str] | None = known_files()
 
 
 @dataclass(frozen=True)
 class TruthOptions(Options):
     """What a model is judged by: labelled pairs or true triples."""
 
-    labels: OptionalLabelFiles = None
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Instead of labels, true triples: how high do their answers rank among all "
-            "entities?",
-        ),
-    ] = None
-    filter_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--filter",
-            metavar="FILE",
-            help="With --test: further true triples, such as a validation set, which do not "
-            "count as wrong answers.",
-        ),
-    ] = None
+    labels: list[str] | None = label_files()
+    test: list[str] | None = option(
+        "Instead of labels, true triples: how high do their answers rank among all entities?",
+        metavar="FILE",
+    )
+    filter_: list[str] | None = option(
+        "With --test: further true triples, such as a validation set, which do not "
+        "count as wrong answers.",
+        "--filter",
+        metavar="FILE",
+    )
 
     def filtered_by(self, facts: Sequence[str]) -> list[str]:
         """Files whose triples do not count as wrong answers: facts, test and filter."""
@@ -128,17 +106,14 @@ class TruthOptions(Options):
 class TrainingOptions(Options):
     """What rules are learned from."""
 
-    facts: FactFiles
-    labels: OptionalLabelFiles = None
-    target: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PREDICATE",
-            help="What to learn rules for. With --labels: only the labels of this predicate. "
-            "Without: its facts are the true pairs, each hidden from itself, and false ones are "
-            "sampled. Give it again for more, all in one model.",
-        ),
-    ] = None
+    facts: list[str] = fact_files()
+    labels: list[str] | None = label_files()
+    target: list[str] | None = option(
+        "What to learn rules for. With --labels: only the labels of this predicate. "
+        "Without: its facts are the true pairs, each hidden from itself, and false ones are "
+        "sampled. Give it again for more, all in one model.",
+        metavar="PREDICATE",
+    )
 
 
 @dataclass(frozen=True)
@@ -146,50 +121,36 @@ class LanguageOptions(Options):
     """The language of rules."""
 
     #: Larger than the limit for one target: whole graphs have their own limit.
-    max_length: Annotated[
-        int | None,
-        rule_option(
-            min=1,
-            metavar="N",
-            help="Longest body of a rule, in atoms (default: 3; with --all-relations by how dense "
-            "the graph is).",
-        ),
-    ] = None
-    min_coverage: Annotated[
-        int, rule_option(min=1, metavar="N", help="Fewest targets a rule must have groundings for.")
-    ] = 10
-    top: Annotated[
-        int | None, rule_option(min=1, metavar="N", help="Keep the N bodies of widest coverage.")
-    ] = None
-    bodies: Annotated[
-        str | None,
-        rule_option(
-            metavar="KINDS",
-            help="What bodies may be, with commas between: paths from A to B; open, p(A, X) with "
-            "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: "
-            "paths,open,unary for joint and boost, paths for the others and for candidates.",
-        ),
-    ] = None
-    exclude: Annotated[
-        list[str] | None,
-        rule_option(
-            metavar="PREDICATE",
-            help="Never in a body: a relation that gives the target away, such as its inverse "
-            "under another name. Give it again for more.",
-        ),
-    ] = None
-    distinct_variables: Annotated[
-        bool, rule_option("--distinct-variables", help="No two variables of a rule on one entity.")
-    ] = False
-    max_fanout: Annotated[
-        int | None,
-        rule_option(
-            min=1,
-            metavar="N",
-            help="Approximation for hubs: do not walk a relation from a node that has more than N "
-            "edges of it. Off by default.",
-        ),
-    ] = None
+    max_length: int | None = rule_option(
+        "Longest body of a rule, in atoms (default: 3; with --all-relations by how dense "
+        "the graph is).",
+        min=1,
+        metavar="N",
+    )
+    min_coverage: int = rule_option(
+        "Fewest targets a rule must have groundings for.", min=1, metavar="N", default=10
+    )
+    top: int | None = rule_option("Keep the N bodies of widest coverage.", min=1, metavar="N")
+    bodies: str | None = rule_option(
+        "What bodies may be, with commas between: paths from A to B; open, p(A, X) with "
+        "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: "
+        "paths,open,unary for joint and boost, paths for the others and for candidates.",
+        metavar="KINDS",
+    )
+    exclude: list[str] | None = rule_option(
+        "Never in a body: a relation that gives the target away, such as its inverse "
+        "under another name. Give it again for more.",
+        metavar="PREDICATE",
+    )
+    distinct_variables: bool = rule_option(
+        "No two variables of a rule on one entity.", "--distinct-variables", default=False
+    )
+    max_fanout: int | None = rule_option(
+        "Approximation for hubs: do not walk a relation from a node that has more than N "
+        "edges of it. Off by default.",
+        min=1,
+        metavar="N",
+    )
 
     def __post_init__(self) -> None:
         body_kinds(self.bodies)
@@ -230,22 +191,16 @@ def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
 class ReadingOptions(Options):
     """How files are read."""
 
-    columns: Annotated[
-        str | None,
-        reading_option(
-            metavar="PLACE=NAME,...",
-            help="Which column is which in tables whose header is not understood: "
-            "subject=gene,predicate=relation,object=disease, and value=... if there is one.",
-        ),
-    ] = None
-    header: Annotated[
-        bool | None,
-        reading_option(
-            "--header/--no-header",
-            help="Whether the first line of TSV and CSV is a header or a fact (default: a header "
-            "if it names the columns and none of its fields occurs again below it).",
-        ),
-    ] = None
+    columns: str | None = reading_option(
+        "Which column is which in tables whose header is not understood: "
+        "subject=gene,predicate=relation,object=disease, and value=... if there is one.",
+        metavar="PLACE=NAME,...",
+    )
+    header: bool | None = reading_option(
+        "Whether the first line of TSV and CSV is a header or a fact (default: a header "
+        "if it names the columns and none of its fields occurs again below it).",
+        "--header/--no-header",
+    )
 
     @property
     def by_place(self) -> dict[str, str] | None:
@@ -288,44 +243,29 @@ def named_columns(text: str) -> dict[str, str]:
 class EngineOptions(Options):
     """Where paths are counted, and by what means."""
 
-    engine: Annotated[
-        EngineName,
-        running_option(
-            help="Where paths are counted: memory (fastest), duckdb (facts larger than memory), "
-            "spark (larger than one machine). The results are the same."
-        ),
-    ] = EngineName.MEMORY
-    threads: Threads = None
-    memory_limit: Annotated[
-        str | None,
-        running_option(
-            metavar="SIZE",
-            help="duckdb: what it may hold in memory, such as 2GB (default: 80 % of the "
-            "machine's).",
-        ),
-    ] = None
-    spill_dir: Annotated[
-        str | None,
-        running_option(
-            metavar="FOLDER",
-            help="duckdb, spark: where the rest goes (default: the system's temporary folder; on a "
-            "cluster one that every worker can write to).",
-        ),
-    ] = None
-    master: Annotated[
-        str | None,
-        running_option(
-            metavar="URL",
-            help="spark: the cluster, such as spark://host:7077 (default: this machine).",
-        ),
-    ] = None
-    spark_conf: Annotated[
-        list[str] | None,
-        running_option(
-            metavar="KEY=VALUE",
-            help="spark: a setting, such as spark.executor.memory=8g. Give it again for more.",
-        ),
-    ] = None
+    engine: EngineName = running_option(
+        "Where paths are counted: memory (fastest), duckdb (facts larger than memory), "
+        "spark (larger than one machine). The results are the same.",
+        default=EngineName.MEMORY,
+    )
+    threads: int | None = threads_option()
+    memory_limit: str | None = running_option(
+        "duckdb: what it may hold in memory, such as 2GB (default: 80 % of the machine's).",
+        metavar="SIZE",
+    )
+    spill_dir: str | None = running_option(
+        "duckdb, spark: where the rest goes (default: the system's temporary folder; on a "
+        "cluster one that every worker can write to).",
+        metavar="FOLDER",
+    )
+    master: str | None = running_option(
+        "spark: the cluster, such as spark://host:7077 (default: this machine).",
+        metavar="URL",
+    )
+    spark_conf: list[str] | None = running_option(
+        "spark: a setting, such as spark.executor.memory=8g. Give it again for more.",
+        metavar="KEY=VALUE",
+    )
 
     def check_graph(self, leave_out_linked: bool) -> None:
         """Refuse an engine that lacks a feature of whole graphs, before it is started."""
@@ -339,18 +279,16 @@ class EngineOptions(Options):
 class ConsoleOptions(Options):
     """How much a command prints, and in which form."""
 
-    as_json: Annotated[
-        bool, running_option("--json", help="Print one JSON object instead of a table.")
-    ] = False
-    quiet: Annotated[bool, running_option("--quiet", "-q", help="No progress and no messages.")] = (
-        False
+    as_json: bool = running_option(
+        "Print one JSON object instead of a table.", "--json", default=False
     )
-    verbose: Annotated[
-        bool,
-        running_option(
-            "--verbose", "-v", help="What was read, every stage with its rate, time and memory."
-        ),
-    ] = False
+    quiet: bool = running_option("No progress and no messages.", "--quiet", "-q", default=False)
+    verbose: bool = running_option(
+        "What was read, every stage with its rate, time and memory.",
+        "--verbose",
+        "-v",
+        default=False,
+    )
 
     def progress(self, whole: StagePlan | None = None) -> AbstractContextManager[TerminalProgress]:
         """Show progress unless quiet; the stages of a `whole` in one line."""

@@ -7,14 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import TableFormat
 from hornbeam.base.files import cannot_be_written, refuse_inputs
 from hornbeam.cli.console import print_json, screen_lines
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, option
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,19 +80,15 @@ def check_output(output: Path) -> None:
 class TableOptions(Options):
     """The file of the table, and its format there or on stdout."""
 
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the table there: TSV, or what .csv, .json, .jsonl or .parquet says.",
-        ),
-    ] = None
-    out_format: Annotated[
-        TableFormat | None,
-        typer.Option(help="Form of the table, whatever the file's name; without -o on stdout."),
-    ] = None
+    output: Path | None = option(
+        "Write the table there: TSV, or what .csv, .json, .jsonl or .parquet says.",
+        "--output",
+        "-o",
+        metavar="FILE",
+    )
+    out_format: TableFormat | None = option(
+        "Form of the table, whatever the file's name; without -o on stdout."
+    )
 
     def __post_init__(self) -> None:
         if self.out_format is TableFormat.PARQUET and self.output is None:

@@ -7,15 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import entity_names, evidence_for
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
@@ -34,41 +32,29 @@ if TYPE_CHECKING:
 class WantedOptions(Options):
     """What is to be predicted."""
 
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="Pairs to score; without it, new links are proposed."),
-    ] = None
-    queries: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Queries to answer: subject TAB relation TAB ?, or ? TAB relation TAB object.",
-        ),
-    ] = None
-    score: options.ScoreOption = Score.MEAN
-    top: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="How many new links to propose (default: 20), or answers per query (10).",
-        ),
-    ] = None
-    per_subject: Annotated[
-        bool, typer.Option("--per-subject", help="The best --top links of every subject.")
-    ] = False
-    subject: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Propose links of this subject only.")
-    ] = None
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PREDICATE",
-            help="Propose links of this predicate, where the model has several (of a whole graph: "
-            "of this relation only).",
-        ),
-    ] = None
-    leave_out_linked: options.LeaveOutLinked = False
+    pairs: list[str] | None = option(
+        "Pairs to score; without it, new links are proposed.", metavar="FILE"
+    )
+    queries: list[str] | None = option(
+        "Queries to answer: subject TAB relation TAB ?, or ? TAB relation TAB object.",
+        metavar="FILE",
+    )
+    score: Score = options.score_option()
+    top: int | None = option(
+        "How many new links to propose (default: 20), or answers per query (10).",
+        min=1,
+        metavar="N",
+    )
+    per_subject: bool = option(
+        "The best --top links of every subject.", "--per-subject", default=False
+    )
+    subject: list[str] | None = option("Propose links of this subject only.", metavar="NAME")
+    target: str | None = option(
+        "Propose links of this predicate, where the model has several (of a whole graph: "
+        "of this relation only).",
+        metavar="PREDICATE",
+    )
+    leave_out_linked: bool = options.leave_out_linked_option()
 
     def __post_init__(self) -> None:
         if self.pairs and self.queries:
@@ -91,7 +77,7 @@ def predict(
     *,
     given: options.ModelOptions,
     wanted: WantedOptions,
-    names: options.NameFiles = None,
+    names: list[str] | None = options.name_files(),
     table: TableOptions,
     engine: options.EngineOptions,
     reading: options.ReadingOptions,

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, screen, screen_text
 from hornbeam.cli.evidence import entity_names, facts_for
+from hornbeam.cli.option_groups import option
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 
@@ -20,11 +18,9 @@ def report(
     *,
     given: options.ModelOptions,
     truth: options.TruthOptions,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes.")
-    ],
-    names: options.NameFiles = None,
-    threads: options.Threads = None,
+    output: Path = option("Where the page goes.", "--output", "-o", metavar="FILE", default=...),
+    names: list[str] | None = options.name_files(),
+    threads: int | None = options.threads_option(),
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_message
 from hornbeam.cli.evidence import entity_names, facts_for
 from hornbeam.cli.interrupts import interrupts_delegated
-from hornbeam.cli.option_groups import Options
+from hornbeam.cli.option_groups import Options, option
 from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -30,41 +28,28 @@ if TYPE_CHECKING:
 class ShownOptions(Options):
     """What the explorer of a rule model shows in addition to the model."""
 
-    labels: options.OptionalLabelFiles = None
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Further pairs to list. A collective model needs them, and scores all listed "
-            "pairs together.",
-        ),
-    ] = None
-    compare: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="A second model, shown side by side.")
-    ] = None
+    labels: list[str] | None = options.label_files()
+    pairs: list[str] | None = option(
+        "Further pairs to list. A collective model needs them, and scores all listed "
+        "pairs together.",
+        metavar="FILE",
+    )
+    compare: str | None = option("A second model, shown side by side.", metavar="MODEL")
 
 
 @dataclass(frozen=True)
 class ListeningOptions(Options):
     """Where the explorer listens, and who has access."""
 
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Where to listen; 0 finds a free one.")
-    ] = 8765
-    host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Let others connect: an address of this machine, 0.0.0.0 for all of them. They "
-            "need a token.",
-        ),
-    ] = "127.0.0.1"
-    token: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Ask for this token; made up if needed.")
-    ] = None
-    open_browser: Annotated[
-        bool, typer.Option("--open", help="Open the browser when it is ready.")
-    ] = False
+    port: int = option("Where to listen; 0 finds a free one.", min=0, max=65535, default=8765)
+    host: str = option(
+        "Let others connect: an address of this machine, 0.0.0.0 for all of them. They "
+        "need a token.",
+        metavar="ADDRESS",
+        default="127.0.0.1",
+    )
+    token: str | None = option("Ask for this token; made up if needed.", metavar="TEXT")
+    open_browser: bool = option("Open the browser when it is ready.", "--open", default=False)
 
 
 def serve(
@@ -72,8 +57,8 @@ def serve(
     given: options.ModelOptions,
     shown: ShownOptions,
     listening: ListeningOptions,
-    names: options.NameFiles = None,
-    threads: options.Threads = None,
+    names: list[str] | None = options.name_files(),
+    threads: int | None = options.threads_option(),
     reading: options.ReadingOptions,
     console: options.ConsoleOptions,
 ) -> None:

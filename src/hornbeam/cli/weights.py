@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import WeightMethod
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_table, screen, screen_text
-from hornbeam.cli.infer import MaxGroundRules, ProgramFile, Split
+from hornbeam.cli.infer import ground_rules_option, program_file, split_option
+from hornbeam.cli.option_groups import option
 
 if TYPE_CHECKING:
     from hornbeam.programs.program_weights import LearnedWeights
@@ -18,19 +17,17 @@ if TYPE_CHECKING:
 
 def weights(
     *,
-    program: ProgramFile,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The rules with learned weights.")
-    ],
-    method: Annotated[
-        WeightMethod, typer.Option(help="All weights together, or each rule alone (piecewise).")
-    ] = WeightMethod.JOINT,
-    weight_variance: Annotated[
-        float, typer.Option(help="Variance of the Gaussian prior on weights.")
-    ] = 100.0,
-    split: Split = None,
-    max_ground_rules: MaxGroundRules = None,
-    threads: options.Threads = None,
+    program: str = program_file(),
+    output: Path = option(
+        "The rules with learned weights.", "--output", "-o", metavar="FILE", default=...
+    ),
+    method: WeightMethod = option(
+        "All weights together, or each rule alone (piecewise).", default=WeightMethod.JOINT
+    ),
+    weight_variance: float = option("Variance of the Gaussian prior on weights.", default=100.0),
+    split: str | None = split_option(),
+    max_ground_rules: int | None = ground_rules_option(),
+    threads: int | None = options.threads_option(),
     console: options.ConsoleOptions,
 ) -> None:
     """Learn the weights of a PSL program's logical rules by exact pseudolikelihood.
