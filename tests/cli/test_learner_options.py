@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_args
 
 import pytest
 
@@ -62,9 +62,9 @@ class Shy:
 
 
 def help_of(group: type[Options], name: str) -> str:
-    """The help of an option."""
-    hint = get_type_hints(group, include_extras=True)[name]
-    return str(hint.__metadata__[0].help)
+    """The help of an option of a group."""
+    [option] = [one for one in group.parameters() if one.name == name]
+    return str(get_args(option.annotation)[1].help)
 
 
 def test_helps_state_the_learners_own_defaults() -> None:
