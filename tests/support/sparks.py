@@ -12,11 +12,9 @@ from pyspark.sql import SparkSession
 
 from hornbeam.base.files import working_folder
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark
 from hornbeam.counting.sql.spark_session import spark_session
-from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
-from hornbeam.counting.sql.step_queries import DEGREES
+from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.facts.table import Facts
 
 #: Beside what `spark/spark-defaults.conf` says: few tasks, against our own default.
@@ -54,15 +52,4 @@ def spark_engine(session: SparkSession, facts: Facts) -> SqlEngine:
     stack = ExitStack()
     database = Spark(session.newSession(), str(stack.enter_context(working_folder())))
     weakref.finalize(database, stack.close)
-    edges = with_projections(facts)
-    database.upload("facts", fact_columns(edges))
-    database.upload("unary_facts", unary_columns(edges))
-    database.create("degrees", DEGREES)
-    return SqlEngine(
-        database,
-        edges.predicates,
-        edges.soft,
-        facts.entities,
-        not_binary=facts.not_binary,
-        broadcast_rows=database.broadcast_rows,
-    )
+    return SqlEngine.of(database, facts, database.broadcast_rows)

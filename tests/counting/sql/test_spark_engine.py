@@ -26,7 +26,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
 from hornbeam.counting.sql.spark_reading import SparkInputs, spark_engine_over
-from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
+from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import read_facts
@@ -91,7 +91,8 @@ def check_tables(engine: SqlEngine, facts: Facts) -> None:
     named = engine.database.fetch("SELECT name, id FROM entity_ids ORDER BY id")
     assert named["name"].tolist() == list(facts.entities)
     assert named["id"].tolist() == list(range(len(facts.entities)))
-    for table, columns in (("facts", fact_columns(edges)), ("unary_facts", unary_columns(edges))):
+    for table, arity in (("facts", 2), ("unary_facts", 1)):
+        columns = fact_columns(edges, arity)
         found = engine.database.fetch(f"SELECT {', '.join(columns)} FROM {table}")
         assert sorted(rows(found)) == sorted(rows(columns))
 

@@ -23,16 +23,9 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.progress import Progress
-from hornbeam.counting.sql.database import Database
-from hornbeam.counting.sql.search_queries import Search
-from hornbeam.counting.sql.search_tables import FoundBodies
-from hornbeam.counting.sql.step_queries import (
-    allowed_steps,
-    coverage_figures,
-    histogram,
-    join_hint,
-    of_known,
-)
+from hornbeam.counting.sql.database import Database, join_hint, walked_steps
+from hornbeam.counting.sql.search_queries import CountTable, Search
+from hornbeam.counting.sql.search_tables import FoundBodies, found_candidates
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import Body, Kind
@@ -41,12 +34,8 @@ from hornbeam.rules.codes import step_code_sql
 
 #: Columns that identify a condition.
 CONDITION_KEY = ("kind", "argument", "code", "constant")
-CONDITION_KEYS = ", ".join(CONDITION_KEY)
-
 #: Tables that the search leaves behind.
 CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
-#: Cells of the conditions that are numbered in `known_conditions`.
-_CELLS_OF_KNOWN = of_known("cells", "known_conditions", CONDITION_KEY)
 #: Numbers of kinds in the column `kind`.
 _OPEN, _UNARY, _ANCHORED = map(KINDS.index, (Kind.OPEN, Kind.UNARY, Kind.ANCHORED))
 #: An argument with the steps or facts of its node.
@@ -66,8 +55,13 @@ class ConditionSearch:
     kinds: Collection[Kind]
     min_coverage: int  #: fewest targets of an anchored condition
 
-    known = "known_conditions"
-    key = CONDITION_KEY
+    @property
+    def table(self) -> CountTable:
+        """The table `cells` that the search creates."""
+        columns = f"{ONE} - c.value AS deficit, c.paths"
+        sure = f"value >= {HALF}" if self.paths.soft else None
+        broadcast = self.paths.broadcast
+        return CountTable("cells", "known_conditions", CONDITION_KEY, columns, sure, broadcast)
 
     @property
     def walks(self) -> bool:
@@ -206,20 +200,6 @@ class ConditionSearch:
             f"WHERE 1 = 1{self._two_arguments()}{known}"
         )
 
-    def figures(self, min_coverage: int) -> str:
-        """Every condition of enough coverage: targets, true targets, groundings."""
-        sure = f"value >= {HALF}" if self.paths.soft else None
-        hint = join_hint(self.paths.broadcast, "t")
-        return coverage_figures("cells", CONDITION_KEYS, sure, hint, min_coverage)
-
-    def rows(self) -> str:
-        """Rows (path, target, deficit, paths) of the conditions of `known_conditions`."""
-        return f"SELECT k.path, c.target, {ONE} - c.value AS deficit, c.paths {_CELLS_OF_KNOWN}"
-
-    def histogram(self) -> str:
-        """How many targets have each (path, count, label), for 0/1 facts."""
-        return histogram(_CELLS_OF_KNOWN)
-
 
 #: The select of the cells of each kind of condition.
 CELLS: Mapping[Kind, Callable[[ConditionSearch], str]] = {
@@ -234,7 +214,7 @@ def count_conditions(database: Database, search: ConditionSearch, progress: Prog
     database.view("arguments", search.arguments())
     database.create("nodes", search.nodes())
     if search.walks:
-        database.view("leaving", allowed_steps(search.paths.limited))
+        database.view("leaving", walked_steps(search.paths.limited))
         database.create("touching", search.touching())
     if search.prunes_anchors:
         database.create("anchors", search.anchors())
@@ -254,15 +234,17 @@ def conditions_found(
 
     `names` are those of predicates and targets; `named` gives the names of constants.
     """
-    columns = database.fetch(search.figures(language.min_coverage))
+    columns = database.fetch(search.table.figures(language.min_coverage))
     kind, argument, code, constant = (columns[name].astype(np.int32) for name in CONDITION_KEY)
     steps = np.zeros((len(code), language.max_length), dtype=np.uint32)
     steps[:, 0] = code
     constants, places = named(constant)
-    found = FoundBodies.of(search, columns, steps, names, language)
-    conditions = np.stack([kind, argument, places], axis=1)
-    candidates = replace(found.candidates, conditions=conditions, constants=constants)
-    return replace(found, candidates=candidates)
+    candidates = replace(
+        found_candidates(columns, steps, names, language),
+        conditions=np.stack([kind, argument, places], axis=1),
+        constants=constants,
+    )
+    return FoundBodies(search.table, columns, candidates)
 
 
 def known_conditions(

@@ -17,10 +17,9 @@ from hornbeam.base.arrays import Array
 from hornbeam.base.files import replaced_file
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.projections import projections, walked_predicates, with_projections
-from hornbeam.counting.sql.database import TableColumns
-from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns, unary_columns
-from hornbeam.counting.sql.step_queries import DEGREES
+from hornbeam.counting.projections import projections, walked_predicates
+from hornbeam.counting.sql.database import DEGREES, TableColumns
+from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
@@ -97,15 +96,9 @@ def duckdb_engine(facts: Facts, threads: int | None = None) -> SqlEngine:
     """An engine that searches facts in memory by SQL; its spilled files are deleted with it."""
     stack = ExitStack()
     database = DuckDB(stack.enter_context(large_workspace()).connection)
-    edges = with_projections(facts)
-    database.upload("facts", fact_columns(edges))
-    database.upload("unary_facts", unary_columns(edges))
-    _prepare(database, threads)
+    _set_up(database, threads)
     weakref.finalize(database, stack.close)
-    return SqlEngine(
-        database, edges.predicates, edges.soft, facts.entities, facts.not_binary,
-        facts=facts, opener=partial(duckdb_engine, threads=threads),
-    )  # fmt: skip
+    return SqlEngine.of(database, facts, opener=partial(duckdb_engine, threads=threads))
 
 
 @contextmanager
@@ -158,7 +151,8 @@ def open_duckdb(
             sources_of(space, inputs, Role.FACTS, TableLayout.of(columns, header)),
         )
         predicates = project(database, stored)
-        _prepare(database, threads)
+        _set_up(database, threads)
+        database.create("degrees", DEGREES)
         engine = SqlEngine(database, predicates, stored.soft, not_binary=stored.not_binary)
         yield engine if held is None else replace(engine, max_rows=held // ROW_BYTES)
 
@@ -209,10 +203,9 @@ def size_in_bytes(text: str) -> int:
     return int(float(match[1]) * unit ** " KMGT".index(match[2].upper() or " "))
 
 
-def _prepare(database: DuckDB, threads: int | None) -> None:
-    """Create the table of degrees, and apply the settings of searches."""
+def _set_up(database: DuckDB, threads: int | None) -> None:
+    """Apply the settings of searches."""
     # keep joins as written: which side is cheaper differs per source, unknown to the optimiser
     database.connection.execute("SET disabled_optimizers = 'join_order'")
     if threads is not None:
         database.connection.execute("SET threads = ?", [worker_threads(threads)])
-    database.create("degrees", DEGREES)

@@ -27,7 +27,7 @@ body's truth is 0; and `doubtful`, whether some value rounds to false. Paths wit
 Shares add a column `weight`, the product over the steps of 1 / sqrt(out-degree x in-degree), which
 is the same in both directions and is stored with every fact (`WEIGHED_FACTS`). A target that is a
 fact sees one edge less at its source and at its sink: a step from or to one of them along the
-relation and direction of the own edge gains sqrt(d / (d - 1)) (`_gain`). Suffixes belong to one
+relation and direction of the own edge gains sqrt(d / (d - 1)) (`_gains`). Suffixes belong to one
 target and include the gains; prefixes are those of all targets of a source, and gain at the join.
 
 Nothing here comes from the data but integers: names stay in tables.
@@ -40,24 +40,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Ints
-from hornbeam.counting.sql.step_queries import (
-    allowed_steps,
-    coverage_figures,
-    histogram,
-    join_hint,
-    of_known,
-)
+from hornbeam.counting.sql.database import join_hint, walked_steps
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code_sql
 
 assert MAX_LENGTH == 4, "paths are split into prefixes and suffixes of up to two steps each"
 
-#: Columns that identify a sequence.
-KEY = ("prefix", "suffix")
-KEYS = ", ".join(KEY)
-#: Counts of the sequences that are numbered in `known`.
-_COUNTS_OF_KNOWN = of_known("counts", "known", KEY)
+#: Origin, destination and code of a step of the facts.
+_STEP = ("p.origin", "p.destination", "p.code")
 
 
 def packed(first: Ints, second: Ints, base: int) -> Ints:
@@ -69,6 +60,54 @@ def unpacked(half: Ints, base: int) -> tuple[Ints, Ints]:
     """First and second code of every half; 0 stands for a missing step."""
     long = half >= base
     return np.where(long, half // base, half), np.where(long, half % base, 0)
+
+
+@dataclass(frozen=True)
+class CountTable:
+    """Counts of bodies for targets in a table of the database, and the selects that fetch them."""
+
+    name: str
+    known: str  #: table of the bodies whose counts are fetched, numbered as `path`
+    key: tuple[str, ...]  #: columns that identify a body
+    columns: str  #: what is fetched of a row (c): deficit, paths and, with shares, share
+    sure: str | None  #: for soft values the condition that a row rounds to true
+    broadcast: bool  #: see `Search`
+    grouped: str = ""  #: which rows are added up
+
+    def figures(self, min_coverage: int) -> str:
+        """Select every body of enough coverage: targets, true targets, groundings."""
+        keys, rows = ", ".join(self.key), self.name
+        if self.sure is not None:
+            rows = (
+                f"(SELECT target, {keys}, sum(paths) AS paths FROM {self.name} WHERE {self.sure} "
+                f"GROUP BY target, {keys})"
+            )
+        return (
+            f"SELECT {join_hint(self.broadcast, 't')}t.predicate, {keys}, count(*) AS coverage, "
+            "CAST(sum(t.positive) AS BIGINT) AS coverage_true, "
+            "CAST(sum(c.paths) AS BIGINT) AS paths "
+            f"FROM {rows} AS c JOIN targets AS t ON t.target = c.target "
+            f"GROUP BY t.predicate, {keys} HAVING count(*) >= {int(min_coverage)}"
+        )
+
+    def rows(self) -> str:
+        """Select rows (path, target, deficit, paths) of the known bodies; with shares, `share`."""
+        return f"SELECT k.path, c.target, {self.columns} {self._of_known()}{self.grouped}"
+
+    def histogram(self) -> str:
+        """Select how many targets have each (path, count, label), for 0/1 facts."""
+        return (
+            f"SELECT k.path, c.paths, t.label, count(*) AS size {self._of_known()} "
+            "GROUP BY k.path, c.paths, t.label"
+        )
+
+    def _of_known(self) -> str:
+        """FROM clause: the counts (c) of the known bodies (k)."""
+        same = " AND ".join(f"k.{name} = c.{name}" for name in self.key)
+        return (
+            f"FROM {self.name} AS c JOIN targets AS t ON t.target = c.target "
+            f"JOIN {self.known} AS k ON k.predicate = t.predicate AND {same}"
+        )
 
 
 @dataclass(frozen=True)
@@ -93,20 +132,24 @@ class Search:
     broadcast: bool  #: whether frontiers are small enough to be sent to every worker
     shares: bool = False  #: whether the weights of paths are added up too
 
-    known = "known"
-    key = KEY
-
     @property
-    def needs_nodes(self) -> bool:
-        """Whether all nodes of a path must be compared, not only its source and sink."""
-        return self.owned or self.distinct
+    def table(self) -> CountTable:
+        """The table `counts` that the search creates."""
+        columns, grouped, sure = f"0 AS deficit, c.paths{', c.share' * self.shares}", "", None
+        if self.soft:
+            share = ", sum(c.share) AS share" * self.shares
+            columns = f"c.deficit, CAST(sum(c.paths) AS BIGINT) AS paths{share}"
+            grouped = f" WHERE c.deficit < {ONE} GROUP BY k.path, c.target, c.deficit"
+            sure = "doubtful = 0"
+        key = ("prefix", "suffix")
+        return CountTable("counts", "known", key, columns, sure, self.broadcast, grouped)
 
     def _hint(self, *tables: str) -> str:
         return join_hint(self.broadcast, *tables)
 
     def _of_target(self, alias: str) -> str:
         """Columns of its target that a suffix carries."""
-        columns = ["sink", "forth", "back"] if self.needs_nodes else []
+        columns = ["sink", "forth", "back"] if self.owned or self.distinct else []
         columns += ["source_gain", "sink_gain"] if self.shares and self.owned else []
         return "".join(f", {alias}.{name}" for name in columns)
 
@@ -114,17 +157,28 @@ class Search:
         """A column of weights, where shares are added up."""
         return f", {' * '.join(factors)} AS weight" if self.shares else ""
 
-    def _gain(self, origin: str, destination: str, code: str, of: str) -> list[str]:
-        """Factors of a step for a target that is a fact: its own edge counts in no degree."""
+    def _gains(self, of: str, *steps: tuple[str, str, str]) -> list[str]:
+        """Factors of steps for a target that is a fact: its own edge counts in no degree."""
         if not self.owned:
             return []
         return [
             f"CASE WHEN {node} = {of}.source AND {code} = {of}.{at_source} THEN {of}.source_gain "
             f"WHEN {node} = {of}.sink AND {code} = {of}.{at_sink} THEN {of}.sink_gain ELSE 1 END"
+            for origin, destination, code in steps
             for node, at_source, at_sink in (
                 (origin, "forth", "back"),
                 (destination, "back", "forth"),
             )
+        ]
+
+    def _not_own(self, of: str, *steps: tuple[str, str, str]) -> list[str]:
+        """Conditions that no step is the target's own edge."""
+        if not self.owned:
+            return []
+        return [
+            f"NOT ({origin} = {of}.{start} AND {destination} = {of}.{end} AND {code} = {of}.{own})"
+            for origin, destination, code in steps
+            for start, end, own in (("source", "sink", "forth"), ("sink", "source", "back"))
         ]
 
     def _known(self, **columns: str) -> str:
@@ -136,7 +190,7 @@ class Search:
 
     def steps(self) -> str:
         """Every step that may be walked, in the direction of the search."""
-        allowed = allowed_steps(self.limited, self.shares)
+        allowed = walked_steps(self.limited, self.shares)
         if not (self.limited and self.flipped):
             return allowed
         return (
@@ -151,22 +205,17 @@ class Search:
 
     def prefixes(self) -> str:
         """Prefixes of one step."""
-        apart = "p.destination <> p.origin" if self.distinct else "1 = 1"
+        apart, softness = "p.destination <> p.origin" if self.distinct else "1 = 1", ""
+        if self.soft:
+            softness = (
+                f", {ONE} - p.value AS deficit, CASE WHEN p.value < {HALF} THEN 1 ELSE 0 END AS "
+                "doubtful"
+            )
         return (
             f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS prefix, "
-            "p.destination AS node"
-            f"{self._step_softness()}{self._weight('p.weight')} "
+            f"p.destination AS node{softness}{self._weight('p.weight')} "
             "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
             f"WHERE {apart}{self._known(first='p.code')}"
-        )
-
-    def _step_softness(self) -> str:
-        """Deficit of a single step."""
-        if not self.soft:
-            return ""
-        return (
-            f", {ONE} - p.value AS deficit, CASE WHEN p.value < {HALF} THEN 1 ELSE 0 END AS "
-            "doubtful"
         )
 
     def _joined_softness(self, other: str) -> str:
@@ -180,54 +229,38 @@ class Search:
 
     def suffixes(self) -> str:
         """Suffixes of no step and, for paths of two or more, of one step."""
-        more = self._of_target("t")
         none = ", 0 AS deficit, 0 AS doubtful" if self.soft else ""
         none += self._weight("CAST(1 AS DOUBLE)")
-        weight = self._weight("p.weight", *self._gain("p.origin", "t.sink", "p.code", "t"))
         apart = "t.source <> t.sink" if self.distinct else "1 = 1"
         at_sink = (
             "SELECT t.target, t.source, t.sink AS node, CAST(0 AS BIGINT) AS suffix, "
-            f"-1 AS inner_node{more}{none} FROM targets AS t WHERE {apart}"
+            f"-1 AS inner_node{self._of_target('t')}{none} FROM targets AS t WHERE {apart}"
         )
         if self.max_length < 2:
             return at_sink
-        conditions = [apart]
-        if self.owned:
-            conditions.append(
-                "NOT (p.origin = t.source AND p.code = t.forth) AND "
-                "NOT (p.origin = t.sink AND t.source = t.sink AND p.code = t.back)"
-            )
-        if self.distinct:
-            conditions.append("p.origin <> t.source AND p.origin <> t.sink")
-        return (
-            f"{at_sink} UNION ALL SELECT {self._hint('t')}t.target, t.source, p.origin AS node, "
-            f"CAST(p.code AS BIGINT) AS suffix, -1 AS inner_node{more}"
-            f"{self._step_softness()}{weight} "
-            "FROM steps AS p JOIN targets AS t ON p.destination = t.sink "
-            f"WHERE {' AND '.join(conditions)}{self._known(last='p.code')}"
-        )
+        known = self._known(last="p.code")
+        one_step = self._longer(f"({at_sink})", "CAST(p.code AS BIGINT)", known, self._hint("e"))
+        return f"{at_sink} UNION ALL {one_step}"
 
     def longer_suffixes(self) -> str:
         """Suffixes of two steps."""
-        more = self._of_target("e")
-        gain = self._gain("p.origin", "e.node", "p.code", "e")
-        weight = self._weight("p.weight", "e.weight", *gain)
         suffix = f"p.code * CAST({self.base} AS BIGINT) + e.suffix"
-        conditions = ["e.suffix > 0"]
-        if self.owned:
-            conditions.append(
-                "NOT (p.origin = e.source AND e.node = e.sink AND p.code = e.forth) AND "
-                "NOT (p.origin = e.sink AND e.node = e.source AND p.code = e.back)"
-            )
+        one_step = "(SELECT * FROM suffixes WHERE suffix > 0)"
+        return self._longer(one_step, suffix, self._known(suffix=suffix))
+
+    def _longer(self, suffixes: str, suffix: str, known: str, hint: str = "") -> str:
+        """Suffixes (e) with one more step in front; `suffix` is their number."""
+        conditions = ["1 = 1", *self._not_own("e", _STEP)]
         if self.distinct:
             conditions.append(
                 "p.origin <> e.source AND p.origin <> e.sink AND p.origin <> p.destination"
             )
         return (
-            f"SELECT e.target, e.source, p.origin AS node, {suffix} AS suffix, e.node AS inner_node"
-            f"{more}{self._joined_softness('e')}{weight} "
-            "FROM steps AS p JOIN suffixes AS e ON p.destination = e.node "
-            f"WHERE {' AND '.join(conditions)}{self._known(suffix=suffix)}"
+            f"SELECT {hint}e.target, e.source, p.origin AS node, {suffix} AS suffix, "
+            f"e.node AS inner_node{self._of_target('e')}{self._joined_softness('e')}"
+            f"{self._weight('p.weight', 'e.weight', *self._gains('e', _STEP))} "
+            f"FROM steps AS p JOIN {suffixes} AS e ON p.destination = e.node "
+            f"WHERE {' AND '.join(conditions)}{known}"
         )
 
     def wanted(self) -> str:
@@ -263,26 +296,20 @@ class Search:
             f"{self._weight('h.weight', 'p.weight')}"
         )
 
-        def of_side(table: str, near: int) -> str:
+        tables = {"h": ("prefixes", "h.node = p.origin"), "w": ("wanted", "w.node = p.destination")}
+
+        def from_side(first: str, second: str, near: int) -> str:
+            (one, of_one), (other, of_other) = tables[first], tables[second]
+            side = f"AS x JOIN sides AS s ON s.source = x.source WHERE s.near = {near}"
             return (
-                f"(SELECT x.* FROM {table} AS x JOIN sides AS s ON s.source = x.source "
-                f"WHERE s.near = {near})"
+                f"SELECT {self._hint(first, second)}{columns} FROM steps AS p "
+                f"JOIN (SELECT x.* FROM {one} {side}) AS {first} ON {of_one} "
+                f"JOIN (SELECT x.* FROM {other} {side}) AS {second} "
+                f"ON h.source = w.source AND {of_other} "
+                f"WHERE 1 = 1{apart}{self._known(prefix=prefix)}"
             )
 
-        known = self._known(prefix=prefix)
-        near = (
-            f"SELECT {self._hint('h', 'w')}{columns} "
-            f"FROM steps AS p JOIN {of_side('prefixes', 1)} AS h "
-            f"ON p.origin = h.node JOIN {of_side('wanted', 1)} AS w "
-            f"ON w.source = h.source AND w.node = p.destination WHERE 1 = 1{apart}{known}"
-        )
-        far = (
-            f"SELECT {self._hint('w', 'h')}{columns} "
-            f"FROM steps AS p JOIN {of_side('wanted', 0)} AS w "
-            f"ON p.destination = w.node JOIN {of_side('prefixes', 0)} AS h "
-            f"ON h.source = w.source AND h.node = p.origin WHERE 1 = 1{apart}{known}"
-        )
-        return f"{near} UNION ALL {far}"
+        return f"{from_side('h', 'w', near=1)} UNION ALL {from_side('w', 'h', near=0)}"
 
     def counts(self) -> str:
         """Paths of every (target, sequence): prefixes and suffixes that share a source and a node.
@@ -297,61 +324,34 @@ class Search:
                 "GREATEST(h.doubtful, e.doubtful) AS doubtful"
             )
             useful = f" WHERE doubtful = 0 OR deficit < {ONE}"
-        columns = f"target, {KEYS}{', deficit, doubtful' if self.soft else ''}"
+        columns = f"target, prefix, suffix{', deficit, doubtful' if self.soft else ''}"
         share = ", sum(weight) AS share" if self.shares else ""
 
-        def meet(prefixes: str, suffixes: str, conditions: list[str], gain: list[str]) -> str:
+        def meet(prefixes: str, suffixes: str, *steps: tuple[str, str, str]) -> str:
+            conditions = ["1 = 1", *self._not_own("e", *steps)]
+            if self.distinct and len(steps) > 1:
+                conditions.append("h.inner_node <> e.sink AND h.inner_node <> e.inner_node")
             known = self._known(prefix="h.prefix", suffix="e.suffix")
-            weight = self._weight("h.weight", "e.weight", *gain)
+            weight = self._weight("h.weight", "e.weight", *self._gains("e", *steps))
             return (
                 f"SELECT {columns}, count(*) AS paths{share} FROM (SELECT /*+ SHUFFLE_HASH(e) */ "
                 f"e.source, e.target, h.prefix, e.suffix{softness}{weight} "
                 f"FROM (SELECT /*+ REPARTITION(source) */ * FROM {prefixes} AS x) AS h "
                 f"JOIN (SELECT /*+ REPARTITION(source) */ * FROM {suffixes} AS y) AS e "
                 "ON h.source = e.source AND h.node = e.node "
-                f"WHERE {' AND '.join(['1 = 1', *conditions])}{known}) AS p{useful} "
+                f"WHERE {' AND '.join(conditions)}{known}) AS p{useful} "
                 f"GROUP BY source, {columns}"
             )
 
-        near_gain = self._gain("h.source", "h.node", "h.prefix", "e")
-        near = meet("prefixes", "suffixes", self._exclude_own_edge(), near_gain)
+        near = meet("prefixes", "suffixes", ("h.source", "h.node", "h.prefix"))
         if self.max_length < 3:
             return near
         suffixes = "SELECT * FROM suffixes WHERE suffix > 0"
         suffixes += " UNION ALL SELECT * FROM longer_suffixes" if self.max_length > 3 else ""
         # prefixes of one and of two steps make different sequences: no group has paths of both
-        far_gain = self._gain("h.source", "h.inner_node", "h.h1", "e")
-        far_gain += self._gain("h.inner_node", "h.node", "h.h2", "e")
-        far = meet(
-            f"({self.longer_prefixes()})",
-            f"({suffixes})",
-            self._exclude_own_and_repeats(),
-            far_gain,
-        )
+        first, second = ("h.source", "h.inner_node", "h.h1"), ("h.inner_node", "h.node", "h.h2")
+        far = meet(f"({self.longer_prefixes()})", f"({suffixes})", first, second)
         return f"{near} UNION ALL {far}"
-
-    def _exclude_own_edge(self) -> list[str]:
-        """Conditions that exclude paths whose first step is the target's own edge."""
-        if not self.owned:
-            return []
-        return [
-            "NOT (h.node = e.sink AND h.prefix = e.forth)",
-            "NOT (h.node = e.source AND e.source = e.sink AND h.prefix = e.back)",
-        ]
-
-    def _exclude_own_and_repeats(self) -> list[str]:
-        """Conditions that exclude paths of two-step prefixes with the own edge or a node twice."""
-        conditions = []
-        if self.owned:
-            conditions += [
-                "NOT (h.inner_node = e.sink AND h.h1 = e.forth)",
-                "NOT (h.inner_node = e.source AND e.source = e.sink AND h.h1 = e.back)",
-                "NOT (h.inner_node = e.source AND h.node = e.sink AND h.h2 = e.forth)",
-                "NOT (h.inner_node = e.sink AND h.node = e.source AND h.h2 = e.back)",
-            ]
-        if self.distinct:
-            conditions.append("h.inner_node <> e.sink AND h.inner_node <> e.inner_node")
-        return conditions
 
     def frequent_firsts(self, min_coverage: int) -> str:
         """First codes of enough targets: sequences that start with others cannot be kept."""
@@ -373,26 +373,6 @@ class Search:
     def _true_only(self) -> str:
         """Coverage counts paths whose values all round to true."""
         return " WHERE doubtful = 0" if self.soft else ""
-
-    def figures(self, min_coverage: int) -> str:
-        """Every sequence of enough coverage: targets, true targets, paths."""
-        sure = "doubtful = 0" if self.soft else None
-        return coverage_figures("counts", KEYS, sure, self._hint("t"), min_coverage)
-
-    def rows(self) -> str:
-        """Rows (path, target, deficit, paths) of the sequences of `known`; with shares, `share`."""
-        if not self.soft:
-            share = ", c.share" if self.shares else ""
-            return f"SELECT k.path, c.target, 0 AS deficit, c.paths{share} {_COUNTS_OF_KNOWN}"
-        share = ", sum(c.share) AS share" if self.shares else ""
-        return (
-            f"SELECT k.path, c.target, c.deficit, CAST(sum(c.paths) AS BIGINT) AS paths{share} "
-            f"{_COUNTS_OF_KNOWN} WHERE c.deficit < {ONE} GROUP BY k.path, c.target, c.deficit"
-        )
-
-    def histogram(self) -> str:
-        """How many targets have each (path, count, label), for 0/1 facts."""
-        return histogram(_COUNTS_OF_KNOWN)
 
 
 def kept(table: str, column: str) -> str:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from hornbeam.base.arrays import Array, Floats, Ids, Ints, Unsigned
 from hornbeam.base.progress import Progress
 from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.counting.sql.search_queries import Search, kept, packed, unpacked
+from hornbeam.counting.sql.search_queries import CountTable, Search, kept, packed, unpacked
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.candidates import Candidates, RuleLimits
@@ -31,22 +30,10 @@ from hornbeam.rules.codes import (
 PATH_TABLES = ("known", "prefixes", "suffixes", "longer_suffixes", "wanted", "sides", "counts")
 #: Codes of a sequence by its length: two of the prefix, two of the suffix.
 PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
-#: Nodes of the pairs in `pairs` with their degrees, 0 where no binary fact has them.
-PAIR_DEGREES = (
-    "SELECT p.target, coalesce(s.degree, 0) AS subject_degree, coalesce(o.degree, 0) AS "
-    "object_degree FROM pairs AS p LEFT JOIN degrees AS s ON s.node = p.subject "
-    "LEFT JOIN degrees AS o ON o.node = p.object"
-)
 #: Pairs that are facts of their own predicate.
 OWN_PAIRS = (
     "SELECT p.target FROM facts AS f JOIN pairs AS p "
     "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own"
-)
-#: Degrees of the nodes of the pairs in `pairs` along their own edge, of those that are facts.
-OWN_DEGREES = (
-    "SELECT p.target, s.degree AS subject_degree, o.degree AS object_degree FROM pairs AS p "
-    f"JOIN code_degrees AS s ON s.node = p.subject AND s.code = {step_code_sql('p.own', False)} "
-    f"JOIN code_degrees AS o ON o.node = p.object AND o.code = {step_code_sql('p.own', True)}"
 )
 #: Ids of the names in `wanted_names`.
 LOCATED = "SELECT w.number, e.id FROM wanted_names AS w JOIN entity_ids AS e ON e.name = w.name"
@@ -56,23 +43,21 @@ NAMED = "SELECT e.id, e.name FROM entity_ids AS e JOIN wanted_ids AS w ON w.id =
 
 @dataclass(frozen=True, eq=False)
 class LocatedTargets:
-    """Targets whose entities have facts: rows, predicates, nodes, own codes (0 if not a fact).
+    """Targets whose entities have facts: rows, predicates, labels, own codes (0 if not a fact).
 
-    With shares, `subject_gain` and `object_gain` are the factors by which a step weighs more at a
-    node whose degree does not count the target's own edge; otherwise they are 1.
+    `nodes` has a row of subjects and one of objects, `degrees` their degrees. With shares, `gains`
+    are the factors by which a step weighs more at a node whose degree does not count the target's
+    own edge; otherwise they are 1.
     """
 
     target: Ids
     predicate: Ids
-    subject: Ids
-    object: Ids
     positive: Ids
     label: Ids
     own_code: Ids
-    subject_degree: Array
-    object_degree: Array
-    subject_gain: Floats
-    object_gain: Floats
+    nodes: Ids
+    degrees: Array
+    gains: Floats
 
     def __len__(self) -> int:
         return len(self.target)
@@ -84,18 +69,14 @@ class LocatedTargets:
 
     def frontiers(self, flipped: bool) -> tuple[int, int]:
         """Rows of the first frontiers: steps of each distinct source, and of each target's sink."""
-        source, from_source, from_sink = (
-            (self.object, self.object_degree, self.subject_degree)
-            if flipped
-            else (self.subject, self.subject_degree, self.object_degree)
-        )
-        _, first = np.unique(source, return_index=True)
+        from_source, from_sink = _from_source(self.degrees, flipped)
+        _, first = np.unique(_from_source(self.nodes, flipped)[0], return_index=True)
         return int(from_source[first].sum()), int(from_sink.sum())
 
     def columns(self, flipped: bool) -> dict[str, Array]:
         """The table `targets` of a search that starts at the subjects or, `flipped`, objects."""
-        ends = [(self.subject, self.subject_gain), (self.object, self.object_gain)]
-        (source, source_gain), (sink, sink_gain) = ends[::-1] if flipped else ends
+        source, sink = _from_source(self.nodes, flipped)
+        source_gain, sink_gain = _from_source(self.gains, flipped)
         forth = inverse_code(self.own_code) if flipped else self.own_code
         return {
             "target": self.target,
@@ -111,6 +92,11 @@ class LocatedTargets:
         }
 
 
+def _from_source(ends: Array, flipped: bool) -> Array:
+    """Rows of subjects and objects in the order of a search: those of sources, those of sinks."""
+    return ends[::-1] if flipped else ends
+
+
 def locate_targets(
     database: Database, predicates: Names, targets: Targets, node: Ids, shares: bool
 ) -> LocatedTargets:
@@ -118,93 +104,78 @@ def locate_targets(
 
     `node` has the ids of the targets' entities, -1 where no fact has them.
     """
-    subject, object_ = node[targets.subject], node[targets.object]
-    seen = np.flatnonzero((subject >= 0) & (object_ >= 0)).astype(np.int32)
+    ends = np.stack([node[targets.subject], node[targets.object]])
+    seen = np.flatnonzero((ends >= 0).all(axis=0)).astype(np.int32)
     own = predicates.find(targets.predicates)[targets.predicate[seen]].astype(np.int32)
-    if not len(seen):
-        return LocatedTargets(*(seen,) * 9, np.empty(0), np.empty(0))
-    pairs = {"target": seen, "subject": subject[seen], "object": object_[seen], "own": own}
-    database.upload("pairs", pairs)
-    facts = np.isin(seen, database.fetch(OWN_PAIRS)["target"])
-    degrees = database.fetch(PAIR_DEGREES)
-    order = np.argsort(degrees["target"])
-    gains = np.ones((2, len(seen)))
-    if shares and facts.any():
-        along = database.fetch(OWN_DEGREES)
-        place = np.searchsorted(seen, along["target"])
-        gains[:, place] = [_gain(along[name]) for name in ("subject_degree", "object_degree")]
-        gains[:, ~facts] = 1.0
-    database.drop("pairs")
+    nodes, degrees, gains = ends[:, seen], np.zeros((2, len(seen))), np.ones((2, len(seen)))
+    is_fact = np.zeros(len(seen), dtype=np.bool_)
+    if len(seen):
+        pairs = {"target": seen, "subject": nodes[0], "object": nodes[1], "own": own}
+        database.upload("pairs", pairs)
+        is_fact = np.isin(seen, database.fetch(OWN_PAIRS)["target"])
+        degrees = _pair_degrees(database, "degrees")
+        if shares and is_fact.any():
+            degree = _pair_degrees(database, "code_degrees", along_own=True)[:, is_fact]
+            # 1 / sqrt(degree) grows by it without one edge; by 1 where no edge is left
+            gains[:, is_fact] = np.sqrt(degree / np.maximum(degree - 1.0, 1.0))
+        database.drop("pairs")
     return LocatedTargets(
         seen,
         targets.predicate[seen].astype(np.int32),
-        pairs["subject"],
-        pairs["object"],
         targets.positive[seen].astype(np.int32),
         np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
-        np.where(facts, step_code(own), 0).astype(np.int32),
-        degrees["subject_degree"][order],
-        degrees["object_degree"][order],
-        *gains,
+        np.where(is_fact, step_code(own), 0).astype(np.int32),
+        nodes,
+        degrees,
+        gains,
     )
 
 
-def _gain(degree: Array) -> Floats:
-    """Factor by which 1 / sqrt(degree) grows without one edge; 1 where no edge is left."""
-    return np.asarray(np.sqrt(degree / np.maximum(degree - 1.0, 1.0)))
+def _pair_degrees(database: Database, table: str, along_own: bool = False) -> Array:
+    """Degrees of the subjects and the objects of `pairs`, 0 where the table has no such node.
 
-
-class BodySearch(Protocol):
-    """The selects of a search for bodies that fetch its results."""
-
-    @property
-    def known(self) -> str:
-        """Name of the table of the bodies whose counts are fetched, numbered as `path`."""
-
-    @property
-    def key(self) -> Sequence[str]:
-        """Columns that identify a body."""
-
-    def figures(self, min_coverage: int) -> str:
-        """Every body of enough coverage: targets, true targets, groundings."""
-
-    def rows(self) -> str:
-        """Rows (path, target, deficit, paths) of the known bodies; with shares, `share`."""
-
-    def histogram(self) -> str:
-        """How many targets have each (path, count, label), for 0/1 facts."""
+    The table is that of all degrees, or that of degrees along the code of the pair's own edge.
+    """
+    forth, back = (
+        f" AND {end}.code = {step_code_sql('p.own', inverse)}" if along_own else ""
+        for end, inverse in (("s", False), ("o", True))
+    )
+    degrees = database.fetch(
+        "SELECT p.target, coalesce(s.degree, 0) AS subject, coalesce(o.degree, 0) AS object "
+        f"FROM pairs AS p LEFT JOIN {table} AS s ON s.node = p.subject{forth} "
+        f"LEFT JOIN {table} AS o ON o.node = p.object{back}"
+    )
+    order = np.argsort(degrees["target"])
+    return np.stack([degrees["subject"], degrees["object"]])[:, order]
 
 
 @dataclass(frozen=True, eq=False)
 class FoundBodies:
     """Results of one search: its columns in the database, and the candidates they stand for."""
 
-    search: BodySearch
+    table: CountTable
     columns: TableColumns
     candidates: Candidates
 
-    @classmethod
-    def of(
-        cls,
-        search: BodySearch,
-        columns: TableColumns,
-        steps: Unsigned,
-        names: tuple[Names, Names],
-        language: RuleLimits,
-    ) -> FoundBodies:
-        """Results with the codes of their steps; `names` are those of predicates and targets."""
-        predicates, targets = names
-        candidates = Candidates(
-            tuple(predicates),
-            tuple(targets),
-            steps,
-            columns["predicate"].astype(np.int32),
-            coverage=columns["coverage"],
-            coverage_true=columns["coverage_true"],
-            paths=columns["paths"],
-            distinct=language.distinct_variables,
-        )
-        return cls(search, columns, candidates)
+
+def found_candidates(
+    columns: TableColumns,
+    steps: Unsigned,
+    names: tuple[Names, Names],
+    language: RuleLimits,
+) -> Candidates:
+    """Candidates by the codes of their steps; `names` are those of predicates and targets."""
+    predicates, targets = names
+    return Candidates(
+        tuple(predicates),
+        tuple(targets),
+        steps,
+        columns["predicate"].astype(np.int32),
+        coverage=columns["coverage"],
+        coverage_true=columns["coverage_true"],
+        paths=columns["paths"],
+        distinct=language.distinct_variables,
+    )
 
 
 def united(parts: Sequence[FoundBodies]) -> Candidates:
@@ -220,9 +191,9 @@ def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) ->
     start = 0
     for part in parts:
         numbers = np.flatnonzero((rows >= start) & (rows < start + len(part.candidates)))
-        names = ("predicate", *part.search.key)
+        names = ("predicate", *part.table.key)
         columns = {name: part.columns[name][rows[numbers] - start] for name in names}
-        database.upload(part.search.known, {"path": numbers.astype(np.int32), **columns})
+        database.upload(part.table.known, {"path": numbers.astype(np.int32), **columns})
         start += len(part.candidates)
 
 
@@ -257,11 +228,12 @@ def paths_found(
     database: Database, search: Search, names: tuple[Names, Names], language: RuleLimits
 ) -> FoundBodies:
     """Every sequence of enough coverage; `names` are those of predicates and targets."""
-    columns = database.fetch(search.figures(language.min_coverage))
-    halves = (unpacked(columns[name], search.base) for name in search.key)
+    columns = database.fetch(search.table.figures(language.min_coverage))
+    halves = (unpacked(columns[name], search.base) for name in search.table.key)
     codes = np.stack([code for half in halves for code in half], axis=1).astype(np.uint32)
     steps = from_subject(codes, search.flipped)[:, : language.max_length]
-    return FoundBodies.of(search, columns, steps, names, language)
+    candidates = found_candidates(columns, steps, names, language)
+    return FoundBodies(search.table, columns, candidates)
 
 
 def known_paths(paths: Mapping[int, Sequence[int]], heads: Ids, search: Search) -> dict[str, Array]:

@@ -21,8 +21,8 @@ import numpy as np
 
 from hornbeam.base.texts import quote
 from hornbeam.counting.projections import projections, walked_predicates
+from hornbeam.counting.sql.database import DEGREES
 from hornbeam.counting.sql.sql_engine import SqlEngine
-from hornbeam.counting.sql.step_queries import DEGREES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout

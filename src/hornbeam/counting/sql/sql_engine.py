@@ -15,6 +15,7 @@ from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, LastLookup
+from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.condition_queries import (
     CONDITION_TABLES,
     ConditionSearch,
@@ -22,29 +23,34 @@ from hornbeam.counting.sql.condition_queries import (
     count_conditions,
     known_conditions,
 )
-from hornbeam.counting.sql.database import Database
-from hornbeam.counting.sql.search_queries import Search
+from hornbeam.counting.sql.database import (
+    CODE_DEGREES,
+    DEGREES,
+    WEIGHED_FACTS,
+    Database,
+    walked_steps,
+)
+from hornbeam.counting.sql.search_queries import CountTable, Search
 from hornbeam.counting.sql.search_tables import (
     LOCATED,
     NAMED,
     PATH_TABLES,
-    BodySearch,
     FoundBodies,
     LocatedTargets,
     count_paths,
+    found_candidates,
     known_paths,
     locate_targets,
     paths_found,
     united,
     upload_kept,
 )
-from hornbeam.counting.sql.step_queries import CODE_DEGREES, WEIGHED_FACTS, wide_nodes
 from hornbeam.counting.statistics import ROW_BYTES, Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Candidates, RuleLimits
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import code_limit, path_codes
 
 #: Tables that a search leaves behind.
@@ -74,6 +80,24 @@ class SqlEngine:
     opener: Callable[[Facts], SqlEngine] | None = None
     #: Fan-out limits that have a table of the steps they forbid.
     _limits: set[int] = field(default_factory=set, init=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        database: Database,
+        facts: Facts,
+        broadcast_rows: int = 0,
+        opener: Callable[[Facts], SqlEngine] | None = None,
+    ) -> SqlEngine:
+        """An engine over facts in memory, which are uploaded."""
+        edges = with_projections(facts)
+        database.upload("facts", fact_columns(edges, 2))
+        database.upload("unary_facts", fact_columns(edges, 1))
+        database.create("degrees", DEGREES)
+        return cls(
+            database, edges.predicates, edges.soft, facts.entities, facts.not_binary,
+            broadcast_rows=broadcast_rows, facts=facts, opener=opener,
+        )  # fmt: skip
 
     def over(self, facts: Facts) -> SqlEngine:
         """An engine on another such database over other facts; see `Engine.over`."""
@@ -127,11 +151,11 @@ class SqlEngine:
         if statistics:
             upload_kept(database, parts, rows)
             bodies = kept.bodies
-            searches = [part.search for part in parts]
+            tables = [part.table for part in parts]
             if int(kept.coverage.sum()) <= self.max_rows:
-                table = self._table(bodies, searches, len(targets), language.shares)
+                table = self._table(bodies, tables, len(targets), language.shares)
             else:
-                histograms = self._histograms(bodies, searches)
+                histograms = self._histograms(bodies, tables)
         database.drop(*TABLES)
         return Discovery(
             targets,
@@ -167,18 +191,18 @@ class SqlEngine:
             return Statistics.empty(bodies, len(targets), language.shares)
         longest = max((len(bodies[i]) for i in paths), default=1)
         search = replace(self._search(located, language, longest, shares), frozen=True)
-        searches = list[BodySearch]()
+        tables = list[CountTable]()
         if paths:
             self.database.upload("known", known_paths(paths, heads, search))
             count_paths(self.database, search, 1, progress)
-            searches.append(search)
+            tables.append(search.table)
         if len(conditions["path"]):
             self.database.upload("known_conditions", conditions)
             kinds = {body.kind for body in bodies if not body.is_path}
-            search_of_conditions = ConditionSearch(search, kinds, min_coverage=1)
-            count_conditions(self.database, search_of_conditions, progress)
-            searches.append(search_of_conditions)
-        table = self._table(bodies, searches, len(targets), language.shares)
+            on_arguments = ConditionSearch(search, kinds, min_coverage=1)
+            count_conditions(self.database, on_arguments, progress)
+            tables.append(on_arguments.table)
+        table = self._table(bodies, tables, len(targets), language.shares)
         self.database.drop(*TABLES)
         return table
 
@@ -216,16 +240,10 @@ class SqlEngine:
     ) -> Discovery:
         """The empty result where no target has an entity of the facts."""
         none = np.empty(0, dtype=np.int64)
-        candidates = Candidates(
-            tuple(self.predicates),
-            tuple(targets.predicates),
-            np.empty((0, language.max_length), dtype=np.uint32),
-            none.astype(np.int32),
-            coverage=none,
-            coverage_true=none,
-            paths=none,
-            distinct=language.distinct_variables,
-        )
+        columns = dict.fromkeys(("predicate", "coverage", "coverage_true", "paths"), none)
+        steps = np.empty((0, language.max_length), dtype=np.uint32)
+        names = (self.predicates, targets.predicates)
+        candidates = found_candidates(columns, steps, names, language)
         table = Statistics.empty([], len(targets), language.shares) if statistics else None
         return Discovery(targets, candidates, table, found=0, own_edges=0, unseen=len(targets))
 
@@ -261,19 +279,23 @@ class SqlEngine:
         """Let `wide` be the steps that a limit forbids, grouped from all facts once per limit."""
         table = f"wide_{int(max_fanout)}"
         if max_fanout not in self._limits:
-            self.database.create(table, wide_nodes(max_fanout))
+            self.database.create(
+                table,
+                f"SELECT origin, code FROM ({walked_steps()}) AS s GROUP BY origin, code "
+                f"HAVING count(*) > {int(max_fanout)}",
+            )
             self._limits.add(max_fanout)
         self.database.view("wide", f"SELECT origin, code FROM {table}")
 
     def _table(
         self,
         bodies: Sequence[Body],
-        searches: Sequence[BodySearch],
+        tables: Sequence[CountTable],
         n_targets: int,
         shares: bool,
     ) -> Statistics:
         """Fetch the counts of the known bodies."""
-        parts = [self.database.fetch(search.rows()) for search in searches]
+        parts = [self.database.fetch(table.rows()) for table in tables]
 
         def column(name: str, kind: type) -> Array:
             return np.concatenate([part[name].astype(kind) for part in parts])
@@ -290,7 +312,7 @@ class SqlEngine:
             np.concatenate(share) if shares else None,
         )
 
-    def _histograms(self, bodies: Sequence[Body], searches: Sequence[BodySearch]) -> Histograms:
+    def _histograms(self, bodies: Sequence[Body], tables: Sequence[CountTable]) -> Histograms:
         """Fetch the numbers of targets per count and label of the known bodies."""
         if self.soft:
             raise InputError(
@@ -298,29 +320,19 @@ class SqlEngine:
                 "and 1 cannot be learned from histograms: use a larger `min_coverage`, `top`, "
                 "fewer labels, or facts rounded to 0 and 1"
             )
-        parts = [self.database.fetch(search.histogram()) for search in searches]
+        parts = [self.database.fetch(table.histogram()) for table in tables]
         names = ("path", "paths", "label", "size")
         columns = (np.concatenate([part[name] for part in parts]) for name in names)
         return Histograms.of(bodies, self.max_rows, *columns)
 
 
-def fact_columns(facts: Facts) -> dict[str, Array]:
-    """Columns of the table `facts` for facts in memory, projections included."""
-    atoms = facts.binary
-    return {
-        "subject": atoms.arguments[0],
-        "predicate": atoms.predicate.astype(np.int32),
-        "object": atoms.arguments[1],
-        "value": atoms.all_millionths,
-    }
-
-
-def unary_columns(facts: Facts) -> dict[str, Array]:
-    """Columns of the table `unary_facts` for facts in memory."""
+def fact_columns(facts: Facts, arity: int) -> dict[str, Array]:
+    """Columns of `facts` (arity 2) or `unary_facts` (1) for facts in memory."""
     none = np.empty(0, dtype=np.int32)
-    atoms = facts.atoms.get(1) or Atoms(none, (none,))
+    atoms = facts.atoms.get(arity) or Atoms(none, (none,) * arity)
+    names = ("entity",) if arity == 1 else ("subject", "object")
     return {
-        "entity": atoms.arguments[0],
+        **dict(zip(names, atoms.arguments, strict=True)),
         "predicate": atoms.predicate.astype(np.int32),
         "value": atoms.all_millionths,
     }

@@ -21,8 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hornbeam.base.arrays import Array, Ids
-from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.counting.sql.step_queries import every_step
+from hornbeam.counting.sql.database import Database, TableColumns, every_step
 from hornbeam.graph.link_hashes import PRIME, LinkHash
 from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, pair_weights
 from hornbeam.graphs.path_rules import MAX_PROPOSED
