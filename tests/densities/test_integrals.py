@@ -14,10 +14,10 @@ from mpmath import mp, mpf
 
 from hornbeam.base.arrays import Floats
 from hornbeam.base.choices import Relaxation
+from hornbeam.densities import integral_kernels
 from hornbeam.densities.integrals import (
     score_map,
     score_mean,
-    segments,
     two_sided,
 )
 from tests.support.mp_reference import (
@@ -60,6 +60,23 @@ class OneSide(NamedTuple):
     log_z: Floats
     mean: Floats
     var: Floats
+
+
+class Segment(NamedTuple):
+    """Rows of the kernel `segments`."""
+
+    log_z: Floats
+    left: Floats
+    right: Floats
+    var: Floats
+    third: Floats
+    var_square: Floats
+
+
+def segments(up: Floats, down: Floats, curve: Floats) -> Segment:
+    out = np.empty((6, up.size))
+    integral_kernels.segments.compiled(up, down, curve, out)
+    return Segment(*out)
 
 
 def one_sided(a: npt.ArrayLike, relaxation: Relaxation) -> OneSide:

@@ -9,9 +9,9 @@ up, or, with a negated head, max(0, b + y - 1)^p, which pushes y down. With 0/1 
                                     or c_k max(0, b_k + y - 1)^p   (down, knee at 1 - b_k).
 
 Rules may differ in p. Between neighbouring knees f is a line or a parabola, so a target is
-integrated segment by segment with `hornbeam.densities.integrals.segments`, and the segments are
-joined by their shares of Z. Then log Z and E[y] follow; E[phi_g] = -d log Z / d w_g, and
-the covariances of the phi_g are the Hessian of log Z in the weights.
+integrated segment by segment (`integral_kernels.segments`), and the segments are joined by their
+shares of Z. Then log Z and E[y] follow; E[phi_g] = -d log Z / d w_g, and the covariances of the
+phi_g are the Hessian of log Z in the weights.
 
 `group_hinges` sorts a table once: its knees do not move when the weights do. The functions
 after it cost a few hundred nanoseconds per hinge at most (p = 2) and do not allocate per target.
@@ -38,10 +38,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts, sums_by
 from hornbeam.base.choices import Relaxation
 from hornbeam.densities import hinge_kernels as kernels
-from hornbeam.densities.integrals import segments
+from hornbeam.densities import integral_kernels
 
 
 @dataclass(frozen=True)
@@ -86,16 +86,6 @@ class HingeMoments(NamedTuple):
     expected: Floats
 
 
-class HingeCovariance(NamedTuple):
-    """Cov[phi_g, phi_h] within each target: n_i x n_i blocks, end to end.
-
-    Block i is ``values[ptr[i]:ptr[i + 1]].reshape(n_i, n_i)``, n_i the target's groups.
-    """
-
-    values: Floats
-    ptr: Ints
-
-
 class _Integrated(NamedTuple):
     """Results of `combine`."""
 
@@ -103,16 +93,6 @@ class _Integrated(NamedTuple):
     mass: Floats
     moments: Floats
     least_node: Ints
-
-
-def _pointers(ids: Ints, n: int) -> Ints:
-    """Where each of n ids starts in a sorted list of them, and the end."""
-    return np.searchsorted(ids, np.arange(n + 1)).astype(np.int64)
-
-
-def _sum_by(ids: Ints, values: Floats, n: int) -> Floats:
-    """Sum the values of each id."""
-    return np.bincount(ids, values, n).astype(np.float64, copy=False)
 
 
 def group_hinges(
@@ -156,7 +136,7 @@ def group_hinges(
     start = run_starts(t, r)
     node, node_ptr, gap, position = _lay_nodes(t, b, d, n)
     return Hinges(
-        target_ptr=_pointers(t[start], n),
+        target_ptr=pointers(np.bincount(t[start], minlength=n)),
         rule=r[start],
         group_ptr=np.append(start, t.size).astype(np.int64),
         height=b,
@@ -177,7 +157,7 @@ def _lay_nodes(
     node = np.empty(target.size, dtype=np.int64)
     node_ptr = np.empty(n_targets + 1, dtype=np.int64)
     gap, position = np.empty((2, target.size + 2 * n_targets))
-    hinge_ptr = _pointers(target, n_targets)
+    hinge_ptr = pointers(np.bincount(target, minlength=n_targets))
     kernels.lay_nodes.compiled(order, hinge_ptr, height, down, node, node_ptr, gap, position)
     return node, node_ptr, gap[: node_ptr[-1]].copy(), position[: node_ptr[-1]].copy()
 
@@ -201,7 +181,7 @@ def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> Float
         raise ValueError("a rule's weight is negative or not finite; keep weights at 0 or above")
     strength = hinges.count * w[hinges.rule][hinges.group]
     nodes = hinges.gap.size
-    bends = _sum_by(kind * nodes + hinges.node, strength, kernels.KINDS * nodes)
+    bends = sums_by(kind * nodes + hinges.node, strength, kernels.KINDS * nodes)
     shape = np.empty((4, nodes))
     kernels.slopes.compiled(hinges.node_ptr, hinges.gap, bends.reshape(kernels.KINDS, nodes), shape)
     return shape
@@ -210,7 +190,8 @@ def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> Float
 def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrated:
     """Integrate every segment and join those of each target."""
     shape = _segment_shapes(hinges, weights, kind)
-    moments = np.stack(segments(shape[0], shape[1], shape[2]))
+    moments = np.empty((6, hinges.gap.size))
+    integral_kernels.segments.compiled(shape[0], shape[1], shape[2], moments)
     work = np.empty((2, hinges.gap.size))
     least_node = np.empty(hinges.node_ptr.size - 1, dtype=np.int64)
     totals = np.empty((2, least_node.size))
@@ -244,13 +225,14 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
     kernels.expect.compiled(hinges.node_ptr, hinges.gap, found.mass, found.moments, at_node)
     each = hinges.count * at_node[kind, hinges.node]
     log_z, mean = found.totals
-    return HingeMoments(log_z, mean, _sum_by(hinges.group, each, hinges.rule.size))
+    return HingeMoments(log_z, mean, sums_by(hinges.group, each, hinges.rule.size))
 
 
-def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeCovariance:
+def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
     """Cov[phi_g, phi_h] within every target: the Hessian of its log Z in the weights.
 
-    Costs (groups of the target)^2 times its knees; the parameters are those of `hinge_moments`.
+    The result has a block of n_i x n_i numbers for each target, n_i its groups, end to end. Costs
+    (groups of the target)^2 times its knees; the parameters are those of `hinge_moments`.
     """
     kind = _kinds(hinges, powers)
     found = _integrate(hinges, weights, kind)
@@ -264,18 +246,18 @@ def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> 
         hinges.node_ptr, hinges.gap, found.least_node, found.mass, found.moments,
         profile, ptr, values,
     )  # fmt: skip
-    return HingeCovariance(values, ptr)
+    return values
 
 
 def rule_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers, n_rules: int) -> Floats:
     """Hessian of sum_i log Z_i in the weights: the covariances of all targets, added up."""
-    covariance = hinge_covariance(hinges, weights, powers)
     size = np.diff(hinges.target_ptr)[hinges.target]
     row = np.repeat(np.arange(hinges.rule.size), size)
     within = np.arange(row.size) - np.repeat(np.cumsum(size) - size, size)
     column = hinges.target_ptr[hinges.target][row] + within
     cell = hinges.rule[row] * n_rules + hinges.rule[column]
-    return _sum_by(cell, covariance.values, n_rules * n_rules).reshape(n_rules, n_rules)
+    covariance = hinge_covariance(hinges, weights, powers)
+    return sums_by(cell, covariance, n_rules * n_rules).reshape(n_rules, n_rules)
 
 
 def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
@@ -298,4 +280,4 @@ def hinge_values(hinges: Hinges, y: npt.ArrayLike, powers: Powers) -> Floats:
     # b + y - 1, where the larger of b and y less 1 is exact if the sum is positive
     over = (np.maximum(hinges.height, at) - 1) + np.minimum(hinges.height, at)
     value = np.maximum(np.where(hinges.down, over, hinges.height - at), 0.0)
-    return _sum_by(group, hinges.count * np.where(squared, value**2, value), hinges.rule.size)
+    return sums_by(group, hinges.count * np.where(squared, value**2, value), hinges.rule.size)

@@ -200,7 +200,14 @@ def _segment(up: float, down: float, curve: float) -> SixMoments:
 
 @kernel
 def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
-    """Rows of out: the `SixMoments` of each piece."""
+    """Integrate exp(-(h(t) - min h)) on [0, 1], h linear or a convex quadratic.
+
+    A = -h'(0) / 2 ("up") and B = h'(1) / 2 ("down") are half the slopes at the ends, of any sign,
+    so that h(t) = -2A t + (A+B) t^2 up to a constant; the curve q = A + B >= 0 is given separately
+    since the sum may cancel. Rows of out: log of the integral, E[t], E[1 - t] (which is not
+    1 - E[t] when tiny), variance of t, third central moment, variance of (t - E[t])^2. On a sloping
+    straight line (q = 0) the last two are not computed but returned as 0.
+    """
     for i in range(up.size):
         row = _segment(up[i], down[i], curve[i])
         out[0, i], out[1, i], out[2, i], out[3, i], out[4, i], out[5, i] = row

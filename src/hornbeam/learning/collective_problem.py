@@ -15,7 +15,7 @@ from hornbeam.counting.collective.collective_statistics import (
     clause_numbers,
 )
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.strengths import DOWN, UP
+from hornbeam.densities.integrals import DOWN, UP
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, priors_of

@@ -1,6 +1,6 @@
 """The learning problem in columns: what each clause adds to each target.
 
-Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.strengths`):
+Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.integrals`):
 to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
 occurs in bodies too, so that a clause may have entries on either side, and some on the sides of
 targets that it has several times. `hornbeam.counting.columns` defines x for n groundings; one body
@@ -24,7 +24,7 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers
 from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.strengths import Densities, Moments
+from hornbeam.densities.integrals import Densities, Moments
 from hornbeam.facts.folds import unordered_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent

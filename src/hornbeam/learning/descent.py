@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, sums_by
 from hornbeam.base.compiled import Kernel, numba_in_use
 from hornbeam.learning import descent_kernels as loops
 
@@ -140,11 +140,6 @@ def _sum_in_order(values: Floats) -> float:
     return float(np.add.accumulate(values)[-1]) + 0.0 if len(values) else 0.0
 
 
-def _sums(ids: Ints, values: Floats, n: int) -> Floats:
-    """Add up the values of each id, in their order."""
-    return np.bincount(ids, values, n).astype(np.float64, copy=False)
-
-
 def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
     """Derivative of the loss by every weight."""
     result = np.empty(layout.columns.shape[1])
@@ -154,7 +149,7 @@ def gradients(layout: ClauseLayout, slopes: Floats) -> Floats:
         )
         return result
     clause, at, x = layout.entries
-    return _sums(clause, x * slopes.ravel()[at], len(result))
+    return sums_by(clause, x * slopes.ravel()[at], len(result))
 
 
 def strengths(layout: ClauseLayout, weights: Floats) -> Floats:
@@ -164,7 +159,7 @@ def strengths(layout: ClauseLayout, weights: Floats) -> Floats:
         loops.strengths.compiled(*layout.arrays, weights, total)
         return total
     clause, at, x = layout.entries
-    return _sums(at, weights[clause] * x, total.size).reshape(total.shape)
+    return sums_by(at, weights[clause] * x, total.size).reshape(total.shape)
 
 
 def descend(
@@ -234,12 +229,12 @@ def quadratic(
     chosen = [layout.clauses[k] for k in active[order].tolist()]
     number, at, x = _joined(chosen)
     starts = np.searchsorted(number, np.arange(m)).tolist()
-    gradient[order] = _sums(number, x * slopes.ravel()[at], m)
+    gradient[order] = sums_by(number, x * slopes.ravel()[at], m)
     for p, clause in enumerate(chosen):
         spread = np.zeros(slopes.size)
         clause.spread_out(clause.bends(curves), 1.0, spread)
         rest = slice(starts[p], None)
-        row = _sums(number[rest] - p, x[rest] * spread[at[rest]], m - p)
+        row = sums_by(number[rest] - p, x[rest] * spread[at[rest]], m - p)
         hessian[order[p], order[p:]] = hessian[order[p:], order[p]] = row
     return gradient, hessian
 

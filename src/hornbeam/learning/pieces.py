@@ -15,7 +15,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Positions, run_starts
 from hornbeam.base.choices import Relaxation
-from hornbeam.densities.strengths import DOWN, Densities
+from hornbeam.densities.integrals import DOWN, Densities
 
 #: Distinct labels up to which targets are grouped label by label.
 FEW_LABELS = 8
