@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import admm
-from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm
-from hornbeam.hlmrf.admm_point import Residuals, StoppingRule
+from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm, Residuals
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
@@ -285,10 +284,10 @@ assert "numba" not in sys.modules, "Numba was loaded"
 
 def test_residuals_and_limits_are_those_of_boyd() -> None:
     """Section 3.3 of Boyd et al. (2011): s = rho (z - z_old), and y = rho u limits the dual."""
-    rule = StoppingRule(literals=4, step=3.0, absolute=0.01, relative=0.1)
+    rule = Admm(step=3.0, epsilon_abs=0.01, epsilon_rel=0.1)
     # of rows: |a|^2 (s - t)^2, |a|^2 t^2; of variables: what is missing in |x - z|^2, |x|^2,
     # |z|^2, |z - z_old|^2, |u|^2, |T(w) - w|^2
-    found = rule.residuals(np.array([9.0, 5.0]), np.array([7.0, 40.0, 36.0, 25.0, 4.0, 55.0]))
+    found = rule.residuals(4, np.array([9.0, 5.0]), np.array([7.0, 40.0, 36.0, 25.0, 4.0, 55.0]))
     assert found == pytest.approx((4.0, 3 * 5.0, 0.02 + 0.1 * 7.0, 0.02 + 0.1 * 3 * 3.0, 8.0))
     assert not found.within_limits
     assert replace_limits(found, *found[:2]).within_limits

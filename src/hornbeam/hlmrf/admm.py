@@ -48,10 +48,12 @@ so the step is in units of it.
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,16 +61,15 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.compiled import announced
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.hlmrf.admm_point import (
+from hornbeam.hlmrf.admm_steps import (
     PLAIN,
     AdmmPoint,
     AdmmRows,
     AdmmSteps,
-    AnchorSchedule,
-    Residuals,
-    StoppingRule,
+    ArraySteps,
+    CompiledSteps,
+    Mixture,
 )
-from hornbeam.hlmrf.admm_steps import ArraySteps, CompiledSteps
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
@@ -92,6 +93,64 @@ class Acceleration(StrEnum):
     PLAIN = "plain"
     RELAXED = "relaxed"
     ANCHORED = "anchored"
+
+
+class Residuals(NamedTuple):
+    """Residuals of an iteration, and the limits of the stopping rule."""
+
+    primal: float = math.inf
+    dual: float = math.inf
+    primal_limit: float = 0.0
+    dual_limit: float = 0.0
+    movement: float = math.inf  #: |T(w) - w|
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether the stopping rule is met."""
+        return self.primal <= self.primal_limit and self.dual <= self.dual_limit
+
+
+@dataclass
+class AnchorSchedule:
+    """How the next iterate is mixed; `relaxation` is 0 where the iteration is anchored."""
+
+    relaxation: float
+    age: int = 0  #: iterations since the anchor was set; -1: set it after the next
+    first: float = 0.0  #: movement when the anchor was set
+    latest: float = 0.0  #: movement in the last iteration
+    total: int = 0  #: iterations in all
+    anchor_share: float = 0.0  #: the anchor's share in the point
+
+    def mixture(self) -> Mixture:
+        """The mixture of the next iterate."""
+        if self.relaxation > 0.0:
+            return self.relaxation, 1.0 - self.relaxation, 0.0
+        if self.age < 0:
+            return PLAIN
+        of_anchor = 1.0 / (self.age + 2.0)
+        return 2.0 * (1.0 - of_anchor), of_anchor - 1.0, of_anchor
+
+    def steer(self, point: AdmmPoint, mixture: Mixture, movement: float) -> None:
+        """After an iteration, decide whether the anchor moves.
+
+        It moves once the movement has shrunk much, or has shrunk and grows again, or after a part
+        of all iterations: the rules and constants of restarted first-order methods for LPs.
+        """
+        self.total += 1
+        self.anchor_share = mixture[2]
+        if self.relaxation > 0.0:
+            return
+        if self.age < 0:
+            point.set_anchor()
+            self.age = 0
+            return
+        if self.age == 0:
+            self.first = movement
+        shrunk = movement / self.first if self.first > 0.0 else 0.0
+        grows = movement > self.latest
+        old = shrunk <= 0.2 or (shrunk <= 0.8 and grows) or self.age >= 0.36 * self.total
+        self.latest = movement
+        self.age = -1 if self.age > 0 and old else self.age + 1
 
 
 @dataclass(frozen=True)
@@ -122,7 +181,7 @@ class Admm:
         iterations, minimum, status = 0, 1, MapStatus.ITERATIONS
         residuals = Residuals()
         with ThreadPoolExecutor(worker_threads(self.threads)) as pool:
-            run = _Run.of(potentials, start, self, pool, progress)
+            run = _Run(self, potentials, start, pool, progress)
             steps = run.steps()
             while iterations < self.max_iterations and status is MapStatus.ITERATIONS:
                 steps, before = run.steps(), run.point.s[hard]
@@ -146,45 +205,41 @@ class Admm:
             dual_residual=residuals.dual,
         )
 
+    def residuals(self, literals: int, rows: Floats, variables: Floats) -> Residuals:
+        """Residuals from the sums of both halves of an iteration over so many literals."""
+        moved, duals = rows.tolist()
+        gap, copies, agreed, changed, rest, movement = variables.tolist()
+        absolute = math.sqrt(literals) * self.epsilon_abs
+        largest = math.sqrt(max(copies + moved, agreed, 0.0))
+        return Residuals(
+            math.sqrt(max(gap + moved, 0.0)),
+            self.step * math.sqrt(changed),
+            absolute + self.epsilon_rel * largest,
+            absolute + self.epsilon_rel * self.step * math.sqrt(max(rest + duals, 0.0)),
+            math.sqrt(max(movement + moved, 0.0)),
+        )
+
     def _hold(self, constraints: Potentials, state: Floats) -> bool:
         """Whether all constraints hold within the tolerance."""
         return bool((constraints.violations(state) <= self.max_violation).all())
 
 
-@dataclass(frozen=True, eq=False)
 class _Run:
     """One run: the literals, the current point, and the implementation of the steps."""
 
-    settings: Admm
-    potentials: Potentials
-    rows: AdmmRows
-    point: AdmmPoint
-    steering: AnchorSchedule
-    rule: StoppingRule
-    pool: ThreadPoolExecutor
-    progress: Progress
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
+        settings: Admm,
         potentials: Potentials,
         start: Floats | None,
-        settings: Admm,
         pool: ThreadPoolExecutor,
         progress: Progress,
-    ) -> _Run:
-        """Build the arrays of the literals; duals start at 0."""
-        tolerances = settings.step, settings.epsilon_abs, settings.epsilon_rel
-        return cls(
-            settings,
-            potentials,
-            AdmmRows.of(potentials, _largest_weight(potentials), settings.step),
-            AdmmPoint.at(start_at(potentials, start), len(potentials)),
-            AnchorSchedule(_relaxation(settings, potentials)),
-            StoppingRule(len(potentials.variable), *tolerances),
-            pool,
-            progress,
-        )
+    ) -> None:
+        self.settings, self.potentials = settings, potentials
+        self.pool, self.progress = pool, progress
+        self.rows = AdmmRows.of(potentials, _largest_weight(potentials), settings.step)
+        self.point = AdmmPoint.at(start_at(potentials, start), len(potentials))
+        self.steering = AnchorSchedule(_relaxation(settings, potentials))
 
     def run(self, steps: AdmmSteps, minimum: int, limit: int) -> tuple[int, Residuals]:
         """Iterate until the stopping rule is met, `minimum` to `limit` times."""
@@ -193,7 +248,7 @@ class _Run:
             mixture = self.steering.mixture()
             rows = steps.local_steps(point, mixture)
             variables = steps.consensus(point, mixture)
-            residuals = self.rule.residuals(rows, variables)
+            residuals = self.settings.residuals(len(self.potentials.variable), rows, variables)
             self.steering.steer(point, mixture, residuals.movement)
             if done >= minimum and residuals.within_limits:
                 return done, residuals

@@ -15,15 +15,16 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Unsigned
 from hornbeam.base.compiled import kernels
+from hornbeam.hlmrf.potentials import PotentialKind
 
 kernel = kernels("the solver")
 
 #: Rows, and variables, in a block.
 BLOCK = 1 << 13
 
-# `PotentialKind` as plain numbers, which kernels can compare with, and `SMALLEST_DUAL`, both
-# repeated here: the cache of compiled code would not notice a change in another file
-SQUARED, EQUAL = 1, 3
+#: Kinds of rows as plain numbers, which kernels can compare with.
+SQUARED, EQUAL = int(PotentialKind.SQUARED), int(PotentialKind.EQUAL)
+#: Size below which a dual counts as 0: subnormal numbers are ten times slower.
 SMALLEST_DUAL = 1e-100
 
 

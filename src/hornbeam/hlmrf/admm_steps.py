@@ -1,4 +1,10 @@
-"""The steps of ADMM: compiled loops on threads, or NumPy where loading Numba is not worth it."""
+"""The state of ADMM and its steps, which `hornbeam.hlmrf.admm` derives.
+
+An iteration has two halves. `local_steps` solves every row alone, which moves s; it returns the
+sums of |a|^2 (s - t)^2 and |a|^2 t^2. `consensus` moves e, and finds the consensus there; it
+returns the rest of |x - z|^2, |x|^2, |z|^2, |z - z_old|^2, |u|^2 and |T(w) - w|^2. Both are done by
+compiled loops on threads, or by NumPy where loading Numba is not worth it, on the same `AdmmPoint`.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,92 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Positions
+from hornbeam.base.arrays import Floats, Kinds, Positions, Unsigned
 from hornbeam.hlmrf import admm_kernels as kernels
-from hornbeam.hlmrf.admm_point import PLAIN, SMALLEST_DUAL, AdmmPoint, AdmmRows, Mixture
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
+
+#: Shares of the plain step, of the old iterate and of the anchor in the next iterate.
+Mixture = tuple[float, float, float]
+
+#: The plain step alone.
+PLAIN: Mixture = (1.0, 0.0, 0.0)
+
+
+class AdmmRows(NamedTuple):
+    """The literals by row, and the constants of every row's local step."""
+
+    indptr: Unsigned
+    variable: Unsigned
+    coefficient: Floats
+    constant: Floats
+    kind: Kinds
+    norm: Floats  #: |a|^2
+    strength: Floats  #: largest t of a linear hinge; t / l of a squared one
+
+    @classmethod
+    def of(cls, potentials: Potentials, unit: float, step: float) -> AdmmRows:
+        """Work out norms and strengths, weights in units of `unit`; constraints have no limit."""
+        coefficient, weight = potentials.coefficient, potentials.weight / unit
+        norm = np.bincount(potentials.row, coefficient * coefficient, len(potentials))
+        return cls(
+            potentials.indptr.astype(np.uint32),
+            potentials.variable.view(np.uint32),
+            coefficient,
+            potentials.constant,
+            potentials.kind,
+            norm.astype(np.float64, copy=False),  # integers where there are no literals
+            np.select(
+                [potentials.kind == PotentialKind.LINEAR, potentials.kind == PotentialKind.SQUARED],
+                [weight / step, 2.0 * weight / (step + 2.0 * weight * norm)],
+                np.inf,
+            ),
+        )
+
+
+class AdmmPoint(NamedTuple):
+    """The state of ADMM, w = e - s a, and the anchor; the steps update them in place."""
+
+    s: Floats  #: a row's part of w
+    e: Floats  #: a variable's part of w
+    pull: Floats  #: sum of s a over a variable's literals
+    z: Floats  #: the consensus at w
+    q: Floats  #: 2 z - e, what the local steps read
+    state: Floats  #: the consensus after a plain step from w: the result
+    anchor_s: Floats
+    anchor_e: Floats
+    anchor_pull: Floats
+
+    @classmethod
+    def at(cls, state: Floats, n_rows: int) -> AdmmPoint:
+        """Start with duals of 0: w is the state itself."""
+        nothing = np.zeros_like(state)
+        return cls(
+            s=np.zeros(n_rows),
+            e=state.copy(),
+            pull=nothing,
+            z=state.copy(),
+            q=state.copy(),
+            state=state.copy(),
+            anchor_s=np.zeros(n_rows),
+            anchor_e=state.copy(),
+            anchor_pull=nothing.copy(),
+        )
+
+    def set_anchor(self) -> None:
+        """Set the anchor to the present point."""
+        self.anchor_s[:], self.anchor_e[:], self.anchor_pull[:] = self.s, self.e, self.pull
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledSteps:
-    """Implements `hornbeam.hlmrf.admm_point.AdmmSteps`.
+    """The steps by compiled loops.
 
     Rows and variables are processed in blocks of fixed size. Every block writes its own sums, which
-    are added up in the order of the blocks, so the result is the same for any
-    number of threads.
+    are added up in the order of the blocks, so the result is the same for any number of threads.
     """
 
     rows: AdmmRows
@@ -83,7 +159,7 @@ class CompiledSteps:
 
 @dataclass(frozen=True, eq=False)
 class ArraySteps:
-    """Implements `hornbeam.hlmrf.admm_point.AdmmSteps`.
+    """The steps by NumPy.
 
     The local step of every kind of row is t = form * factor, kept between `lower` and `upper`,
     where the form is that of its literals plus `reach` times the old t. In a row without literals
@@ -128,7 +204,7 @@ class ArraySteps:
         form = literals + self.constant + self.reach * old
         t = np.minimum(np.maximum(form * self.factor, self.lower), self.upper)
         point.s[:] = of_step * t + of_old * old + of_anchor * point.anchor_s
-        point.s[np.abs(point.s) <= SMALLEST_DUAL] = 0.0
+        point.s[np.abs(point.s) <= kernels.SMALLEST_DUAL] = 0.0
         return np.array([np.einsum("i,i,i", self.norm, x, x) for x in (old - t, t)])
 
     def consensus(self, point: AdmmPoint, mixture: Mixture) -> Floats:
@@ -157,3 +233,6 @@ class ArraySteps:
         for part, value in ((point.state, new), (e, moved), (z, agreed), (q, 2.0 * agreed - moved)):
             np.copyto(part, value, where=degree > 0.0)
         return np.array([one.sum() for one in sums])
+
+
+AdmmSteps = ArraySteps | CompiledSteps

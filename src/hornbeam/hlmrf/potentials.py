@@ -40,6 +40,9 @@ from typing import NamedTuple
 
 from hornbeam.densities.hinges import Hinges, group_hinges
 
+#: The fields of `Potentials` with a value per row.
+ROW_COLUMNS = ("constant", "weight", "kind", "rule")
+
 
 class PotentialKind(IntEnum):
     """The potential or constraint that a row makes of its linear form."""
@@ -77,17 +80,12 @@ class Potentials:
     def joined(cls, n_variables: int, parts: Sequence[Potentials]) -> Potentials:
         """The rows of several programs over the same variables, one program after the other."""
         parts = [cls.of(n_variables, *(np.empty(0, np.int64) for _ in range(5))), *parts]
-        return cls(
-            n_variables,
-            pointers(np.concatenate([np.diff(part.indptr) for part in parts])),
-            np.concatenate([part.variable for part in parts]),
-            np.concatenate([part.coefficient for part in parts]),
-            np.concatenate([part.constant for part in parts]),
-            np.concatenate([part.weight for part in parts]),
-            np.concatenate([part.kind for part in parts]),
-            np.concatenate([part.rule for part in parts]),
-            sum(part.offset for part in parts),
-        )
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in ("variable", "coefficient", *ROW_COLUMNS)
+        }
+        indptr = pointers(np.concatenate([np.diff(part.indptr) for part in parts]))
+        return cls(n_variables, indptr, **columns, offset=sum(part.offset for part in parts))
 
     @classmethod
     def of(
@@ -153,10 +151,7 @@ class Potentials:
             pointers(sizes[rows]),
             self.variable[literals],
             self.coefficient[literals],
-            self.constant[rows],
-            self.weight[rows],
-            self.kind[rows],
-            self.rule[rows],
+            **{name: getattr(self, name)[rows] for name in ROW_COLUMNS},
         )
 
     def negated(self) -> Potentials:
