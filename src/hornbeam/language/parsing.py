@@ -154,7 +154,9 @@ class _Reading:
         """Yield the rule that ends before a token, if one does."""
         text, name, partial = self.text, self.name, self.partial
         if token.type == STRAY:
-            raise _error(text, name, token.start_pos or 0, partial, _quoted(token))
+            # an invisible letter, as pasted text may have, is shown by its number
+            shown = f"'{token}'" if token.isprintable() else f"the character U+{ord(token):04X}"
+            raise _error(text, name, token.start_pos or 0, partial, shown)
         if len(partial.tokens) >= MAX_TOKENS_OF_A_RULE:
             first = partial.tokens[0]
             raise error_at(Place(first.line or 1, first.column or 1), name, _TOO_LONG)
@@ -215,11 +217,6 @@ def _parsed_shape(line: TokenLine, brackets: bool) -> Shape | None:
     if tree is None or partial.feed(Token(line.following or END, "")):
         return None
     return Shape.of(tree, {match.start(): k for k, match in enumerate(line.matches)})
-
-
-def _quoted(letter: str) -> str:
-    """Show a letter; an invisible one, as pasted text may have, by its number."""
-    return f"'{letter}'" if letter.isprintable() else f"the character U+{ord(letter):04X}"
 
 
 def _on_new_line(token: Token, last: Token) -> bool:

@@ -339,8 +339,11 @@ class RuleLines:
 
         def placeholder(name: re.Match[str]) -> str:
             key = f"p{len(names)}" if name[1] else f"c{len(names)}"
-            names[key] = self._real(name[1]) if name[1] else unescaped(name[0])
-            return key if name[1] else f"'{key}'"
+            if not name[1]:
+                names[key] = unescaped(name[0])
+                return f"'{key}'"
+            names[key] = self.names.get(name[1].lower(), name[1])
+            return key
 
         shape = _NAME.sub(placeholder, text)
         if shape not in self._shapes:
@@ -352,9 +355,6 @@ class RuleLines:
             return None
         parts = [Part(_filled(part.body, names)) for part in clause.body.parts]
         return CountedRule.of(Clause(simplest(parts)), int(hits), int(predicted), own_weight)
-
-    def _real(self, identifier: str) -> str:
-        return self.names.get(identifier.lower(), identifier)
 
 
 def _clause_of_shape(shape: str) -> Clause | None:

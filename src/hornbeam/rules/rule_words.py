@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hornbeam.language.syntax import Atom, Term, Variable, weight_text
-from hornbeam.rules.body import AnyBody, Body, Kind, Part, body_ends, variables
+from hornbeam.rules.body import Body, Kind, Part, body_ends, variables
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts, Threshold
@@ -115,11 +115,6 @@ def counting_words(model: RuleModel) -> list[str]:
     return [*own, f"Else {MEANING[model.semantics.counts]}."] if bare else own
 
 
-def body_words(body: AnyBody) -> Words:
-    """The conditions of a body, all of which must hold."""
-    return _conditions_words(body.parts, body_ends(body))
-
-
 def _conditions_words(conditions: Sequence[Part], ends: tuple[Term, Term]) -> Words:
     # as in `hornbeam.rules.body.body_texts`, so that variables have the same names
     free = (name for name in variables() if name not in ends)
@@ -144,9 +139,8 @@ def condition_words(part: Part, ends: tuple[Term, Term], free: Iterator[Variable
         case Kind.OPEN:
             return _open(body, here, ends[1 - body.argument], threshold)
         case Kind.UNARY:
-            words = _filled(
-                f"{{}} is {_article(step.predicate)} {{}}", here, _predicate(step.predicate)
-            )
+            article = "an" if step.predicate[:1].lower() in tuple("aeiou") else "a"
+            words = _filled(f"{{}} is {article} {{}}", here, _predicate(step.predicate))
         case Kind.PATH if _is_shared(body):
             return _shared(body, ends, threshold)
         case _:
@@ -273,7 +267,3 @@ def _entity(name: str) -> Phrase:
 
 def _predicate(name: str) -> Phrase:
     return Phrase(name, PhraseRole.PREDICATE)
-
-
-def _article(name: str) -> str:
-    return "an" if name[:1].lower() in tuple("aeiou") else "a"

@@ -235,7 +235,9 @@ def _numbered_here(sources: Sequence[Source], texts: Sequence[TextColumns]) -> N
         predicates.update(predicate)
         names = set(chain.from_iterable(arguments))
         entities |= names - {None} if source.unary else names
-    _check_names(sources, len(predicates), sum(map(_is_malformed, predicates | entities)))
+    everything = predicates | entities
+    malformed = sum(not name or not FORBIDDEN.keys().isdisjoint(name) for name in everything)
+    _check_names(sources, len(predicates), malformed)
     named = Names.of(entities), Names.of(predicates)
     id_of, number_of = (names.ids_by_name for names in named)
     numbered = []
@@ -244,10 +246,6 @@ def _numbered_here(sources: Sequence[Source], texts: Sequence[TextColumns]) -> N
         ids += [[id_of.get(name, -1) for name in column] for column in arguments]
         numbered.append([np.array(column, dtype=np.int32) for column in (*ids, values)])
     return *named, numbered
-
-
-def _is_malformed(name: str | None) -> bool:
-    return not name or any(character in name for character in FORBIDDEN)
 
 
 def _arguments(source: Source) -> list[str]:

@@ -191,7 +191,10 @@ def declared(file: File, document: dict[str, Any]) -> dict[str, PredicateDeclara
     """Predicates of a program by their names in lower case: PSL ignores case."""
     predicates: dict[str, PredicateDeclaration] = {}
     for key, value in _merged(file, document["predicates"], "'predicates'").items():
-        about, flags = _properties(file, key, value)
+        parts = value if isinstance(value, list) else [value]
+        about = _merged(file, [part for part in parts if isinstance(part, dict)] or {}, repr(key))
+        # such as `open`, `closed` and `block`
+        flags = [part.lower() for part in parts if isinstance(part, str)]
         name, arity = _signature(file, key, about)
         if name.casefold() in predicates:
             raise DataError(file.name, f"predicate {name!r} is declared twice (case is ignored)")
@@ -235,13 +238,6 @@ def _merged(file: File, value: object, where: str) -> dict[str, Any]:
                 raise DataError(file.name, f"{where}: {key!r} occurs twice; expected it once")
             merged[str(key)] = inner
     return merged
-
-
-def _properties(file: File, key: str, value: object) -> tuple[dict[str, Any], list[str]]:
-    """Properties of a predicate, and flags such as `open`, `closed` and `block`."""
-    parts = value if isinstance(value, list) else [value]
-    about = _merged(file, [part for part in parts if isinstance(part, dict)] or {}, repr(key))
-    return about, [part.lower() for part in parts if isinstance(part, str)]
 
 
 def _signature(file: File, key: str, properties: dict[str, Any]) -> tuple[str, int]:

@@ -44,9 +44,12 @@ def rdf_source(space: Workspace, file: File, role: Role, suffix: str) -> Source:
     space.connection.execute(
         f"CREATE TEMP TABLE {table} (subject VARCHAR, predicate VARCHAR, object VARCHAR)"
     )
-    triples = _triples(file, suffix, anonymous=f"_:[{table.removeprefix('rdf_')}.")
-    facts = map(_typed, triples) if role is Role.FACTS else triples
-    while chunk := list(islice(facts, CHUNK)):
+    triples: Iterator[tuple[str, str, str | None]] = _triples(
+        file, suffix, anonymous=f"_:[{table.removeprefix('rdf_')}."
+    )
+    if role is Role.FACTS:  # that of a type is about one entity
+        triples = ((s, o, None) if p == TYPE else (s, p, o) for s, p, o in triples)
+    while chunk := list(islice(triples, CHUNK)):
         columns = [np.array(cells, dtype=object) for cells in zip(*chunk, strict=True)]
         view = dict(zip(("subject", "predicate", "object"), columns, strict=True))
         space.connection.register("rdf_chunk", view)
@@ -60,12 +63,6 @@ def rdf_source(space: Workspace, file: File, role: Role, suffix: str) -> Source:
         return ((at, cells if cells[2] is not None else cells[:2]) for at, cells in source.rows())
 
     return replace(source, rows=rows, unary=True)
-
-
-def _typed(triple: tuple[str, str, str]) -> tuple[str, str, str | None]:
-    """A triple as a fact: that of a type is about one entity."""
-    subject, predicate, object_ = triple
-    return (subject, object_, None) if predicate == TYPE else triple
 
 
 def _triples(file: File, suffix: str, anonymous: str) -> Iterator[tuple[str, str, str]]:

@@ -173,18 +173,13 @@ def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
         allowed = VALUE_TYPES if column == "value" else NAME_TYPES
         if column == "" or (kind.split("(")[0] in allowed and not kind.endswith("]")):
             continue
-        if kind in ("DOUBLE", "FLOAT"):
-            _check_present(source, column)
+        if kind in ("DOUBLE", "FLOAT"):  # a missing integer makes floats of a column of pandas
+            place = source.columns.index(column)
+            for at, cells in source.rows():
+                if cells[place] is None or cells[place] != cells[place]:
+                    raise source.error("a name is missing; expected text or an integer", at)
         expected = "numbers" if column == "value" else "text or integers"
         raise source.error(f"column {field!r} is of type {kind}; expected {expected}")
-
-
-def _check_present(source: Source, column: str) -> None:
-    """Name the row of a missing integer, which turns a column of pandas into floats."""
-    place = source.columns.index(column)
-    for at, cells in source.rows():
-        if cells[place] is None or cells[place] != cells[place]:
-            raise source.error("a name is missing; expected text or an integer", at)
 
 
 def reason(error: duckdb.Error) -> str:

@@ -100,21 +100,14 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
         between = "TABs" if delimiter == "\t" else "commas"
         problem = f"expected {role.expected} separated by {between}, {found}"
         if len(fields) == 1:
-            problem += _other_separator(fields[0], delimiter)
+            others = [at for at in OTHER_SEPARATORS if at != delimiter and at in fields[0]]
+            problem += f"; it has {OTHER_SEPARATORS[others[0]]}" if others else ""
         raise DataError(file.name, problem, line=number)
     if role is Role.PAIRS:
         columns = for_role(file.name, POSITIONS, role)
         return delimited(file, columns, delimiter, optional_last=True)
     columns = for_role(file.name, POSITIONS[: len(fields)], role, number)
     return delimited(file, columns, delimiter, unary=role is Role.FACTS)
-
-
-def _other_separator(line: str, delimiter: str) -> str:
-    """A hint at another separator in a line, to append to a message, or ""."""
-    for separator, said in OTHER_SEPARATORS.items():
-        if separator != delimiter and separator in line:
-            return f"; it has {said}"
-    return ""
 
 
 def _is_header(
