@@ -25,12 +25,11 @@ from hornbeam.counting.sql.database import DEGREES
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
+from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, columns_by_name
 from hornbeam.facts.reading.psl_data import split_of
 from hornbeam.facts.reading.readers import named_table, sources_of
 from hornbeam.facts.reading.sources import Role, arity_of, literal
 from hornbeam.facts.reading.storing import atom_table, store_facts
-from hornbeam.facts.reading.tables import columns_by_name
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import ONE
 

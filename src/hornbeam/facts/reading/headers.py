@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hornbeam.base.texts import did_you_mean, quote
 from hornbeam.errors import DataError, InputError, warn
-from hornbeam.facts.reading.sources import Role, for_role
+from hornbeam.facts.reading.sources import POSITIONS, Role, argument_columns, for_role
 
 #: Column names that are understood, with the column that each stands for.
 HEADER_WORDS = {
@@ -39,6 +39,8 @@ AUTOMATIC = re.compile(r"(?:c|f|v|col|column|field)?[ _]?[0-9]+", re.IGNORECASE 
 #: Names of columns in advice, where a file's own cannot be written without quotes.
 EXAMPLE = ("gene", "relation", "disease")
 
+#: Columns of tables without a column of predicates, where the predicate is known.
+WITHOUT_PREDICATE = {Role.PAIRS: ("a1", "a2"), Role.LABELS: ("a1", "a2", "value")}
 #: What users call the columns of `TableLayout`.
 PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
 
@@ -206,3 +208,46 @@ def _further_word(name: str, letters: bool) -> str:
         return LETTERS[name]
     without = ID_SUFFIX.sub("", name)
     return FURTHER_WORDS.get(name) or FURTHER_WORDS.get(without) or HEADER_WORDS.get(without, "")
+
+
+def columns_by_name(
+    name: str, fields: Sequence[str], role: Role, layout: TableLayout = BY_ITSELF
+) -> tuple[str, ...]:
+    """Meanings of the columns of a table: by their names, else by their positions."""
+    if layout.arguments_of is not None:
+        return argument_columns(name, len(fields))
+    return header_columns(name, fields, role, layout=layout) or _by_position(name, fields, role)
+
+
+def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
+    """Columns with other names: three or four in the usual order, or two of unary facts."""
+    words = [header_word(field) for field in fields]
+    positions = POSITIONS[: len(fields)]
+    # A known name in an unexpected place means that the order is not the usual one.
+    agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
+    enough = (2, 3, 4) if role is Role.FACTS else (3, 4)
+    if len(fields) not in enough or not agree:
+        found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
+        raise DataError(name, f"expected columns {role.expected}, found {found}")
+    warn_of_order(name, fields)
+    return for_role(name, positions, role)
+
+
+def columns_without_predicate(
+    name: str, fields: Sequence[str], role: Role, target: str | None
+) -> tuple[str, ...] | None:
+    """Meanings of columns without a predicate, where none is needed."""
+    if role not in WITHOUT_PREDICATE:
+        return None
+    words = [header_word(field) for field in fields]
+    usual = WITHOUT_PREDICATE[role]
+    columns: tuple[str, ...] | None = None
+    if "predicate" not in words:
+        columns = header_columns(name, fields, role, required=("a1", "a2"))
+    if columns is None:
+        by_place = target is not None and len(fields) == len(usual) and not any(words[:2])
+        return usual if by_place else None
+    if target is None:
+        problem = f"expected columns {role.expected}, found {', '.join(fields)}"
+        raise DataError(name, f"{problem} (or name the predicate of all: `target`)")
+    return columns

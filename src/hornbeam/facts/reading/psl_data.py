@@ -20,8 +20,8 @@ from typing import Any
 import yaml
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.frames import tuple_source
 from hornbeam.facts.reading.sources import FORBIDDEN, MAX_ARITY, Role, Source
+from hornbeam.facts.reading.tables import tuple_source
 from hornbeam.facts.reading.text import delimited
 from hornbeam.facts.reading.workspace import File, Workspace, find_file
 

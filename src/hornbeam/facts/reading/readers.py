@@ -18,13 +18,18 @@ from hornbeam.base.files import working_folder
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames, names_in
-from hornbeam.facts.reading.frames import frame_rows, frame_sources
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_source
 from hornbeam.facts.reading.sources import Role, Row, Source, name_problem
-from hornbeam.facts.reading.tables import database_source, parquet_scan, table_source
+from hornbeam.facts.reading.tables import (
+    database_source,
+    frame_rows,
+    frame_sources,
+    parquet_scan,
+    table_source,
+)
 from hornbeam.facts.reading.text import field_lines, text_source
 from hornbeam.facts.reading.workspace import Workspace, find_file, suffix_of, workspace
 from hornbeam.facts.table import Facts, Targets

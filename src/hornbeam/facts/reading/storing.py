@@ -68,7 +68,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
         if any(found.values()):
             check_one_arity(sources, predicates, [*found.values(), _predicates(connection, 2)])
         soft = [_checked_values(connection, sources, arity) for arity in arities]
-        connection.execute("RESET disabled_optimizers")  # set by `frames`; searches need all
+        connection.execute("RESET disabled_optimizers")  # set by `tables`; searches need all
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     not_binary = {predicates[p]: arity for arity, ids in found.items() for p in ids}

@@ -1,33 +1,41 @@
-"""Tables that DuckDB can describe: Parquet files, tables of a database, other scans."""
+"""Tables: Parquet files and databases, frames and columns in memory, rows as tuples, facts.
+
+DuckDB can describe all of them but rows, which are checked here and put into columns first.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import duckdb
+import numpy as np
 
+from hornbeam.base.result_table import ResultTable
+from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.headers import (
     BY_ITSELF,
+    WITHOUT_PREDICATE,
     TableLayout,
-    header_columns,
-    header_word,
-    warn_of_order,
+    columns_by_name,
+    columns_without_predicate,
 )
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
     Row,
     Source,
-    argument_columns,
+    first_mistake,
     for_role,
     literal,
     number_text,
     select_text,
 )
-from hornbeam.facts.reading.workspace import File, Workspace
+from hornbeam.facts.reading.workspace import File, Workspace, workspace
+from hornbeam.facts.table import Facts, Targets
 
 #: Types of columns that can hold names without loss; numbers with fractions cannot.
 NAME_TYPES = ("VARCHAR", "ENUM", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UUID",
@@ -145,29 +153,6 @@ def described_source(
     return source
 
 
-def columns_by_name(
-    name: str, fields: Sequence[str], role: Role, layout: TableLayout = BY_ITSELF
-) -> tuple[str, ...]:
-    """Meanings of the columns of a table: by their names, else by their positions."""
-    if layout.arguments_of is not None:
-        return argument_columns(name, len(fields))
-    return header_columns(name, fields, role, layout=layout) or _by_position(name, fields, role)
-
-
-def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
-    """Columns with other names: three or four in the usual order, or two of unary facts."""
-    words = [header_word(field) for field in fields]
-    positions = POSITIONS[: len(fields)]
-    # A known name in an unexpected place means that the order is not the usual one.
-    agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
-    enough = (2, 3, 4) if role is Role.FACTS else (3, 4)
-    if len(fields) not in enough or not agree:
-        found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
-        raise DataError(name, f"expected columns {role.expected}, found {found}")
-    warn_of_order(name, fields)
-    return for_role(name, positions, role)
-
-
 def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
     for column, (field, kind) in zip(source.columns, described, strict=True):
         allowed = VALUE_TYPES if column == "value" else NAME_TYPES
@@ -186,3 +171,177 @@ def reason(error: duckdb.Error) -> str:
     """DuckDB's message without its class and its advice."""
     first = str(error).splitlines()[0]
     return first.split("Error: ", 1)[-1].rstrip(": ")
+
+
+# --- tables in memory -----------------------------------------------------------------------------
+
+
+class ArrowStream:
+    """Shows DuckDB the Arrow interface of a frame only: polars then needs no pyarrow."""
+
+    def __init__(self, frame: object) -> None:
+        self.frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.frame.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]
+
+
+def frame_sources(
+    space: Workspace,
+    frame: Any,  # noqa: ANN401
+    role: Role,
+    name: str,
+    layout: TableLayout = BY_ITSELF,
+) -> list[Source]:
+    """Read whatever holds a table in memory.
+
+    That is a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), a result table or a
+    mapping of columns, rows in any collection or an array of two axes, facts or targets.
+    """
+    if isinstance(frame, Facts):
+        return [_atoms_source(space, frame, arity, name) for arity in sorted(frame.atoms)]
+    target = layout.target
+    view = _registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
+    if view is None:
+        return [_rows_source(space, name, _rows(frame, name), role, target)]
+
+    def meaning(fields: Sequence[str]) -> tuple[str, ...]:
+        said = layout.meaning(name, fields, role)
+        said = said or columns_without_predicate(name, fields, role, target)
+        return said or columns_by_name(name, fields, role)
+
+    return [described_source(space.connection, name, view, meaning, target)]
+
+
+def frame_rows(frame: object, name: str, fields: Sequence[str]) -> Iterator[Row]:
+    """Numbered rows of a frame or of tuples: the columns of those names, or all where some lack."""
+    with workspace() as space:
+        view = _registered(space, frame, name)
+        if view is None:
+            for at, row in enumerate(_rows(frame, name), start=1):
+                yield at, cast("Sequence[object]", row)
+        else:
+            table = space.connection.table(view)
+            present = [field for field in fields if field in table.columns]
+            if len(present) > 1:
+                table = table.select(*present)
+            yield from enumerate(table.fetchall(), start=1)
+
+
+def _registered(space: Workspace, frame: Any, name: str) -> str | None:  # noqa: ANN401
+    """The view of a frame that has columns; None where it has rows alone."""
+    connection, view = space.connection, space.fresh("frame")
+    if _library_of(frame) == "polars" and hasattr(frame, "collect"):
+        frame = frame.collect()
+    if isinstance(frame, ResultTable | Mapping):
+        connection.register(view, _arrays(frame, name))
+    elif _library_of(frame) == "pandas":
+        connection.register(view, frame)
+    elif hasattr(frame, "__arrow_c_stream__"):
+        # DuckDB before 2.0 has pyarrow filter what joins exclude, which fails on polars' texts;
+        # and no join here excludes anything: every name has its id
+        connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
+        connection.register(view, ArrowStream(frame))
+        if not hasattr(frame, "__len__"):  # a stream: it can be read once only
+            connection.execute(f"CREATE TEMP TABLE stored_{view} AS FROM {view}")
+            view = f"stored_{view}"
+    else:
+        return None
+    return view
+
+
+def _library_of(frame: object) -> str:
+    return type(frame).__module__.split(".")[0]
+
+
+def _arrays(columns: ResultTable | Mapping[str, Any], name: str) -> dict[str, Any]:
+    try:
+        table = columns if isinstance(columns, ResultTable) else ResultTable(columns)
+        return table.arrays
+    except (TypeError, ValueError) as error:
+        raise DataError(name, f"expected columns of one length by name: {error}") from None
+
+
+def _rows(frame: Any, name: str) -> Sequence[object]:  # noqa: ANN401
+    """Rows of a collection, of an iterator, or of an array."""
+    if isinstance(frame, np.ndarray) and frame.ndim == 2:
+        return cast("list[object]", frame.tolist())
+    if isinstance(frame, str | bytes | np.ndarray) or not isinstance(frame, Iterable):
+        kind = type(frame).__name__
+        problem = f"expected a path, a frame of pandas, polars or Arrow, or tuples, found {kind}"
+        raise DataError(name, problem)
+    rows = frame if isinstance(frame, Sequence) else list(frame)
+    if not len(rows):
+        raise DataError(name, "has no rows; expected at least one tuple")
+    if isinstance(rows, tuple) and all(isinstance(cell, str) for cell in rows):
+        raise DataError(name, f"found one tuple, {rows!r}; expected a list of tuples: [{rows!r}]")
+    return rows
+
+
+def _rows_source(
+    space: Workspace, name: str, rows: Sequence[object], role: Role, target: str | None
+) -> Source:
+    """Rows of (subject, predicate, object[, value]); the first one decides about the value.
+
+    Facts may be rows of (subject, predicate) too: unary. Where the predicate is known, pairs may
+    be (subject, object), and labels (subject, object, label).
+    """
+    widths = [len(row) if isinstance(row, list | tuple) else 0 for row in rows]
+    lacking = WITHOUT_PREDICATE.get(role)
+    if target is not None and lacking is not None and widths[0] == len(lacking):
+        return tuple_source(space, name, rows, lacking, target)
+    if role is Role.PAIRS:
+        return tuple_source(space, name, rows, ("a1", "predicate", "a2", ""), optional_last=True)
+    unary = role is Role.FACTS
+    width = next((width for width in widths if width != 2 or not unary), 2)
+    if width == 2 and unary:
+        return tuple_source(space, name, rows, POSITIONS[:2])
+    columns = for_role(name, POSITIONS[: 3 if width < 4 else 4], role)
+    return tuple_source(space, name, rows, columns, unary=unary)
+
+
+def _atoms_source(space: Workspace, facts: Facts, arity: int, name: str) -> Source:
+    """The atoms of one arity of facts that were read before."""
+    columns = ("a1", "predicate", *(f"a{k}" for k in range(2, arity + 1)), "value")
+    table, view = facts.to_table(arity, values=True), space.fresh("atoms")
+    space.connection.register(view, dict(zip(columns, table.arrays.values(), strict=True)))
+    select = select_text(view, columns, columns)
+    return Source(name, select, columns, lambda: enumerate(table, start=1), unit="row")
+
+
+def tuple_source(
+    space: Workspace,
+    name: str,
+    tuples: Sequence[object],
+    columns: tuple[str, ...],
+    predicate: str | None = None,
+    optional_last: bool = False,
+    unary: bool = False,
+) -> Source:
+    """Check rows in memory at once and put them into columns that DuckDB scans in place."""
+
+    def rows() -> Iterator[Row]:
+        for at, row in enumerate(tuples, start=1):
+            if not isinstance(row, list | tuple):
+                raise DataError(name, f"expected a tuple, found {quote(str(row))}", row=at)
+            yield at, [None if isinstance(cell, float) and cell != cell else cell for cell in row]
+
+    view = space.fresh("tuples")
+    fields = [f"c{i}" for i in range(len(columns))]
+    select = select_text(view, columns, fields, predicate)
+    source = Source(name, select, columns, rows, "row", predicate, optional_last, unary)
+    mistake = first_mistake([source])
+    if mistake is not None:
+        raise mistake
+    arrays = {}
+    for i, (field, column) in enumerate(zip(fields, columns, strict=True)):
+        # a field may be missing where it is a value, is ignored, or a unary fact has no object
+        cells = [row[i] if i < len(row) else None for _, row in rows()]
+        if column == "value":
+            numbers = (1.0 if cell is None else cast("float", cell) for cell in cells)
+            arrays[field] = np.array([float(number) for number in numbers])
+        else:
+            texts = [None if cell is None else str(cell) for cell in cells]
+            arrays[field] = np.array(texts, dtype=object)
+    space.connection.register(view, arrays)
+    return source
