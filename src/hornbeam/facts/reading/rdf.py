@@ -44,12 +44,10 @@ def rdf_source(space: Workspace, file: File, role: Role, suffix: str) -> Source:
     space.connection.execute(
         f"CREATE TEMP TABLE {table} (subject VARCHAR, predicate VARCHAR, object VARCHAR)"
     )
-    triples: Iterator[tuple[str, str, str | None]] = _triples(
-        file, suffix, anonymous=f"_:[{table.removeprefix('rdf_')}."
-    )
-    if role is Role.FACTS:  # that of a type is about one entity
-        triples = ((s, o, None) if p == TYPE else (s, p, o) for s, p, o in triples)
-    while chunk := list(islice(triples, CHUNK)):
+    triples = _triples(file, suffix, anonymous=f"_:[{table.removeprefix('rdf_')}.")
+    # a fact of a type is about one entity
+    typed = ((s, o, None) if p == TYPE and role is Role.FACTS else (s, p, o) for s, p, o in triples)
+    while chunk := list(islice(typed, CHUNK)):
         columns = [np.array(cells, dtype=object) for cells in zip(*chunk, strict=True)]
         view = dict(zip(("subject", "predicate", "object"), columns, strict=True))
         space.connection.register("rdf_chunk", view)
