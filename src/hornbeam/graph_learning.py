@@ -16,7 +16,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
-from hornbeam.graphs.discovery import THIN, is_keyed, longest_path
+from hornbeam.graphs.features import FEATURES, LINKED
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphSettings, StageShares
 from hornbeam.graphs.graph_stages import (
@@ -30,8 +30,8 @@ from hornbeam.graphs.graph_stages import (
 )
 from hornbeam.graphs.memory_graph import open_graph
 from hornbeam.graphs.model_parts import relation_rules
-from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.pools import FEATURES, LINKED, Pool
+from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed, longest_path
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import choose_ranking, choosing_trials, measuring_trials
 from hornbeam.graphs.ranking_fit import FittedRanking, Trial, fit_rule_weights, refit, scores_of
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares

@@ -11,16 +11,15 @@ import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.graphs.features import FEATURES, EvidenceKind
 from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_reasons import (
-    EvidenceKind,
     as_reason,
     fired_rules,
     properties_of,
     ridge_weights,
 )
-from hornbeam.graphs.pools import FEATURES
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import step_code
 

@@ -11,11 +11,12 @@ from scipy.optimize import check_grad, minimize
 from hornbeam.base.arrays import Bools, Floats, part_numbers
 from hornbeam.base.machine import blas_threads
 from hornbeam.base.progress import SILENT
+from hornbeam.graphs.features import FEATURES
 from hornbeam.graphs.graph_settings import Extent, StageShares
 from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.lbfgs import minimise
-from hornbeam.graphs.pools import FEATURES, Pool
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import (
     STRONGER,
     USUAL_PENALTY,

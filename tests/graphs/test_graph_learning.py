@@ -12,7 +12,6 @@ from hornbeam import graph_learning
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.graph_learning import learn_graph
 from hornbeam.graph_model import GraphModel
-from hornbeam.graphs.discovery import longest_path
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
@@ -21,13 +20,14 @@ from hornbeam.graphs.grouped_queries import folds_of, hidden_folds, queries_alon
 from hornbeam.graphs.linked_graph import LinkedGraph, canonical_steps
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.memory_graph import MemoryGraph
-from hornbeam.graphs.path_rules import counted
+from hornbeam.graphs.path_rules import longest_path
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.ranking_model import path_of
 from hornbeam.ranking.queries import Direction, Queries
 from hornbeam.ranking.rank_evaluation import evaluate_ranks
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import step_code
+from tests.support.brute_graphs import counted
 from tests.support.kernels import compiles, kernels_are
 
 pytestmark = compiles  # and one model for all

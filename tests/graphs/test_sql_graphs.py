@@ -26,11 +26,10 @@ from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING
 from hornbeam.graph_learning import learn_graph
 from hornbeam.graphs import discovery
-from hornbeam.graphs.discovery import reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
-from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.path_rules import PathRules, reversed_paths
 from hornbeam.graphs.sql import fired_pools, neighbourhoods, sql_graph
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.path_rules import PathRules, PathTable, counted_rules
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.codes import step_code
 
 Triple = tuple[int, int, int]
@@ -42,6 +45,12 @@ def graph_of(
 ) -> LinkedGraph:
     rows = np.array(sorted(some), dtype=np.int32).reshape(-1, 3)
     return LinkedGraph(entities, relations, rows[:, 0], rows[:, 1], rows[:, 2])
+
+
+def counted(graph: LinkedGraph, step: int, paths: PathTable, queries: GroupedQueries) -> PathRules:
+    """The rules of one step, counted over queries."""
+    portion = Portion(Workload(), 1.0)
+    return counted_rules(graph, {step: paths}, {step: queries}, portion)[step]
 
 
 class BruteGraph:

@@ -14,11 +14,15 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.base.compiled import kernels
+from hornbeam.graph.edge_runs import grown
+from hornbeam.rules.rule_model import SMOOTHING
 
 kernel = kernels("the counting of constants")
 
-#: Columns of rules while they are counted: property, answer, hits, predicted.
-PROPERTY, ANSWER, HITS, PREDICTED = 0, 1, 2, 3
+#: Minimum hits and minimum confidence of a rule.
+MIN_HITS, MIN_CONFIDENCE = 2, 0.005
+#: Numbers of a rule while rules are counted: property, answer, hits, predicted.
+PER_RULE = 4
 
 kernel = kernels("the ridge class")
 
@@ -34,31 +38,25 @@ def add_answers(answers, touched, n_touched, hits, others):
     return n_touched
 
 
-def grown(rules, filled, more):
-    """The rules, or a copy of them with room for more."""
-    if filled + more <= rules.shape[1]:
-        return rules
-    larger = np.empty((4, 2 * (filled + more)), dtype=np.int64)
-    for column in range(4):
-        for k in range(filled):
-            larger[column, k] = rules[column, k]
-    return larger
+def keep_rules(rules, filled, p, own, queries, touched, hits, others):
+    """Add the rules of a property above the thresholds and clear its counts.
 
-
-def keep_rules(rules, filled, p, own, queries, touched, hits, others, thresholds):
-    """Add the rules of a property above the thresholds, clear its counts; the number of rules."""
-    min_hits, min_confidence, smoothing = thresholds
+    Returns the rules, `PER_RULE` numbers each, in an array that may be longer, and how many
+    numbers they have.
+    """
+    rules = grown(rules, filled, PER_RULE * len(touched))
     for c in touched:
         predicted = queries - others[c]
-        if hits[c] >= min_hits and c != own and hits[c] >= min_confidence * (predicted + smoothing):
-            rules[PROPERTY, filled] = p
-            rules[ANSWER, filled] = c
-            rules[HITS, filled] = hits[c]
-            rules[PREDICTED, filled] = predicted
-            filled += 1
+        likely = hits[c] >= MIN_CONFIDENCE * (predicted + SMOOTHING)
+        if hits[c] >= MIN_HITS and c != own and likely:
+            rules[filled] = p
+            rules[filled + 1] = c
+            rules[filled + 2] = hits[c]
+            rules[filled + 3] = predicted
+            filled += PER_RULE
         hits[c] = 0
         others[c] = 0
-    return filled
+    return rules, filled
 
 
 @kernel
@@ -73,11 +71,7 @@ def common_properties(links, step, times):
         x = links.holder[k]
         low = links.run_start[links.first_run[x]]
         high = links.run_start[links.first_run[x + 1]]
-        if filled + high - low > len(listed):
-            larger = np.empty(2 * (filled + high - low), dtype=np.int64)
-            for i in range(filled):
-                larger[i] = listed[i]
-            listed = larger
+        listed = grown(listed, filled, high - low)
         for i in range(low, high):
             p = links.property[i]
             if times[p] == 1:
@@ -89,13 +83,13 @@ def common_properties(links, step, times):
 
 
 @kernel
-def count_constants(links, step, run_of, properties, thresholds, hits, others, touched):
+def count_constants(links, step, run_of, properties, hits, others, touched):
     """Rules t(X, c) <- s(X, d) of some properties: exact, over all queries along `step`.
 
     `run_of` has the run of every entity along the step, or -1; `hits` and `others` are zero for
-    every entity, and `touched` has room for all entities.
+    every entity, and `touched` has room for all entities. Returns the rules as of `keep_rules`.
     """
-    rules = np.empty((4, 1024), dtype=np.int64)
+    rules = np.empty(4096, dtype=np.int64)
     filled = 0
     for p in properties:
         n_touched = 0
@@ -107,15 +101,14 @@ def count_constants(links, step, run_of, properties, thresholds, hits, others, t
                 queries += len(answers)
                 n_touched = add_answers(answers, touched, n_touched, hits, others)
         own = links.run_entity[p] if links.run_step[p] == step ^ 1 else -1
-        rules = grown(rules, filled, n_touched)
-        filled = keep_rules(
-            rules, filled, p, own, queries, touched[:n_touched], hits, others, thresholds
+        rules, filled = keep_rules(
+            rules, filled, p, own, queries, touched[:n_touched], hits, others
         )
-    return rules[:, :filled]
+    return rules[:filled]
 
 
 @kernel
-def count_open(links, step, first, answer, n_steps, thresholds, hits, others, touched):
+def count_open(links, step, first, answer, n_steps, hits, others, touched):
     """Rules t(X, c) <- s(X, _) of all steps s: exact, over all queries along `step`.
 
     The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`, numbered among
@@ -138,7 +131,7 @@ def count_open(links, step, first, answer, n_steps, thresholds, hits, others, to
             s = links.run_step[run]
             by_step[start[s + 1]] = k - low
             start[s + 1] += 1
-    rules = np.empty((4, 1024), dtype=np.int64)
+    rules = np.empty(4096, dtype=np.int64)
     filled = 0
     for s in range(n_steps):
         if s == step:
@@ -149,11 +142,10 @@ def count_open(links, step, first, answer, n_steps, thresholds, hits, others, to
             answers = answer[first[k] : first[k + 1]]
             queries += len(answers)
             n_touched = add_answers(answers, touched, n_touched, hits, others)
-        rules = grown(rules, filled, n_touched)
-        filled = keep_rules(
-            rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others, thresholds
+        rules, filled = keep_rules(
+            rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others
         )
-    return rules[:, :filled]
+    return rules[:filled]
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts
 from hornbeam.graphs.constant_kernels import (
-    ANSWER,
+    PER_RULE,
     common_properties,
     count_constants,
     count_open,
@@ -20,9 +20,6 @@ from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.rules.codes import inverse_code
 from hornbeam.rules.rule_model import SMOOTHING
 
-#: Minimum hits and minimum confidence of a rule.
-MIN_HITS, MIN_CONFIDENCE = 2, 0.005
-THRESHOLDS = (MIN_HITS, MIN_CONFIDENCE, SMOOTHING)
 #: Number of a step's most frequent answers that are candidates of every query.
 FREQUENT = 50
 
@@ -68,10 +65,11 @@ class ConstantRules:
         )
 
     @classmethod
-    def of(cls, step: int, columns: Ints) -> ConstantRules:
-        """Rules from the columns that kernels return."""
-        property_, answer, hits, predicted = columns
-        return cls(step, property_, answer.astype(np.int32), hits, predicted)
+    def of(cls, step: int, rules: Ints, answers: Ids | None = None) -> ConstantRules:
+        """Rules from the numbers that kernels return; answers are places in `answers`, or ids."""
+        property_, answer, hits, predicted = rules.reshape(-1, PER_RULE).T.copy()
+        ids = answer.astype(np.int32) if answers is None else answers[answer]
+        return cls(step, property_, ids, hits, predicted)
 
     def and_then(self, others: ConstantRules) -> ConstantRules:
         """These rules, then others, of later properties."""
@@ -103,10 +101,8 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
     run_of = np.full(graph.n_entities, -1, dtype=np.int32)
     run_of[graph.holders(step)] = graph.runs_along(step)
     count = count_constants.for_size(len(graph), WORTH_COMPILING)
-    found = count(
-        links, step, run_of, listed.astype(np.int64), THRESHOLDS, *_counters(graph.n_entities)
-    )
-    return ConstantRules.of(step, found)
+    rules = count(links, step, run_of, listed.astype(np.int64), *_counters(graph.n_entities))
+    return ConstantRules.of(step, rules)
 
 
 def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
@@ -116,12 +112,11 @@ def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     number = np.empty(graph.n_entities, dtype=np.int32)
     number[answers] = np.arange(len(answers))
     count = count_open.for_size(len(graph), WORTH_COMPILING)
-    found = count(
-        graph.links, step, queries.offsets, number[queries.answers], graph.step_limit, THRESHOLDS,
+    rules = count(
+        graph.links, step, queries.offsets, number[queries.answers], graph.step_limit,
         *_counters(len(answers)),
     )  # fmt: skip
-    found[ANSWER] = answers[found[ANSWER]]
-    return ConstantRules.of(step, found)
+    return ConstantRules.of(step, rules, answers)
 
 
 def _counters(n: int) -> tuple[Ints, Ints, Ids]:

@@ -20,15 +20,31 @@ import numpy as np
 
 from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import grown, place_of
+from hornbeam.graphs.constant_kernels import MIN_CONFIDENCE, MIN_HITS
+from hornbeam.graphs.features import (
+    AGAINST,
+    ALONG,
+    BACKWARD,
+    COLUMN,
+    FIRED,
+    FORWARD,
+    N_BEST,
+    N_FEATURES,
+    N_PLAIN,
+    OF_CLASS,
+    PATH,
+    REVERSE,
+    TOGETHER,
+    TOTAL,
+)
+from hornbeam.rules.rule_model import SMOOTHING
 
 kernel = kernels("the evidence of rules")
 
 #: Several first entities.
 SEVERAL = -2
-#: Classes of rules. Columns of each per candidate: the three best confidences, the sum of
-#: -log(1 - confidence), and the number of rules.
-PATH, FORWARD, BACKWARD = 0, 1, 2
-TOTAL, FIRED = 3, 4
+#: A rule that proposes more answers than this is ignored for the query.
+MAX_PROPOSED = 500
 #: Lower bounds before logarithms are taken: of confidences, and of ridge scores / the best one.
 CONFIDENCE_FLOOR = 1e-4
 RIDGE_FLOOR = 1e-3
@@ -45,8 +61,8 @@ def find_run(links, entity, step):
     return run if run < stop and links.run_step[run] == step else -1
 
 
-def expand(links, step, source, depth, walk, most):
-    """Walk one step from the entities at `depth` - 1; the number reached, 0 if above `most`."""
+def expand(links, step, source, depth, walk):
+    """Walk one step from the entities at `depth` - 1; the number reached, 0 if too many."""
     walk.stamp[0] += 1
     stamp = walk.stamp[0]
     node, first, seen = walk.node[depth], walk.first[depth], walk.seen[depth]
@@ -65,7 +81,7 @@ def expand(links, step, source, depth, walk, most):
             if depth == 1:
                 origin = y
             if seen[y] != stamp:
-                if reached == most:
+                if reached == MAX_PROPOSED:
                     return 0
                 seen[y] = stamp
                 first[y] = origin
@@ -76,7 +92,7 @@ def expand(links, step, source, depth, walk, most):
     return reached
 
 
-def next_rule(links, trie, source, i, walk, most):
+def next_rule(links, trie, source, i, walk):
     """Walk the trie from its node i, 0 to begin, to the next rule that proposes answers.
 
     Returns the node after it, the rule, or -1 if there is none, and the number of its answers,
@@ -88,7 +104,7 @@ def next_rule(links, trie, source, i, walk, most):
         walk.size[0] = 1
     while i < len(trie.depth):
         depth = trie.depth[i]
-        reached = expand(links, trie.step[i], source, depth, walk, most)
+        reached = expand(links, trie.step[i], source, depth, walk)
         walk.size[depth] = reached
         if reached == 0:
             i = trie.skip[i]
@@ -107,48 +123,17 @@ def next_rule(links, trie, source, i, walk, most):
 
 
 @kernel
-def count_paths(links, trie, n_rules, sources, offsets, wanted, walk, most):
-    """Hits and predictions of path rules over queries (source i, the answers `wanted` of it).
+def count_paths(links, shared, part, walk):
+    """Hits and predictions of the path rules of several steps, in two rows.
 
-    A query predicts the rule's answers minus the other known ones.
+    `shared` has the paths, rules and queries of all steps (`hornbeam.graphs.path_rules`); the
+    queries of the sources in `part` are counted. A query predicts the rule's answers minus the
+    other known ones.
     """
-    known = np.zeros(walk.node.shape[1], dtype=np.int8)
-    hits = np.zeros(n_rules, dtype=np.int64)
-    predicted = np.zeros(n_rules, dtype=np.int64)
-    for s in range(len(sources)):
-        run = find_run(links, sources[s], trie.target)
-        if run < 0:
-            continue
-        for k in range(links.run_start[run], links.run_start[run + 1]):
-            known[links.end[k]] = 1
-        for k in range(offsets[s], offsets[s + 1]):
-            known[wanted[k]] = 2
-        queries = offsets[s + 1] - offsets[s]
-        node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
-        while rule >= 0:
-            unknown, hit = 0, 0
-            for k in range(answers):
-                state = known[walk.answer[k]]
-                unknown += state == 0
-                hit += state == 2
-            hits[rule] += hit
-            predicted[rule] += queries * unknown + hit
-            node, rule, answers = next_rule(links, trie, sources[s], node, walk, most)
-        for k in range(links.run_start[run], links.run_start[run + 1]):
-            known[links.end[k]] = 0
-    return hits, predicted
-
-
-@kernel
-def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, walk, most):
-    """Hits and predictions as of `count_paths`, of the rules of several steps, in two rows.
-
-    `trie` has the paths of all of them, `uses` the rules and steps of each path, and `queries` the
-    queries of all sources; those in `part` are counted (`hornbeam.graphs.path_rules`).
-    """
+    targets, sources, uses, queries = shared.targets, shared.sources, shared.uses, shared.queries
     known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
     n_queries = np.zeros(len(targets), dtype=np.int64)
-    counts = np.zeros((2, n_rules), dtype=np.int64)
+    counts = np.zeros((2, len(uses.rule)), dtype=np.int64)
     for s in part:
         for q in range(queries.start[s], queries.start[s + 1]):
             t = queries.step[q]
@@ -160,7 +145,7 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
             for k in range(queries.low[q], queries.high[q]):
                 known[t, queries.answer[k]] = 2
             n_queries[t] = queries.high[q] - queries.low[q]
-        node, path, answers = next_rule(links, trie, sources[s], 0, walk, most)
+        node, path, answers = next_rule(links, shared.trie, sources[s], 0, walk)
         while path >= 0:
             for u in range(uses.start[path], uses.start[path + 1]):
                 t = uses.step[u]
@@ -173,15 +158,19 @@ def count_shared(links, trie, n_rules, uses, targets, sources, part, queries, wa
                     hit += state == 2
                 counts[0, uses.rule[u]] += hit
                 counts[1, uses.rule[u]] += n_queries[t] * unknown + hit
-            node, path, answers = next_rule(links, trie, sources[s], node, walk, most)
+            node, path, answers = next_rule(links, shared.trie, sources[s], node, walk)
         for q in range(queries.start[s], queries.start[s + 1]):
-            known[queries.step[q]] = 0
-            n_queries[queries.step[q]] = 0
+            t = queries.step[q]
+            n_queries[t] = 0
+            run = find_run(links, sources[s], targets[t])
+            if run >= 0:
+                for k in range(links.run_start[run], links.run_start[run + 1]):
+                    known[t, links.end[k]] = 0
     return counts
 
 
 @kernel
-def fired_paths(links, trie, sources, offsets, entity, walk, most):
+def fired_paths(links, trie, sources, offsets, entity, walk):
     """Which path rules fire for which candidates: pairs of row and rule, in the order of sources.
 
     The candidates of source i are the rows `offsets[i]` to `offsets[i + 1]` of `entity`.
@@ -193,7 +182,7 @@ def fired_paths(links, trie, sources, offsets, entity, walk, most):
     for s in range(len(sources)):
         for k in range(offsets[s], offsets[s + 1]):
             row_of[entity[k]] = k
-        node, rule, answers = next_rule(links, trie, sources[s], 0, walk, most)
+        node, rule, answers = next_rule(links, trie, sources[s], 0, walk)
         while rule >= 0:
             row, fired = grown(row, filled, answers), grown(fired, filled, answers)
             for k in range(answers):
@@ -202,7 +191,7 @@ def fired_paths(links, trie, sources, offsets, entity, walk, most):
                     row[filled] = at
                     fired[filled] = rule
                     filled += 1
-            node, rule, answers = next_rule(links, trie, sources[s], node, walk, most)
+            node, rule, answers = next_rule(links, trie, sources[s], node, walk)
         for k in range(offsets[s], offsets[s + 1]):
             row_of[entity[k]] = -1
     return row[:filled], fired[:filled]
@@ -253,7 +242,7 @@ def share_property(properties, p):
     properties.shared[p] += 1
 
 
-def fire_backward(links, a, step, run, properties, is_known, smoothing, minimum, found):
+def fire_backward(links, a, step, run, properties, is_known, found):
     """Fire rules t(a, Y) <- property of Y, if at least two known answers of a share it."""
     n_runs = len(links.run_step)
     properties.size[0] = 0
@@ -270,7 +259,7 @@ def fire_backward(links, a, step, run, properties, is_known, smoothing, minimum,
         p = properties.listed[j]
         hits = properties.shared[p]
         properties.shared[p] = 0
-        if hits < 2:
+        if hits < MIN_HITS:
             continue
         if p < n_runs:
             start, stop = links.run_start[p], links.run_start[p + 1]
@@ -278,8 +267,8 @@ def fire_backward(links, a, step, run, properties, is_known, smoothing, minimum,
         else:
             start, stop = links.first_holder[p - n_runs], links.first_holder[p - n_runs + 1]
             holders = links.holder
-        confidence = hits / (stop - start + smoothing)
-        if confidence < minimum or stop - start == hits:
+        confidence = hits / (stop - start + SMOOTHING)
+        if confidence < MIN_CONFIDENCE or stop - start == hits:
             continue
         loss = -math.log1p(-confidence)
         for k in range(start, stop):
@@ -287,25 +276,22 @@ def fire_backward(links, a, step, run, properties, is_known, smoothing, minimum,
                 fire(found, holders[k], BACKWARD, confidence, loss)
 
 
-def fire_all(links, trie, constants, a, run, backward_rules, smoothing, minimum, most, scratch):
+def fire_all(links, tables, a, run, scratch):
     """Fire the rules of all classes for one source, whose run along the query's step is `run`."""
-    found = scratch.found
-    node, rule, answers = next_rule(links, trie, a, 0, scratch.walk, most)
+    trie, constants, found = tables.trie, tables.constants, scratch.found
+    node, rule, answers = next_rule(links, trie, a, 0, scratch.walk)
     while rule >= 0:
         for k in range(answers):
             fire(found, scratch.walk.answer[k], PATH, trie.confidence[rule], trie.loss[rule])
-        node, rule, answers = next_rule(links, trie, a, node, scratch.walk, most)
+        node, rule, answers = next_rule(links, trie, a, node, scratch.walk)
     if len(constants.property):
         n_runs = len(links.run_step)
         for r in range(links.first_run[a], links.first_run[a + 1]):
             fire_forward(constants, n_runs + links.run_step[r], found)
             for k in range(links.run_start[r], links.run_start[r + 1]):
                 fire_forward(constants, links.property[k], found)
-    if backward_rules and run >= 0:
-        fire_backward(
-            links, a, trie.target, run, scratch.properties, scratch.is_known, smoothing, minimum,
-            found,
-        )  # fmt: skip
+    if tables.has_backward and run >= 0:
+        fire_backward(links, a, trie.target, run, scratch.properties, scratch.is_known, found)
 
 
 def mark(ends, start, stop, is_known, value):
@@ -343,7 +329,7 @@ def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
         c = listed[i]
         best = 0.0
         total = 0.0
-        for g in range(3):
+        for g in range(evidence.shape[1]):
             best = max(best, evidence[c, g, 0])
             total += evidence[c, g, TOTAL]
         by_rules[i] = -best - 1e-3 * total
@@ -376,36 +362,38 @@ def count_linked(links, a, step, weights, linked, more):
         other = links.run_step[r]
         if other == step:
             continue
-        column = 2 if other == step ^ 1 else (other ^ step) & 1
+        column = ALONG if (other ^ step) & 1 == 0 else REVERSE if other == step ^ 1 else AGAINST
         weight = weights[other, step] if len(weights) > 0 else 0
         for k in range(links.run_start[r], links.run_start[r + 1]):
             c = links.end[k]
             linked[c, column] = more * (linked[c, column] + 1)
-            linked[c, 3] = more * (linked[c, 3] + weight)
+            linked[c, TOGETHER] = more * (linked[c, TOGETHER] + weight)
 
 
 def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
-    """Features of a candidate without the ridge's (see `hornbeam.graphs.pools`)."""
+    """Features of a candidate without the ridge's (see `hornbeam.graphs.features`)."""
     best = 0.0
     total = 0.0
-    for g in range(3):
+    for g in range(evidence.shape[1]):
         row = evidence[c, g]
-        for k in range(3):
-            feature[6 * g + k] = math.log(max(row[k], CONFIDENCE_FLOOR))
-        feature[6 * g + 3] = math.log(max(-math.expm1(-row[TOTAL]), CONFIDENCE_FLOOR))
-        feature[6 * g + 4] = math.log1p(row[FIRED])
-        feature[6 * g + 5] = math.log1p(row[TOTAL])
+        first = g * len(OF_CLASS)
+        for k in range(N_BEST):
+            feature[first + k] = math.log(max(row[k], CONFIDENCE_FLOOR))
+        noisy_or = max(-math.expm1(-row[TOTAL]), CONFIDENCE_FLOOR)
+        feature[first + OF_CLASS.noisy_or] = math.log(noisy_or)
+        feature[first + OF_CLASS.fired] = math.log1p(row[FIRED])
+        feature[first + OF_CLASS.sum] = math.log1p(row[TOTAL])
         best = max(best, row[0])
         total += row[TOTAL]
-    feature[18] = math.log(max(best, CONFIDENCE_FLOOR))
-    feature[19] = math.log(max(-math.expm1(-total), CONFIDENCE_FLOOR))
-    feature[20] = prior
-    feature[21] = 1.0 if is_seen else 0.0
-    feature[22] = math.log1p(degree[c])
-    feature[23] = 1.0 if c == a else 0.0
-    for k in range(3):
-        feature[24 + k] = math.log1p(linked[c, k])
-    feature[27] = linked[c, 3] / MILLION
+    feature[COLUMN.best] = math.log(max(best, CONFIDENCE_FLOOR))
+    feature[COLUMN.noisy_or] = math.log(max(-math.expm1(-total), CONFIDENCE_FLOOR))
+    feature[COLUMN.frequency] = prior
+    feature[COLUMN.seen] = 1.0 if is_seen else 0.0
+    feature[COLUMN.degree] = math.log1p(degree[c])
+    feature[COLUMN.itself] = 1.0 if c == a else 0.0
+    for k in range(TOGETHER):
+        feature[COLUMN.linked_along + k] = math.log1p(linked[c, k])
+    feature[COLUMN.linked_together] = linked[c, TOGETHER] / MILLION
 
 
 def describe_ridge(listed, chosen, forward, backward, feature):
@@ -419,45 +407,42 @@ def describe_ridge(listed, chosen, forward, backward, feature):
     for k in range(len(chosen)):
         c = chosen[k]
         ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
-        feature[k, 28] = math.log(max(ahead / best_forward, RIDGE_FLOOR))
-        feature[k, 29] = math.log(max(back / best_backward, RIDGE_FLOOR))
-        feature[k, 30] = math.log(max((ahead + back) / best_sum, RIDGE_FLOOR))
+        feature[k, COLUMN.ridge_forward] = math.log(max(ahead / best_forward, RIDGE_FLOOR))
+        feature[k, COLUMN.ridge_backward] = math.log(max(back / best_backward, RIDGE_FLOOR))
+        feature[k, COLUMN.ridge_sum] = math.log(max((ahead + back) / best_sum, RIDGE_FLOOR))
 
 
 @kernel
-def gather(
-    links, trie, constants, sources, frequent, prior, degree, weights, forward, backward, proposed,
-    smoothing, minimum, fan_out, limit, most, backward_rules, leave_out_linked, scratch,
-):  # fmt: skip
+def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch):
     """The best `limit` candidates of every source and their features; up to `most` without these.
 
-    `prior[k]` is the prior of an entity which is the answer of k links, `weights` are those of
-    `count_linked`. `forward` and `backward` are rows of ridge scores (none without a ridge),
-    `proposed` the ridge's candidates. `scratch` is restored on return, except for its stamps.
+    For `tables` and `scratch` see `hornbeam.graphs.graph_evidence`; `scratch` is restored on
+    return, except for its stamps. `ridge.forward` and `ridge.backward` are rows of ridge scores
+    (none without a ridge), `ridge.proposed` the ridge's candidates.
     Returns numbers of candidates, candidates, features, and both of further ones, in their order.
     """
+    forward, backward, step = ridge.forward, ridge.backward, tables.trie.target
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
     entity = np.empty((len(sources), limit), dtype=np.int32)
-    feature = np.empty((len(sources), limit, 31 if has_ridge else 28), dtype=np.float32)
+    n_features = N_FEATURES if has_ridge else N_PLAIN
+    feature = np.empty((len(sources), limit, n_features), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
     further = np.empty((len(sources), most - limit), dtype=np.int32)
     further_count = np.zeros(len(sources), dtype=np.int64)
     for s in range(len(sources)):
         a = sources[s]
         found.size[0] = 0
-        run = find_run(links, a, trie.target)
+        run = find_run(links, a, step)
         known, known_stop = 0, 0
         if run >= 0:
             known, known_stop = links.run_start[run], links.run_start[run + 1]
         mark(links.end, known, known_stop, is_known, True)
-        fire_all(
-            links, trie, constants, a, run, backward_rules, smoothing, minimum, fan_out, scratch
-        )
-        for c in frequent:
+        fire_all(links, tables, a, run, scratch)
+        for c in tables.frequent:
             propose(found, c)
         if has_ridge:
-            for c in proposed[s]:
+            for c in ridge.proposed[s]:
                 propose(found, c)
         if leave_out_linked:
             known = links.run_start[links.first_run[a]]
@@ -478,18 +463,19 @@ def gather(
         count[s] = len(chosen)
         further_count[s] = len(ordered) - len(chosen)
         further[s, : further_count[s]] = ordered[limit:]
-        count_linked(links, a, trie.target, weights, scratch.linked, 1)
+        count_linked(links, a, step, tables.weights, scratch.linked, 1)
         for k in range(len(chosen)):
             c = chosen[k]
             entity[s, k] = c
             times = 0
-            inverse_run = find_run(links, c, trie.target ^ 1)
+            inverse_run = find_run(links, c, step ^ 1)
             if inverse_run >= 0:
                 times = links.run_start[inverse_run + 1] - links.run_start[inverse_run]
             describe(
-                found.evidence, c, a, prior[times], times > 0, degree, scratch.linked, feature[s, k]
-            )
-        count_linked(links, a, trie.target, weights, scratch.linked, 0)
+                found.evidence, c, a, tables.log_share[times], times > 0, tables.degree,
+                scratch.linked, feature[s, k],
+            )  # fmt: skip
+        count_linked(links, a, step, tables.weights, scratch.linked, 0)
         if has_ridge:
             describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
         for c in listed:
@@ -518,7 +504,7 @@ def gather_fired(
     further_count = np.minimum(size, most) - count
     chosen = np.empty(count.sum(), dtype=np.int32)
     further = np.empty(further_count.sum(), dtype=np.int32)
-    feature = np.empty((len(chosen), 28), dtype=np.float32)
+    feature = np.empty((len(chosen), N_PLAIN), dtype=np.float32)
     filled, rest = 0, 0
     for s in range(len(offsets) - 1):
         listed = np.arange(offsets[s], offsets[s + 1]).astype(np.int32)

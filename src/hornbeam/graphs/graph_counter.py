@@ -11,11 +11,10 @@ from typing import Protocol
 
 from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
-from hornbeam.graphs.discovery import PathTable
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import GraphSize
-from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.path_rules import PathRules, PathTable
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import Firings

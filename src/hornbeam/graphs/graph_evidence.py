@@ -19,23 +19,17 @@ from hornbeam.graphs.constants import (
     any_entity_rules,
     constant_rules,
 )
+from hornbeam.graphs.features import EVIDENCE_SHAPE, LINKED
+from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import graph_pair_weights
-from hornbeam.graphs.path_rules import TrieWalk
+from hornbeam.graphs.path_rules import PathRules, Trie, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.body import MAX_PATH
 
 #: Up to this many sources, rules with constants are counted for these alone; for more, for all
 #: sources of the step.
 FEW_SOURCES = 8
-
-
-@dataclass(frozen=True)
-class UsedRuleClasses:
-    """Which classes of rules are used in addition to paths."""
-
-    constants: bool = True
-    backward: bool = True
 
 
 class CandidateArrays(NamedTuple):
@@ -45,6 +39,16 @@ class CandidateArrays(NamedTuple):
     listed: Ids
     is_listed: Bools
     size: Ints
+
+    @classmethod
+    def of(cls, n: int, *, listed: bool = False) -> CandidateArrays:
+        """Arrays for candidates below n without evidence, all of them listed or none."""
+        return cls(
+            np.zeros((n, *EVIDENCE_SHAPE)),
+            np.empty(n, dtype=np.int32),
+            np.full(n, listed),
+            np.zeros(1, dtype=np.int64),
+        )
 
 
 class PropertyArrays(NamedTuple):
@@ -74,25 +78,35 @@ class GatherScratch(NamedTuple):
         """Allocate the arrays for a graph."""
         n = graph.n_entities
         n_properties = len(graph.links.run_step) + graph.step_limit
-        one = np.zeros(1, dtype=np.int64)
-        found = CandidateArrays(
-            np.zeros((n, 3, 5)), np.empty(n, dtype=np.int32), np.zeros(n, dtype=np.bool_), one
-        )
         properties = PropertyArrays(
             np.zeros(n_properties, dtype=np.int32),
             np.empty(n_properties, dtype=np.int64),
-            one.copy(),
+            np.zeros(1, dtype=np.int64),
         )
-        walk = TrieWalk.of(n, MAX_PATH)
-        is_known, linked = np.zeros(n, dtype=np.bool_), np.zeros((n, 4), dtype=np.int64)
-        return cls(walk, found, properties, np.zeros(n), is_known, linked)
+        return cls(
+            TrieWalk.of(n, MAX_PATH),
+            CandidateArrays.of(n),
+            properties,
+            np.zeros(n),
+            np.zeros(n, dtype=np.bool_),
+            np.zeros((n, len(LINKED)), dtype=np.int64),
+        )
 
 
 class StepTables(NamedTuple):
-    """Rules with constants and frequencies for queries of one step."""
+    """What the rules of one step fire by, and what else describes an answer.
 
+    `log_share[k]` is the prior of an entity which is the answer of k links, `weights` are those of
+    a pair's links for each other (`hornbeam.graphs.linked_pairs`).
+    """
+
+    trie: Trie
     constants: ConstantTable
-    frequencies: AnswerFrequencies
+    has_backward: bool
+    frequent: Ids
+    log_share: Floats
+    degree: Ints
+    weights: Ints
 
 
 class StepStatistics(NamedTuple):
@@ -106,15 +120,16 @@ class StepStatistics(NamedTuple):
 class GraphEvidence:
     """A graph that queries are answered from.
 
-    Its constants are fitted together if there is a `penalty`; `remembered` is the number of steps
-    whose tables are cached for further queries.
+    Its constants are fitted together if there is a `penalty`; `settings` say which other classes of
+    rules are used. `remembered` is the number of steps whose rules with constants are cached for
+    further queries.
     """
 
     graph: LinkedGraph
     penalty: float | None = None
-    classes: UsedRuleClasses = UsedRuleClasses()
+    settings: GraphSettings = field(default_factory=GraphSettings)
     remembered: int = 0
-    _tables: dict[int, StepTables] = field(default_factory=dict, repr=False)
+    _constants: dict[int, ConstantTable] = field(default_factory=dict, repr=False)
     _common: dict[int, StepStatistics] = field(default_factory=dict, repr=False)
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
 
@@ -135,44 +150,39 @@ class GraphEvidence:
         """Weights of the links of a pair for each other."""
         return graph_pair_weights(self.graph)
 
-    def constants(self, step: int, sources: Ids | None = None) -> ConstantRules:
-        """Rules with constants of a step: all, or all with s(X, _) and those of given sources."""
-        return self._rules(step, sources, self.common(step))
-
     def common(self, step: int) -> StepStatistics:
         """Statistics of a step, which do not depend on the sources of queries."""
-
-        def made() -> StepStatistics:
-            has_rules = self.classes.constants
+        found = self._common.get(step)
+        if found is None:
+            has_rules = self.settings.constants
             rules = any_entity_rules(self.graph, step) if has_rules else ConstantRules.none(step)
-            return StepStatistics(rules, answer_frequencies(self.graph, step))
-
-        found = self._common.get(step) or made()
+            found = StepStatistics(rules, answer_frequencies(self.graph, step))
         if self.remembered:  # small, however many steps are queried
             self._common[step] = found
         return found
 
-    def tables(self, step: int, sources: Ids) -> StepTables:
-        """Tables for queries of a step; for `sources` alone unless further queries may come."""
+    def constants(self, common: StepStatistics, sources: Ids | None = None) -> ConstantRules:
+        """Rules with constants of a step: all, or all with s(X, _) and those of given sources."""
+        rules = common.any_entity_rules
+        if not self.settings.constants:
+            return rules
+        return constant_rules(self.graph, rules.step, sources).and_then(rules)
 
-        def made(some: Ids | None = None) -> StepTables:
-            common = self.common(step)
-            return StepTables(self._rules(step, some, common).table, common.frequencies)
-
-        found = self._tables.get(step)
-        if found is None and (len(sources) <= FEW_SOURCES or not self.remembered):
-            return made(sources)
-        if found is None:
-            found = made()
-            for oldest in list(self._tables)[: len(self._tables) + 1 - self.remembered]:
-                self._tables.pop(oldest, None)
-            self._tables[step] = found
-        return found
-
-    def _rules(self, step: int, sources: Ids | None, common: StepStatistics) -> ConstantRules:
-        if not self.classes.constants:
-            return ConstantRules.none(step)
-        return constant_rules(self.graph, step, sources).and_then(common.any_entity_rules)
+    def tables(self, rules: PathRules, sources: Ids) -> StepTables:
+        """Tables for queries of the rules' step; for `sources` unless further queries may come."""
+        step, common, graph = rules.step, self.common(rules.step), self.graph
+        constants = self._constants.get(step)
+        if constants is None and (len(sources) <= FEW_SOURCES or not self.remembered):
+            constants = self.constants(common, sources).table
+        elif constants is None:
+            constants = self.constants(common).table
+            for oldest in list(self._constants)[: len(self._constants) + 1 - self.remembered]:
+                self._constants.pop(oldest, None)
+            self._constants[step] = constants
+        return StepTables(
+            rules.trie, constants, self.settings.backward, *common.frequencies, graph.degree,
+            self.pair_weights,
+        )  # fmt: skip
 
     @contextmanager
     def scratch(self) -> Iterator[GatherScratch]:

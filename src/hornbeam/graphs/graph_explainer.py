@@ -13,8 +13,9 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
 from hornbeam.explaining.reason import ScorePart, largest_first
 from hornbeam.facts.table import Atoms, Facts
+from hornbeam.graphs.features import EvidenceKind
 from hornbeam.graphs.graph_ranker import MemoryRanker
-from hornbeam.graphs.graph_reasons import EvidenceKind, as_reason, fired_rules
+from hornbeam.graphs.graph_reasons import as_reason, fired_rules
 from hornbeam.graphs.model_parts import direction_of
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel

@@ -15,13 +15,14 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
 from hornbeam.facts.table import Atoms, Facts
-from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
+from hornbeam.graphs.features import columns_of
+from hornbeam.graphs.graph_evidence import GraphEvidence
+from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import no_queries
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FurtherCandidates, Pool, firings_of, pool_of
-from hornbeam.graphs.ranking_fit import columns_of
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.softmax import (
@@ -218,8 +219,8 @@ class MemoryRanker(GraphRanker):
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
         penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
-        classes = UsedRuleClasses(model.constants, model.backward)
-        evidence = GraphEvidence(graph, penalty, classes, REMEMBERED)
+        settings = GraphSettings(model.constants, model.backward)
+        evidence = GraphEvidence(graph, penalty, settings, REMEMBERED)
         steps = numbered_model(model, facts.predicates)
         return cls(
             facts, ArgumentTypes(facts), model, steps, threads, evidence=evidence,

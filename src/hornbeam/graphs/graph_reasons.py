@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import islice
 
 import numpy as np
@@ -18,8 +17,9 @@ from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
-from hornbeam.graphs.constants import MIN_CONFIDENCE, MIN_HITS
+from hornbeam.graphs.constant_kernels import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
+from hornbeam.graphs.features import EvidenceKind
 from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words, rule_ends, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -39,33 +39,6 @@ from hornbeam.rules.rule_model import SMOOTHING, CountedRule
 
 #: The minimum weight of a rule that was fitted together with others for it to be named.
 MIN_WEIGHT = 1e-3
-
-
-class EvidenceKind(StrEnum):
-    """Kinds of evidence that a score is the sum of."""
-
-    PATH = "paths"
-    FORWARD = "constants forward"
-    BACKWARD = "constants backward"
-    RIDGE = "constants together"
-    OVERALL = "all rules"
-    LINKED = "other links between the two"
-    PRIOR = "how common the answer is"
-
-    @classmethod
-    def of_feature(cls, name: str) -> EvidenceKind:
-        """The kind that a feature of the ranking belongs to."""
-        prefixes = {
-            "path_": cls.PATH,
-            "forward_": cls.FORWARD,
-            "backward_": cls.BACKWARD,
-            "ridge_": cls.RIDGE,
-            "linked_": cls.LINKED,
-        }
-        for prefix, kind in prefixes.items():
-            if name.startswith(prefix):
-                return kind
-        return cls.OVERALL if name in ("best", "noisy_or") else cls.PRIOR
 
 
 @dataclass(frozen=True)
@@ -261,7 +234,8 @@ def holders_of(graph: LinkedGraph, number: int) -> Ids:
 def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
     """The rules t(X, c) <- property of X, for the properties of a."""
     facts, graph = ranker.facts, ranker.graph
-    rules = ranker.evidence.constants(step, np.array([a], dtype=np.int32))
+    evidence = ranker.evidence
+    rules = evidence.constants(evidence.common(step), np.array([a], dtype=np.int32))
     fired: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
     for row in np.flatnonzero(fired).tolist():
         rule = named_constant(graph, facts, rules, row)

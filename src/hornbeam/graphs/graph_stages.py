@@ -11,12 +11,11 @@ from hornbeam.base.arrays import Ids, Ints, part_numbers
 from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING, JUDGING
-from hornbeam.graphs.discovery import PathTable, path_table, reversed_paths
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphSettings, StageShares
 from hornbeam.graphs.grouped_queries import queries_of_links
 from hornbeam.graphs.linked_graph import canonical_paths
-from hornbeam.graphs.path_rules import PathRules, best_rules
+from hornbeam.graphs.path_rules import PathRules, PathTable, best_rules, path_table, reversed_paths
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import ImportedRules
 from hornbeam.graphs.workload import Portion, Workload

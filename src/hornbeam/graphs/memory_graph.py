@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,9 +16,8 @@ from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
 from hornbeam.graph.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.constants import any_entity_rules, constant_rules
-from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_evidence import GraphEvidence, UsedRuleClasses
+from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_settings import Extent, GraphSettings, inverse_seconds
 from hornbeam.graphs.grouped_queries import (
     GroupedQueries,
@@ -30,7 +29,7 @@ from hornbeam.graphs.grouped_queries import (
 from hornbeam.graphs.linked_graph import GraphSize, LinkedGraph, canonical_links, canonical_steps
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
-from hornbeam.graphs.path_rules import PathRules, counted, shared_counts
+from hornbeam.graphs.path_rules import PathRules, PathTable, counted_rules, discover_paths
 from hornbeam.graphs.pools import Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.ridge import (
@@ -42,7 +41,7 @@ from hornbeam.graphs.ridge import (
     choose_penalty,
 )
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.workload import Portion, Result, Workload
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.codes import predicate_of, step_code
 from hornbeam.rules.rule_model import CountedRule
 
@@ -166,23 +165,20 @@ class MemoryGraph:
         sampled = self.sampled(steps, extent.sampled, seed, DISCOVERING)
         links = canonical_links(self.graph.links, canonical)
 
+        self.graph.prepare()
+
         def one(step: int) -> PathTable:
             return discover_paths(links, canonical, step, length, sampled[step], extent.found)
 
-        return self._each(one, steps, sampled, portion)
+        found = portion.each(one, steps, [len(sampled[step].sources) + 10.0 for step in steps])
+        return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
 
     def count(
         self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
         """Hits and predictions of paths, by step."""
-        together = shared_counts(self.graph, paths, queries, portion)
-        if together is not None:
-            return together
-
-        def one(step: int) -> PathRules:
-            return counted(self.graph, step, paths[step], queries[step])
-
-        return self._each(one, list(paths), queries, portion)
+        self.graph.prepare()
+        return counted_rules(self.graph, paths, queries, portion)
 
     def pools(
         self,
@@ -193,8 +189,7 @@ class MemoryGraph:
         portion: Portion,
     ) -> list[Pool]:
         """At most `limit` candidates of every source, with their features."""
-        classes = UsedRuleClasses(self.settings.constants, self.settings.backward)
-        evidence = GraphEvidence(self.graph, self.ridge_penalty, classes)
+        evidence = GraphEvidence(self.graph, self.ridge_penalty, self.settings)
         evidence.prepare()
         if self.fits_constants:
             portion.work.advance(portion.preparation)
@@ -229,19 +224,6 @@ class MemoryGraph:
         """Pairs of the graph without a fold and that fold."""
         for rest, hidden in hidden_folds(self.graph, extent, seed, canonical):
             yield replace(self, graph=rest), replace(self, graph=hidden)
-
-    def _each(
-        self,
-        one: Callable[[int], Result],
-        steps: Sequence[int],
-        queries: QueriesByStep,
-        portion: Portion,
-    ) -> dict[int, Result]:
-        """Results by step; those for which the time limit leaves no time are missing."""
-        self.graph.prepare()
-        sizes = [len(queries[step].sources) + 10.0 for step in steps]
-        found = portion.each(one, steps, sizes)
-        return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
 
 
 def open_graph(facts: Input, settings: GraphSettings) -> GraphCounter:

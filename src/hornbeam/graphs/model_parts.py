@@ -11,9 +11,8 @@ from hornbeam.base.arrays import Floats, Ints
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import ConstantRules
-from hornbeam.graphs.discovery import path_table
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.path_rules import PathRules, path_table
 from hornbeam.graphs.ranking_fit import FittedRanking
 from hornbeam.graphs.ranking_model import (
     RankingModel,

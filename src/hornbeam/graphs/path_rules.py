@@ -11,7 +11,7 @@ are compared with the known ones of every step that it is a rule of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -19,18 +19,29 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers, ranges
-from hornbeam.graphs.discovery import PathTable
-from hornbeam.graphs.evidence_kernels import count_paths, count_shared
+from hornbeam.graphs.discovery_kernels import paths_between
+from hornbeam.graphs.evidence_kernels import count_paths
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
-from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.graphs.linked_graph import (
+    WORTH_COMPILING,
+    GraphSize,
+    LinkArrays,
+    LinkedGraph,
+    other_spelling,
+)
 from hornbeam.graphs.workload import Portion
-from hornbeam.rules.codes import key_bits, sequence_keys
+from hornbeam.rules.codes import codes_of_keys, from_subject, key_bits, sequence_keys
 from hornbeam.rules.rule_model import SMOOTHING
 
-#: A rule that proposes more answers than this is ignored for the query.
-MAX_PROPOSED = 500
 #: Number of sources per work item.
 SOURCES_PER_ITEM = 16
+
+#: A path rule as its steps, padded with 0 at the end: one row per rule.
+PathTable = Ids
+#: Mean links per entity above which the longest paths have two, three and four steps.
+DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
+#: Maximum number of links visited, and of paths kept, per searched link.
+MAX_VISITED_LINKS = 200_000
 
 
 class Trie(NamedTuple):
@@ -137,15 +148,6 @@ class TrieWalk(NamedTuple):
         )
 
 
-def counted(graph: LinkedGraph, step: int, paths: PathTable, queries: GroupedQueries) -> PathRules:
-    """Count hits and predictions of paths over queries."""
-    trie = build_trie(step, paths, np.zeros(len(paths)))
-    count = count_paths.for_size(len(graph), WORTH_COMPILING)
-    walk = TrieWalk.of(graph.n_entities, paths.shape[1])
-    hits, predicted = count(graph.links, trie, len(paths), *queries, walk, MAX_PROPOSED)
-    return PathRules(step, paths, hits, predicted)
-
-
 def best_rules(rules: PathRules, base: float, most: int) -> Ints:
     """Numbers of the rules to keep, half by confidence, the others by hits log(confidence / base).
 
@@ -184,68 +186,164 @@ class SourceQueries(NamedTuple):
     answer: Ids
 
 
-def shared_counts(
-    graph: LinkedGraph,
-    paths: Mapping[int, PathTable],
-    queries: QueriesByStep,
-    portion: Portion,
-) -> dict[int, PathRules] | None:
-    """Hits and predictions of paths by step; None if counting step by step is less work."""
-    steps = [step for step in paths if len(paths[step])]
-    if not steps or not len(graph.links.run_at):
-        return None
-    distinct, uses = _uses([paths[step] for step in steps])
-    sources, by_source = _by_source([queries[step] for step in steps])
-    separately = sum(len(queries[step].sources) * len(paths[step]) for step in steps)
-    if len(sources) * len(distinct) > separately:
-        return None
-    trie = build_trie(0, distinct, np.zeros(len(distinct)))
-    run = count_shared.for_size(len(graph), WORTH_COMPILING)
-    targets, n_rules = np.array(steps, dtype=np.int64), len(uses.rule)
+class SharedPaths(NamedTuple):
+    """Paths of the steps `targets` as one trie, their rules, and the queries of these steps.
 
-    def one(part: Ints) -> Ints:
-        walk = TrieWalk.of(graph.n_entities, distinct.shape[1])
-        counts: Ints = run(
-            graph.links, trie, n_rules, uses, targets, sources, part, by_source, walk, MAX_PROPOSED
+    Rules are numbered step after step.
+    """
+
+    targets: Ints
+    trie: Trie
+    uses: PathUses
+    sources: Ids
+    queries: SourceQueries
+
+    @classmethod
+    def of(
+        cls, steps: Sequence[int], paths: Mapping[int, PathTable], queries: QueriesByStep
+    ) -> SharedPaths:
+        """Number distinct paths and rules, and group the queries of steps by source."""
+        rows = np.concatenate([paths[step] for step in steps])
+        keys = sequence_keys(rows, key_bits(rows.shape[1]))
+        _, first, path = np.unique(keys, return_index=True, return_inverse=True)
+        order = np.argsort(path, kind="stable")
+        of_rule = np.repeat(np.arange(len(steps)), [len(paths[step]) for step in steps])
+        uses = PathUses(pointers(np.bincount(path)), order, of_rule[order])
+        trie = build_trie(0, rows[first], np.zeros(len(first)))
+        asked = [queries[step] for step in steps]
+        source = np.concatenate([some.sources for some in asked])
+        of_source = np.repeat(np.arange(len(steps)), [len(some.sources) for some in asked])
+        bounds = pointers(np.concatenate([np.diff(some.offsets) for some in asked]))
+        order = np.argsort(source, kind="stable")
+        sources, counts = np.unique(source, return_counts=True)
+        by_source = SourceQueries(
+            pointers(counts),
+            of_source[order],
+            bounds[:-1][order],
+            bounds[1:][order],
+            np.concatenate([some.answers for some in asked]),
         )
+        return cls(np.array(steps, dtype=np.int64), trie, uses, sources, by_source)
+
+    @property
+    def visits(self) -> int:
+        """How many times a path is walked from a source."""
+        return len(self.sources) * (len(self.uses.start) - 1)
+
+
+def counted_rules(
+    graph: LinkedGraph, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
+) -> dict[int, PathRules]:
+    """Hits and predictions of paths by step; steps for which no time is left are missing.
+
+    All steps are counted in one walk per source, or one step after the other if that is less work.
+    """
+    steps = [step for step in paths if len(paths[step])]
+    found = {
+        step: PathRules.none(step, table.shape[1])
+        for step, table in paths.items()
+        if not len(table)
+    }
+    if not steps:
+        return found
+    groups, most = [SharedPaths.of(steps, paths, queries)], SOURCES_PER_ITEM
+    separately = sum(len(queries[step].sources) * len(paths[step]) for step in steps)
+    if not len(graph.links.run_at) or groups[0].visits > separately:
+        groups = [SharedPaths.of([step], paths, queries) for step in steps]
+        most = graph.n_entities
+    items = [
+        (number, np.arange(low, min(low + most, len(group.sources))))
+        for number, group in enumerate(groups)
+        for low in range(0, max(len(group.sources), 1), most)
+    ]
+    run = count_paths.for_size(len(graph), WORTH_COMPILING)
+
+    def count(item: tuple[int, Ints]) -> Ints:
+        number, part = item
+        walk = TrieWalk.of(graph.n_entities, paths[steps[0]].shape[1])
+        counts: Ints = run(graph.links, groups[number], part, walk)
         return counts
 
-    numbers = np.arange(len(sources))
-    parts = [
-        numbers[low : low + SOURCES_PER_ITEM] for low in range(0, len(sources), SOURCES_PER_ITEM)
-    ]
-    counted = [
-        some for some in portion.each(one, parts, [float(len(part)) for part in parts])
-        if some is not None
-    ]  # fmt: skip
-    hits, predicted = np.sum(counted, axis=0) if counted else np.zeros((2, n_rules), dtype=np.int64)
-    start = pointers(np.array([len(paths[step]) for step in steps]))
-    found = {step: PathRules.none(step, distinct.shape[1]) for step in paths}
-    for place, step in enumerate(steps):
-        rules = slice(start[place], start[place + 1])
-        found[step] = PathRules(step, paths[step], hits[rules], predicted[rules])
+    totals: dict[int, Ints] = {}
+    done = portion.each(count, items, [len(part) + 10.0 for _, part in items])
+    for (number, _), counts in zip(items, done, strict=True):
+        if counts is not None:
+            totals[number] = totals[number] + counts if number in totals else counts
+    for number, counts in totals.items():
+        for step in groups[number].targets.tolist():
+            own, counts = np.split(counts, [len(paths[step])], axis=1)
+            found[step] = PathRules(step, paths[step], *own)
     return found
 
 
-def _uses(tables: list[PathTable]) -> tuple[PathTable, PathUses]:
-    """The distinct paths of some steps, and the rules, numbered step after step, of each path."""
-    rows = np.concatenate(tables)
-    keys = sequence_keys(rows, key_bits(rows.shape[1]))
-    _, first, path = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(path, kind="stable")
-    step = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
-    return rows[first], PathUses(pointers(np.bincount(path)), order, step[order])
+def longest_path(size: GraphSize) -> int:
+    """Longest paths that are worth their search at a graph's density: 2 to 5 steps."""
+    links = size.mean_links
+    if links > DENSE:
+        return 2
+    if links > MEDIUM:
+        return 3
+    length = 4 if links > THIN else 5
+    return length if is_keyed(size, length) else 3
 
 
-def _by_source(queries: list[GroupedQueries]) -> tuple[Ids, SourceQueries]:
-    """All sources of some steps' queries, and the queries of each."""
-    source = np.concatenate([some.sources for some in queries])
-    step = np.repeat(np.arange(len(queries)), [len(some.sources) for some in queries])
-    bounds = pointers(np.concatenate([np.diff(some.offsets) for some in queries]))
-    order = np.argsort(source, kind="stable")
-    sources, counts = np.unique(source, return_counts=True)
-    answer = np.concatenate([some.answers for some in queries])
-    by_source = SourceQueries(
-        pointers(counts), step[order], bounds[:-1][order], bounds[1:][order], answer
-    )
-    return sources, by_source
+def is_keyed(size: GraphSize, length: int) -> bool:
+    """Whether 64-bit keys can hold paths of a length: not with too many relations."""
+    return size.step_limit <= 1 << key_bits(length)
+
+
+def discover_paths(
+    links: LinkArrays,
+    canonical: Ids,
+    step: int,
+    length: int,
+    queries: GroupedQueries,
+    kept: int,
+) -> PathTable:
+    """Find the paths that connect the ends of a step's links most often.
+
+    Parameters
+    ----------
+    links, canonical
+        The links along canonical steps, and the canonical step of every step
+        (`hornbeam.graphs.linked_graph`).
+    step
+        The step (a relation and a direction) whose links are searched.
+    length
+        Maximum number of steps of a path.
+    queries
+        The links that are searched.
+    kept
+        Maximum number of paths, chosen by the number of links that they connect.
+    """
+    bits = key_bits(length)
+    prefix, suffix = (length + 1) // 2, length // 2
+    search = paths_between.for_size(len(links.end) // 2, WORTH_COMPILING)
+    starts, ends, n_entities = queries.known, queries.answers, len(links.first_run) - 1
+    keys = search(links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, n_entities)
+    found, counts = np.unique(keys, return_counts=True)
+    min_links = 2 if len(queries.answers) > 20 else 1
+    found, counts = found[counts >= min_links], counts[counts >= min_links]
+    best = np.sort(np.argsort(-counts, kind="stable")[:kept])
+    codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
+    # the steps of suffixes are the inverses of those that were walked, which may not be canonical
+    paths = canonical[from_subject(codes, flipped=False).astype(np.int32)]
+    other = other_spelling(step, canonical)
+    connected = np.count_nonzero(starts != ends)
+    if other is None or canonical[step] != step or connected < min_links:
+        return paths
+    # the search leaves out a link's own step, and with it all steps of the same links
+    return np.concatenate([path_table([[other]], length), paths])
+
+
+def path_table(paths: Sequence[Sequence[int]], length: int) -> PathTable:
+    """Paths of up to `length` codes each as a table."""
+    table = np.zeros((len(paths), length), dtype=np.int32)
+    for row, codes in enumerate(paths):
+        table[row, : len(codes)] = codes
+    return table
+
+
+def reversed_paths(paths: PathTable) -> PathTable:
+    """The same paths from their other ends: rules of the inverse step."""
+    return from_subject(paths, flipped=True)

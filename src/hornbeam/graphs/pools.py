@@ -11,31 +11,15 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graph.link_hashes import LinkHash
-from hornbeam.graphs.constants import MIN_CONFIDENCE
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
-from hornbeam.graphs.path_rules import MAX_PROPOSED, PathRules, TrieWalk
+from hornbeam.graphs.path_rules import PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings
 from hornbeam.rules.codes import is_inverse, predicate_of
-from hornbeam.rules.rule_model import SMOOTHING
 
-#: Other links between the known argument and the answer: in the query's direction, against it, and
-#: of the relation itself against it; and all of them with weights that were fitted together. They
-#: are evidence against an answer if pairs have one link at most, which no rule can express.
-LINKED = ("linked_along", "linked_against", "linked_reverse", "linked_together")
-#: Names of the features, in their order; the last three are the ridge's.
-FEATURES = (
-    *(
-        f"{group}_{what}"
-        for group in ("path", "forward", "backward")
-        for what in ("best", "second", "third", "noisy_or", "fired", "sum")
-    ),
-    "best", "noisy_or", "frequency", "seen", "degree", "itself", *LINKED,
-    "ridge_forward", "ridge_backward", "ridge_sum",
-)  # fmt: skip
 #: Fraction of informative sources above which the pool is used as it is instead of being copied.
 INFORMATIVE_SHARE = 0.9
 #: Number of sources whose candidates are gathered at a time.
@@ -126,14 +110,7 @@ class Pool:
 
     def where(self, kept: Bools) -> Pool:
         """Keep some of the candidates."""
-        sizes = np.bincount(part_numbers(self.offsets)[kept], minlength=len(self.source))
-        return replace(
-            self,
-            offsets=pointers(sizes),
-            entity=self.entity[kept],
-            feature=self.feature[kept],
-            truth=self.truth[kept],
-        )
+        return self._keeping(kept, self.truth, self.missed)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out candidates that are true answers by other links than those queried."""
@@ -203,50 +180,51 @@ def pool_of(
 
     With `further`, all others are added without features.
     """
-    graph, step = evidence.graph, rules.step
-    constants, prior = evidence.tables(step, queries.sources)
+    graph, tables = evidence.graph, evidence.tables(rules, queries.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
     most = max(limit, graph.n_entities) if further else limit
-    counts, entities, features, further_counts, others = [], [], [], [], []
+    parts = []
     with evidence.scratch() as scratch:
         for start in range(0, len(queries.sources), BLOCK):
             sources = queries.sources[start : start + BLOCK]
-            forward, backward, proposed = _ridge_rows(evidence.ridge, step, sources)
-            count, entity, feature, further_count, other = run(
-                graph.links, rules.trie, constants, sources, prior.frequent, prior.log_share,
-                graph.degree, evidence.pair_weights, forward, backward, proposed, SMOOTHING,
-                MIN_CONFIDENCE, MAX_PROPOSED, limit, most, evidence.classes.backward,
-                leave_out_linked, scratch,
-            )  # fmt: skip
+            ridge = _ridge_rows(evidence.ridge, rules.step, sources)
+            count, entity, feature, further_count, others = run(
+                graph.links, tables, sources, ridge, limit, most, leave_out_linked, scratch
+            )
             used = np.arange(limit) < count[:, None]
-            counts.append(count)
-            entities.append(entity[used])
-            features.append(feature[used])
-            further_counts.append(further_count)
-            others.append(other[np.arange(most - limit) < further_count[:, None]])
-    sizes, entity, feature = map(np.concatenate, (counts, entities, features))
-    beyond = FurtherCandidates(np.concatenate(further_counts), np.concatenate(others))
-    return Pool.of(step, queries, sizes, entity, feature, fold, beyond)
+            beyond_limit = np.arange(most - limit) < further_count[:, None]
+            parts.append((count, entity[used], feature[used], further_count, others[beyond_limit]))
+    sizes, entity, feature, *beyond = map(np.concatenate, zip(*parts, strict=True))
+    return Pool.of(rules.step, queries, sizes, entity, feature, fold, FurtherCandidates(*beyond))
 
 
 def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
     """Which path rules fire for which candidates of a pool of the rules' step."""
     run = fired_paths.for_size(len(graph), WORTH_COMPILING)
     walk = TrieWalk.of(graph.n_entities, rules.paths.shape[1])
-    row, rule = run(
-        graph.links, rules.trie, pool.source, pool.offsets, pool.entity, walk, MAX_PROPOSED
-    )
+    row, rule = run(graph.links, rules.trie, pool.source, pool.offsets, pool.entity, walk)
     order = np.argsort(row, kind="stable")
     sizes = np.bincount(row, minlength=len(pool.entity))
     return Firings(pointers(sizes), rule[order])
 
 
-def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> tuple[Singles, Singles, Ints]:
+class RidgeRows(NamedTuple):
+    """Scores of all entities by the ridge, a row per source, and the candidates that it proposes.
+
+    Without a ridge there are no rows.
+    """
+
+    forward: Singles
+    backward: Singles
+    proposed: Ints
+
+
+def _ridge_rows(ridge: Ridge | None, step: int, sources: Ids) -> RidgeRows:
     if ridge is None:
         empty = np.empty((0, 0), dtype=np.float32)
-        return empty, empty, np.empty((0, 0), dtype=np.int64)
+        return RidgeRows(empty, empty, np.empty((0, 0), dtype=np.int64))
     forward, backward = ridge.scores(step, sources)
     both = np.maximum(forward, 0) + np.maximum(backward, 0)
     n = both.shape[1]
     best = np.argpartition(-both, min(2 * PROPOSED, n - 1), axis=1)[:, : 2 * PROPOSED]
-    return forward, backward, np.sort(best, axis=1)
+    return RidgeRows(forward, backward, np.sort(best, axis=1))

@@ -24,7 +24,8 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 from hornbeam.graph.link_hashes import FITTING
-from hornbeam.graphs.pools import FEATURES, LINKED, Pool
+from hornbeam.graphs.features import CLASSES, COLUMN, FEATURES, N_PLAIN, RIDGE, WITHOUT_RIDGE
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import (
     FittedRanking,
     Trial,
@@ -39,16 +40,11 @@ from hornbeam.graphs.softmax import CandidateRows
 from hornbeam.graphs.workload import Workload
 
 #: Sets of features to choose from; features that a graph lacks are dropped.
-BASIC = (
-    "ridge_forward", "ridge_backward", "ridge_sum", "best", "noisy_or", "frequency", "seen",
-    "degree", "itself", *LINKED, "path_best", "forward_best", "backward_best",
-)  # fmt: skip
-WITH_SUMS = (*BASIC, "path_sum", "forward_sum", "backward_sum")
-WITHOUT_RIDGE = FEATURES[:-3]
+BASIC = (*RIDGE, *FEATURES[COLUMN.best : N_PLAIN], *(f"{name}_best" for name in CLASSES))
+WITH_SUMS = (*BASIC, *(f"{name}_sum" for name in CLASSES))
 #: Constants only through the ridge's features.
 WITHOUT_CONSTANTS = (
-    "ridge_forward", "ridge_backward", "ridge_sum", "frequency", "seen", "degree", "itself",
-    *LINKED, "path_best", "path_noisy_or", "path_sum",
+    *RIDGE, *FEATURES[COLUMN.frequency : N_PLAIN], "path_best", "path_noisy_or", "path_sum"
 )  # fmt: skip
 SETS = (BASIC, WITH_SUMS, FEATURES, WITHOUT_RIDGE, WITHOUT_CONSTANTS)
 #: L2 penalties of the distance between a step's weights and the graph's. The usual one is used

@@ -20,9 +20,10 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers
 from hornbeam.graph.link_hashes import REPORTING
+from hornbeam.graphs.features import columns_of
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.path_rules import PathRules
-from hornbeam.graphs.pools import FEATURES, Pool
+from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
@@ -72,11 +73,6 @@ class Trial:
     def sums(self, reciprocal: Floats) -> Floats:
         """Sums over both halves of one number per true answer of the judged queries."""
         return np.array([reciprocal[half].sum() for half in self.halves])
-
-
-def columns_of(features: Sequence[str]) -> Ints:
-    """Columns of features in a pool."""
-    return np.array([FEATURES.index(name) for name in features], dtype=np.int64)
 
 
 def reciprocal_ranks_of(pool: Pool, score: Floats) -> Floats:

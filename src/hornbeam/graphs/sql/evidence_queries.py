@@ -3,8 +3,8 @@
 A property is a step and an entity, or ANY. The tables `asked`, `known` and `fired` are those of
 `hornbeam.graphs.sql.walk_queries`; `asked_steps` has the steps of the queries. Every rule that
 fires is a row (query, entity, kind, order, hits, predicted): the kinds are those of
-`hornbeam.graphs.evidence_kernels`, and three columns of order give the order in which the kernels
-there add it, so that sums of floats are the same to the last bit.
+`hornbeam.graphs.features`, and three columns of order give the order in which the kernels of
+`hornbeam.graphs.evidence_kernels` add it, so that sums of floats are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hornbeam.graphs.constants import FREQUENT, MIN_CONFIDENCE, MIN_HITS
-from hornbeam.graphs.evidence_kernels import BACKWARD, FORWARD, PATH
+from hornbeam.graphs.constant_kernels import MIN_CONFIDENCE, MIN_HITS
+from hornbeam.graphs.constants import FREQUENT
+from hornbeam.graphs.features import BACKWARD, FORWARD, PATH
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import PathRules

@@ -20,7 +20,6 @@ from hornbeam.rules.rule_model import SMOOTHING
 
 #: Maximum number of rows of fired rules and candidates that are fetched at a time.
 ROWS = 1_000_000
-_NONE = np.empty(0, dtype=np.int32)
 
 
 def fired_pools(
@@ -93,14 +92,12 @@ def _gathered(
     confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
     n = len(keys)
     prior = np.log((listed["answers"] + 0.5) / (np.repeat(total, np.diff(offsets)) + 1.0))
-    all_listed = CandidateArrays(
-        np.zeros((n, 3, 5)), _NONE, np.ones(n, dtype=np.bool_), _NONE.astype(np.int64)
-    )
     run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
     counts, chosen, feature, further_counts, others = run(
         fired["kind"], confidence, -np.log1p(-confidence), rows.astype(np.int64),
         offsets.astype(np.int64), itself, prior, listed["answers"] > 0,
-        listed["degree"], linked, limit, max(n, limit) if further else limit, all_listed,
+        listed["degree"], linked, limit, max(n, limit) if further else limit,
+        CandidateArrays.of(n, listed=True),
     )  # fmt: skip
     entity = listed["entity"]
     return counts, entity[chosen], feature, further_counts, entity[others]

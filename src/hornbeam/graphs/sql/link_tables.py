@@ -23,8 +23,8 @@ import numpy as np
 from hornbeam.base.arrays import Array, Ids
 from hornbeam.counting.sql.database import Database, TableColumns, every_step
 from hornbeam.graph.link_hashes import PRIME, LinkHash
+from hornbeam.graphs.evidence_kernels import MAX_PROPOSED
 from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, pair_weights
-from hornbeam.graphs.path_rules import MAX_PROPOSED
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.rules.codes import code_limit
 

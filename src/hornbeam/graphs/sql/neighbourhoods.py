@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Ids, run_starts
-from hornbeam.graphs.discovery import MAX_VISITED_LINKS
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.path_rules import MAX_VISITED_LINKS
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.walk_queries import asked_columns
 from hornbeam.graphs.workload import batches

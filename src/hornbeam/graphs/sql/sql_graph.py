@@ -22,7 +22,6 @@ from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
 from hornbeam.graph.link_hashes import DISCOVERING, LinkHash
-from hornbeam.graphs.discovery import PathTable, discover_paths
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.grouped_queries import (
     GroupedQueries,
@@ -32,7 +31,7 @@ from hornbeam.graphs.grouped_queries import (
 )
 from hornbeam.graphs.linked_graph import GraphSize, canonical_links
 from hornbeam.graphs.model_parts import SHOWN, clause_about, direction_of
-from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.path_rules import PathRules, PathTable, discover_paths
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import LinkedShares, known_argument
 from hornbeam.graphs.softmax import Firings

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Array, Ids, Ints, pointers
-from hornbeam.graphs.discovery import PathTable
-from hornbeam.graphs.evidence_kernels import SEVERAL
+from hornbeam.graphs.evidence_kernels import MAX_PROPOSED, SEVERAL
 from hornbeam.graphs.grouped_queries import QueriesByStep
-from hornbeam.graphs.path_rules import MAX_PROPOSED, build_trie
+from hornbeam.graphs.path_rules import PathTable, build_trie
 from hornbeam.graphs.sql.link_tables import LinkTables
 
 #: Where walks begin: every query at its source, before the first steps of its step's paths.

@@ -1,0 +1,101 @@
+"""The features of candidates: the one place that says what a column of a pool is.
+
+Rules that are counted one by one form classes. A class is a name in `CLASSES`, which begins the
+names of its features, and a member of `EvidenceKind`, which names its part of a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from hornbeam.base.arrays import Ints
+
+#: Classes of rules: paths, rules with constants about the known argument, and about the answer.
+CLASSES = ("path", "forward", "backward")
+PATH, FORWARD, BACKWARD = range(len(CLASSES))
+#: Evidence of a class while rules fire: its best confidences, and in the columns after them the sum
+#: of -log(1 - confidence) and the number of rules.
+N_BEST = 3
+TOTAL, FIRED = N_BEST, N_BEST + 1
+EVIDENCE_SHAPE = (len(CLASSES), FIRED + 1)
+#: Columns of the other links of a pair while they are counted; the last is a sum of weights.
+ALONG, AGAINST, REVERSE, TOGETHER = range(4)
+
+
+class ClassColumns(NamedTuple):
+    """Features of a class of rules; its columns are counted from its first one on.
+
+    The best confidences, the confidence of all rules if they are independent (noisy or), how many
+    fired, and the sum of their -log(1 - confidence). All are logarithms.
+    """
+
+    best: int
+    second: int
+    third: int
+    noisy_or: int
+    fired: int
+    sum: int
+
+
+class Columns(NamedTuple):
+    """Features that do not belong to one class of rules.
+
+    The links are other links between the known argument and the answer: in the query's direction,
+    against it, and of the relation itself against it; and all of them with weights that were fitted
+    together. They are evidence against an answer if pairs have one link at most, which no rule can
+    express. The ridge's features are missing where constants are not fitted together.
+    """
+
+    best: int
+    noisy_or: int
+    frequency: int
+    seen: int
+    degree: int
+    itself: int
+    linked_along: int
+    linked_against: int
+    linked_reverse: int
+    linked_together: int
+    ridge_forward: int
+    ridge_backward: int
+    ridge_sum: int
+
+
+OF_CLASS = ClassColumns(*range(len(ClassColumns._fields)))
+_FIRST = len(CLASSES) * len(OF_CLASS)
+COLUMN = Columns(*range(_FIRST, _FIRST + len(Columns._fields)))
+#: Names of the features, in the order of columns.
+FEATURES = (
+    *(f"{name}_{feature}" for name in CLASSES for feature in ClassColumns._fields),
+    *Columns._fields,
+)
+N_PLAIN, N_FEATURES = COLUMN.ridge_forward, len(FEATURES)
+WITHOUT_RIDGE, RIDGE = FEATURES[:N_PLAIN], FEATURES[N_PLAIN:]
+LINKED = FEATURES[COLUMN.linked_along : N_PLAIN]
+
+
+class EvidenceKind(StrEnum):
+    """Kinds of evidence that a score is the sum of."""
+
+    PATH = "paths"
+    FORWARD = "constants forward"
+    BACKWARD = "constants backward"
+    RIDGE = "constants together"
+    OVERALL = "all rules"
+    LINKED = "other links between the two"
+    PRIOR = "how common the answer is"
+
+    @classmethod
+    def of_feature(cls, name: str) -> EvidenceKind:
+        """The kind that a feature of the ranking belongs to, by the first word of its name."""
+        named = cls.__members__.get(name.partition("_")[0].upper())
+        return named or (cls.OVERALL if name in ("best", "noisy_or") else cls.PRIOR)
+
+
+def columns_of(features: Sequence[str]) -> Ints:
+    """Columns of features in a pool."""
+    return np.array([FEATURES.index(name) for name in features], dtype=np.int64)
