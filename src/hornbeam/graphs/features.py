@@ -22,7 +22,7 @@ PATH, FORWARD, BACKWARD = range(len(CLASSES))
 N_BEST = 3
 TOTAL, FIRED = N_BEST, N_BEST + 1
 EVIDENCE_SHAPE = (len(CLASSES), FIRED + 1)
-#: Columns of the other links of a pair while they are counted; the last is a sum of weights.
+#: OtherColumns of the other links of a pair while they are counted; the last is a sum of weights.
 ALONG, AGAINST, REVERSE, TOGETHER = range(4)
 
 
@@ -41,7 +41,7 @@ class ClassColumns(NamedTuple):
     sum: int
 
 
-class Columns(NamedTuple):
+class OtherColumns(NamedTuple):
     """Features that do not belong to one class of rules.
 
     The links are other links between the known argument and the answer: in the query's direction,
@@ -67,11 +67,11 @@ class Columns(NamedTuple):
 
 OF_CLASS = ClassColumns(*range(len(ClassColumns._fields)))
 _FIRST = len(CLASSES) * len(OF_CLASS)
-COLUMN = Columns(*range(_FIRST, _FIRST + len(Columns._fields)))
+COLUMN = OtherColumns(*range(_FIRST, _FIRST + len(OtherColumns._fields)))
 #: Names of the features, in the order of columns.
 FEATURES = (
     *(f"{name}_{feature}" for name in CLASSES for feature in ClassColumns._fields),
-    *Columns._fields,
+    *OtherColumns._fields,
 )
 N_PLAIN, N_FEATURES = COLUMN.ridge_forward, len(FEATURES)
 WITHOUT_RIDGE, RIDGE = FEATURES[:N_PLAIN], FEATURES[N_PLAIN:]
@@ -97,5 +97,5 @@ class EvidenceKind(StrEnum):
 
 
 def columns_of(features: Sequence[str]) -> Ints:
-    """Columns of features in a pool."""
+    """OtherColumns of features in a pool."""
     return np.array([FEATURES.index(name) for name in features], dtype=np.int64)

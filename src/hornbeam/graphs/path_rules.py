@@ -35,7 +35,6 @@ from hornbeam.rules.rule_model import SMOOTHING
 
 #: Number of sources per work item.
 SOURCES_PER_ITEM = 16
-
 #: A path rule as its steps, padded with 0 at the end: one row per rule.
 PathTable = Ids
 #: Mean links per entity above which the longest paths have two, three and four steps.
