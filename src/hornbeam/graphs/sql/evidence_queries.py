@@ -26,8 +26,23 @@ from hornbeam.rules.rule_model import SMOOTHING
 
 #: Doubles in both dialects; without an exponent DuckDB reads a decimal.
 _MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
-#: Columns of `candidates` that count other links from the source; see `_linked`.
-LINK_COUNTS = ("along", "against", "reverse", "together")
+#: The step of a query walked backwards.
+_BACK = inverse_code_sql("a.step")
+
+# --- rules with constants -------------------------------------------------------------------------
+
+#: Properties of the sources, by the step of their queries.
+_ASKED_PROPERTIES = (
+    "SELECT DISTINCT a.step AS target, h.step, h.entity "
+    "FROM @properties AS h JOIN asked AS a ON h.holder = a.source "
+    f"WHERE h.step <> a.step OR h.entity <> {ANY}"
+)
+#: Answers along the steps of queries, and the number of other answers of their entity.
+_ANSWERED = (
+    "SELECT l.entity, l.step AS target, l.other AS answer, r.size - 1 AS others "
+    "FROM @links AS l JOIN asked_steps AS s ON s.step = l.step "
+    "JOIN @runs AS r ON r.entity = l.entity AND r.step = l.step"
+)
 #: The rules of `constant_counts` that are above the thresholds.
 _CONSTANTS = (
     "SELECT * FROM (SELECT c.target, c.step, c.entity, c.answer, c.first, c.hits, "
@@ -38,50 +53,6 @@ _CONSTANTS = (
     f"WHERE c.hits >= {MIN_HITS} AND NOT (c.step = c.target AND c.entity = c.answer)) AS r "
     f"WHERE r.hits >= {_MINIMUM} * (r.predicted + {_SMOOTHING})"
 )
-#: Path rules that fire, in the order of the trie.
-_FIRED_PATHS = (
-    f"SELECT f.query, f.entity, {PATH} AS kind, f.node AS order_1, 0 AS order_2, "
-    "0 AS order_3, r.hits, r.predicted FROM fired AS f JOIN rules AS r ON r.rule = f.rule"
-)
-
-
-def fire_rules(
-    tables: LinkTables,
-    settings: GraphSettings,
-    rules: Mapping[int, PathRules],
-    queries: QueriesByStep,
-) -> None:
-    """Create the tables `firing` and `candidates`: rules that fire for queries, and answers."""
-    database = tables.database
-    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), queries)
-    database.upload("asked_steps", {"step": np.array(list(queries), dtype=np.int32)})
-    hits, predicted = (
-        np.concatenate([getattr(some, name) for some in rules.values()])
-        for name in ("hits", "predicted")
-    )
-    number = np.arange(len(hits))
-    database.upload("rules", {"rule": number, "hits": hits, "predicted": predicted})
-    selects = [_FIRED_PATHS]
-    if settings.constants:
-        count_constants(tables, list(queries), of_sources=True)
-        selects.append(_fired_forward(tables))
-    if settings.backward:
-        database.create("shared", _shared(tables))
-        selects.append(_fired_backward(tables))
-    union = " UNION ALL ".join(selects)
-    database.create(
-        "firing", f"SELECT f.* FROM ({union}) AS f WHERE {_unknown('f.query', 'f.entity')}"
-    )
-    database.create("frequent", _frequent(tables))
-    database.create("candidates", _candidates(tables))
-
-
-def _unknown(query: str, entity: str) -> str:
-    """Whether an entity is not a known answer of a query."""
-    return f"NOT EXISTS (SELECT 1 FROM known AS k WHERE k.query = {query} AND k.entity = {entity})"
-
-
-# --- rules with constants -------------------------------------------------------------------------
 
 
 def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: bool) -> None:
@@ -89,39 +60,20 @@ def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: boo
 
     Those of the properties of the sources in `asked`, or all.
     """
-    database = tables.database
-    database.upload("asked_steps", {"step": np.array(steps, dtype=np.int32)})
+    tables.database.upload("asked_steps", {"step": np.array(steps, dtype=np.int32)})
     if of_sources:
-        database.create("asked_properties", _asked_properties(tables))
-    database.create("answered", _answered(tables))
-    database.create("constant_counts", _constant_counts(tables, of_sources))
-    database.create("constants", _CONSTANTS)
+        tables.create("asked_properties", _ASKED_PROPERTIES)
+    tables.create("answered", _ANSWERED)
+    tables.create("constant_counts", _constant_counts(of_sources))
+    tables.create("constants", _CONSTANTS)
 
 
-def _asked_properties(tables: LinkTables) -> str:
-    """Properties of the sources, by the step of their queries."""
-    return (
-        "SELECT DISTINCT a.step AS target, h.step, h.entity "
-        f"FROM {tables.properties} AS h JOIN asked AS a ON h.holder = a.source "
-        f"WHERE h.step <> a.step OR h.entity <> {ANY}"
-    )
-
-
-def _answered(tables: LinkTables) -> str:
-    """Answers along the steps of queries, and the number of other answers of their entity."""
-    return (
-        "SELECT l.entity, l.step AS target, l.other AS answer, r.size - 1 AS others "
-        f"FROM {tables.links} AS l JOIN asked_steps AS s ON s.step = l.step "
-        f"JOIN {tables.runs} AS r ON r.entity = l.entity AND r.step = l.step"
-    )
-
-
-def _constant_counts(tables: LinkTables, of_sources: bool) -> str:
+def _constant_counts(of_sources: bool) -> str:
     """Per property and answer: the number of entities that have both.
 
     For the properties of sources, or for all properties of entities with answers.
     """
-    held, same = f"{tables.properties} AS h", f"(a.target <> h.step OR h.entity <> {ANY})"
+    held, same = "@properties AS h", f"(a.target <> h.step OR h.entity <> {ANY})"
     if of_sources:
         held += " JOIN asked_properties AS p ON p.step = h.step AND p.entity = h.entity"
         same = "a.target = p.target"
@@ -146,94 +98,112 @@ def best_constants(most: int) -> str:
     )
 
 
-def _fired_forward(tables: LinkTables) -> str:
-    """Rules of the sources' properties, in the order of properties."""
-    return (
-        f"SELECT a.query, c.answer AS entity, {FORWARD} AS kind, h.step AS order_1, "
-        "h.entity AS order_2, 0 AS order_3, c.hits, c.predicted "
-        f"FROM {tables.properties} AS h JOIN asked AS a ON h.holder = a.source "
-        "JOIN constants AS c ON c.target = a.step AND c.step = h.step AND c.entity = h.entity"
+# --- rules that fire ------------------------------------------------------------------------------
+
+#: Path rules, in the order of the trie.
+_FIRED_PATHS = (
+    f"SELECT f.query, f.entity, {PATH} AS kind, f.node AS order_1, 0 AS order_2, "
+    "0 AS order_3, r.hits, r.predicted FROM fired AS f JOIN rules AS r ON r.rule = f.rule"
+)
+#: Rules of the sources' properties, in the order of properties.
+_FIRED_FORWARD = (
+    f"SELECT a.query, c.answer AS entity, {FORWARD} AS kind, h.step AS order_1, "
+    "h.entity AS order_2, 0 AS order_3, c.hits, c.predicted "
+    "FROM @properties AS h JOIN asked AS a ON h.holder = a.source "
+    "JOIN constants AS c ON c.target = a.step AND c.step = h.step AND c.entity = h.entity"
+)
+#: Properties that at least two known answers of a query share, and their holders.
+_SHARED = (
+    "SELECT * FROM (SELECT g.query, g.step, g.entity, g.first, g.hits, "
+    "coalesce(r.size, h.holders) AS predicted "
+    "FROM (SELECT k.query, h.step, h.entity, count(*) AS hits, min(k.entity) AS first "
+    "FROM @properties AS h JOIN known AS k ON h.holder = k.entity "
+    "JOIN asked AS a ON a.query = k.query "
+    f"WHERE NOT (h.step = {_BACK} AND h.entity IN (a.source, {ANY})) "
+    "GROUP BY k.query, h.step, h.entity HAVING count(*) >= 2) AS g LEFT JOIN @runs AS r "
+    f"ON r.entity = g.entity AND r.step = {inverse_code_sql('g.step')} "
+    f"LEFT JOIN @holders AS h ON g.entity = {ANY} AND h.step = g.step) AS s "
+    f"WHERE s.hits / (s.predicted + {_SMOOTHING}) >= {_MINIMUM} AND s.predicted <> s.hits"
+)
+#: Rules of `shared` properties, in the order in which the known answers have them.
+_FIRED_BACKWARD = (
+    f"SELECT s.query, h.holder AS entity, {BACKWARD} AS kind, s.first AS order_1, "
+    "s.step AS order_2, s.entity AS order_3, s.hits, s.predicted "
+    "FROM @properties AS h JOIN shared AS s ON h.step = s.step AND h.entity = s.entity"
+)
+
+
+def fire_rules(
+    tables: LinkTables,
+    settings: GraphSettings,
+    rules: Mapping[int, PathRules],
+    queries: QueriesByStep,
+) -> None:
+    """Create the tables `firing` and `candidates`: rules that fire for queries, and answers."""
+    upload, create = tables.database.upload, tables.create
+    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), queries)
+    upload("asked_steps", {"step": np.array(list(queries), dtype=np.int32)})
+    hits, predicted = (
+        np.concatenate([getattr(some, name) for some in rules.values()])
+        for name in ("hits", "predicted")
     )
-
-
-# --- backward rules -------------------------------------------------------------------------------
-
-
-def _shared(tables: LinkTables) -> str:
-    """Properties that at least two known answers of a query share, and their holders."""
-    own = f"h.step = {inverse_code_sql('a.step')} AND h.entity IN (a.source, {ANY})"
-    grouped = (
-        "SELECT k.query, h.step, h.entity, count(*) AS hits, min(k.entity) AS first "
-        f"FROM {tables.properties} AS h JOIN known AS k ON h.holder = k.entity "
-        f"JOIN asked AS a ON a.query = k.query WHERE NOT ({own}) "
-        "GROUP BY k.query, h.step, h.entity HAVING count(*) >= 2"
-    )
-    return (
-        "SELECT * FROM (SELECT g.query, g.step, g.entity, g.first, g.hits, "
-        "coalesce(r.size, h.holders) AS predicted "
-        f"FROM ({grouped}) AS g LEFT JOIN {tables.runs} AS r "
-        f"ON r.entity = g.entity AND r.step = {inverse_code_sql('g.step')} "
-        f"LEFT JOIN {tables.holders} AS h ON g.entity = {ANY} AND h.step = g.step) AS s "
-        f"WHERE s.hits / (s.predicted + {_SMOOTHING}) >= {_MINIMUM} AND s.predicted <> s.hits"
-    )
-
-
-def _fired_backward(tables: LinkTables) -> str:
-    """Rules of `shared` properties, in the order in which the known answers have them."""
-    return (
-        f"SELECT s.query, h.holder AS entity, {BACKWARD} AS kind, s.first AS order_1, "
-        "s.step AS order_2, s.entity AS order_3, s.hits, s.predicted "
-        f"FROM {tables.properties} AS h "
-        "JOIN shared AS s ON h.step = s.step AND h.entity = s.entity"
-    )
+    upload("rules", {"rule": np.arange(len(hits)), "hits": hits, "predicted": predicted})
+    selects = [_FIRED_PATHS]
+    if settings.constants:
+        count_constants(tables, list(queries), of_sources=True)
+        selects.append(_FIRED_FORWARD)
+    if settings.backward:
+        create("shared", _SHARED)
+        selects.append(_FIRED_BACKWARD)
+    union, unknown = " UNION ALL ".join(selects), _unknown("f.query", "f.entity")
+    create("firing", f"SELECT f.* FROM ({union}) AS f WHERE {unknown}")
+    create("frequent", _FREQUENT)
+    create("candidates", _CANDIDATES)
 
 
 # --- candidates -----------------------------------------------------------------------------------
 
 
-def _frequent(tables: LinkTables) -> str:
-    """The most frequent answers of the queries' steps."""
-    return (
-        "SELECT step, entity FROM (SELECT s.step, r.entity, row_number() OVER "
-        f"(PARTITION BY s.step ORDER BY r.size DESC, r.entity) AS place FROM {tables.runs} AS r "
-        f"JOIN asked_steps AS s ON r.step = {inverse_code_sql('s.step')}) AS p "
-        f"WHERE p.place <= {FREQUENT}"
-    )
+def _unknown(query: str, entity: str) -> str:
+    """Whether an entity is not a known answer of a query."""
+    known = f"k.query = {query} AND k.entity = {entity}"
+    return f"NOT EXISTS (SELECT 1 FROM known AS k WHERE {known})"
 
 
-def _linked(tables: LinkTables) -> str:
-    """Other links from the sources: in the query's direction, against it, of its inverse step.
-
-    And the sum of their weights.
-    """
-    same = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
-    own = f"l.step = {inverse_code_sql('a.step')}"
-    counted = {"along": same, "against": f"NOT {same} AND NOT {own}", "reverse": own}
-    sums = (
-        f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
-        for name, condition in counted.items()
-    )
-    return (
-        f"SELECT a.query, l.other AS entity, {', '.join(sums)}, "
-        "CAST(sum(coalesce(w.weight, 0)) AS BIGINT) AS together FROM asked AS a "
-        f"JOIN {tables.links} AS l ON l.entity = a.source "
-        f"LEFT JOIN {tables.pair_weights} AS w ON w.step = l.step AND w.target = a.step "
-        "WHERE l.step <> a.step GROUP BY a.query, l.other"
-    )
-
-
-def _candidates(tables: LinkTables) -> str:
-    """Entities proposed by rules or frequency that are not known answers, with their counts."""
-    proposed = (
-        "SELECT query, entity FROM firing UNION SELECT a.query, f.entity FROM frequent AS f "
-        f"JOIN asked AS a ON a.step = f.step WHERE {_unknown('a.query', 'f.entity')}"
-    )
-    return (
-        "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree, "
-        f"{', '.join(f'coalesce(n.{name}, 0) AS {name}' for name in LINK_COUNTS)} "
-        f"FROM ({proposed}) AS p JOIN asked AS a ON a.query = p.query "
-        f"JOIN {tables.degrees} AS d ON d.entity = p.entity "
-        f"LEFT JOIN {tables.runs} AS r "
-        f"ON r.entity = p.entity AND r.step = {inverse_code_sql('a.step')} "
-        f"LEFT JOIN ({_linked(tables)}) AS n ON n.query = p.query AND n.entity = p.entity"
-    )
+#: The most frequent answers of the queries' steps.
+_FREQUENT = (
+    "SELECT step, entity FROM (SELECT s.step, r.entity, row_number() OVER "
+    "(PARTITION BY s.step ORDER BY r.size DESC, r.entity) AS place FROM @runs AS r "
+    f"JOIN asked_steps AS s ON r.step = {inverse_code_sql('s.step')}) AS p "
+    f"WHERE p.place <= {FREQUENT}"
+)
+#: Whether another link leads in the direction of the query.
+_SAME = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
+#: Conditions of other links from a source to a candidate: in the query's direction, against it, of
+#: its inverse step.
+_LINKED = {
+    "along": _SAME,
+    "against": f"NOT {_SAME} AND NOT l.step = {_BACK}",
+    "reverse": f"l.step = {_BACK}",
+}
+_SUMS = ", ".join(
+    f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
+    for name, condition in _LINKED.items()
+)
+#: Columns of `candidates` that count these links, and the sum of their weights.
+LINK_COUNTS = (*_LINKED, "together")
+#: Entities proposed by rules or frequency that are not known answers, with their counts.
+_CANDIDATES = (
+    "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree, "
+    f"{', '.join(f'coalesce(n.{name}, 0) AS {name}' for name in LINK_COUNTS)} "
+    "FROM (SELECT query, entity FROM firing UNION SELECT a.query, f.entity FROM frequent AS f "
+    f"JOIN asked AS a ON a.step = f.step WHERE {_unknown('a.query', 'f.entity')}) AS p "
+    "JOIN asked AS a ON a.query = p.query JOIN @degrees AS d ON d.entity = p.entity "
+    f"LEFT JOIN @runs AS r ON r.entity = p.entity AND r.step = {_BACK} "
+    f"LEFT JOIN (SELECT a.query, l.other AS entity, {_SUMS}, "
+    "CAST(sum(coalesce(w.weight, 0)) AS BIGINT) AS together FROM asked AS a "
+    "JOIN @links AS l ON l.entity = a.source "
+    "LEFT JOIN @pair_weights AS w ON w.step = l.step AND w.target = a.step "
+    "WHERE l.step <> a.step GROUP BY a.query, l.other) AS n "
+    "ON n.query = p.query AND n.entity = p.entity"
+)

@@ -10,11 +10,13 @@
              to TOO_MANY (-1)
     pair_weights  step, target, weight: of the first for the second, in millionths
 
-Names of tables differ from graph to graph by a suffix; they contain ids only.
+Names of tables differ from graph to graph by a suffix; they contain ids only. Selects write @links
+for the table of links of the graph that they are run on, and so on.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -33,6 +35,25 @@ TOO_MANY = ANY = -1
 #: A sample sorts the links below a hash, on average TIMES as many as wanted plus MORE: fewer than
 #: wanted among them is extremely unlikely, and detected.
 TIMES, MORE = 4, 400
+#: The select of every table but `triples` and `pair_weights`.
+SELECTS = {
+    "links": every_step("@triples", ("entity", "step", "other")),
+    "runs": "SELECT entity, step, count(*) AS size FROM @links GROUP BY entity, step",
+    "properties": (
+        "SELECT entity AS holder, step, other AS entity FROM @links "
+        f"UNION ALL SELECT entity AS holder, step, {ANY} AS entity FROM @runs"
+    ),
+    "degrees": "SELECT entity, CAST(sum(size) AS BIGINT) AS degree FROM @runs GROUP BY entity",
+    "holders": "SELECT step, count(*) AS holders FROM @runs GROUP BY step",
+    "long_runs": f"SELECT entity, step FROM @runs WHERE size > {MAX_PROPOSED}",
+    "walks": (
+        "SELECT l.entity, l.step, l.other FROM @links AS l WHERE NOT EXISTS "
+        "(SELECT 1 FROM @long_runs AS x WHERE x.entity = l.entity AND x.step = l.step) "
+        f"UNION ALL SELECT entity, step, {TOO_MANY} AS other FROM @long_runs"
+    ),
+}
+#: Tables that are not stored.
+VIEWS = {"properties", "walks"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,86 +63,63 @@ class LinkTables:
     database: Database
     suffix: str
     n_predicates: int
-    #: Steps whose links are left out.
-    dropped: tuple[int, ...] = ()
     _made: set[str] = field(default_factory=set)
 
-    @property
-    def triples(self) -> str:
-        """Name of the table of triples, which the caller has created."""
-        return f"triples_{self.suffix}"
+    @classmethod
+    def of(
+        cls, database: Database, suffix: str, n_predicates: int, triples: str, stored: bool = True
+    ) -> LinkTables:
+        """Tables of the graph whose triples a select returns; if not `stored`, a view has them."""
+        tables = cls(database, suffix, n_predicates)
+        tables._make("triples", triples, stored)
+        return tables
 
-    @property
-    def links(self) -> str:
-        """Name of the table of links."""
-        every = every_step(self.triples, ("entity", "step", "other"))
-        if not self.dropped:
-            return self._table("links", every)
-        listed = ", ".join(map(str, self.dropped))
-        return self._table("links", f"SELECT * FROM ({every}) AS l WHERE step NOT IN ({listed})")
+    def sql(self, select: str) -> str:
+        """A select with the names of this graph's tables, which are created where they are not."""
+        return re.sub(r"@(\w+)", lambda match: self._name(match[1]), select)
 
-    @property
-    def runs(self) -> str:
-        """Name of the table of runs."""
-        return self._table(
-            "runs", f"SELECT entity, step, count(*) AS size FROM {self.links} GROUP BY entity, step"
-        )
+    def create(self, table: str, select: str) -> None:
+        """Make (or replace) a table that is not one of this graph alone."""
+        self.database.create(table, self.sql(select))
 
-    @property
-    def properties(self) -> str:
-        """Name of the view of the properties that entities hold."""
-        return self._table(
-            "properties",
-            f"SELECT entity AS holder, step, other AS entity FROM {self.links} "
-            f"UNION ALL SELECT entity AS holder, step, {ANY} AS entity FROM {self.runs}",
-            stored=False,
-        )
+    def fetch(self, select: str) -> dict[str, Array]:
+        """Run a select and return its columns."""
+        return self.database.fetch(self.sql(select))
 
-    @property
-    def degrees(self) -> str:
-        """Name of the table of degrees."""
-        return self._table(
-            "entity_degrees",
-            f"SELECT entity, CAST(sum(size) AS BIGINT) AS degree FROM {self.runs} GROUP BY entity",
-        )
+    def number(self, select: str) -> int:
+        """The one number `n` that a select returns."""
+        return int(self.fetch(select)["n"][0])
 
-    @property
-    def holders(self) -> str:
-        """Name of the table of holders."""
-        return self._table(
-            "step_holders", f"SELECT step, count(*) AS holders FROM {self.runs} GROUP BY step"
-        )
+    def without_steps(self, dropped: Sequence[int]) -> LinkTables:
+        """Tables of the same graph without the links along some steps."""
+        if not len(dropped):
+            return self
+        others = LinkTables(self.database, f"{self.suffix}_searched", self.n_predicates)
+        listed = ", ".join(map(str, dropped))
+        others._make("links", self.sql(f"SELECT * FROM @links AS l WHERE step NOT IN ({listed})"))
+        return others
 
-    @property
-    def walks(self) -> str:
-        """Name of the view of the links that paths take."""
-        long = self._table(
-            "long_runs", f"SELECT entity, step FROM {self.runs} WHERE size > {MAX_PROPOSED}"
-        )
-        return self._table(
-            "walks",
-            f"SELECT l.entity, l.step, l.other FROM {self.links} AS l WHERE NOT EXISTS "
-            f"(SELECT 1 FROM {long} AS x WHERE x.entity = l.entity AND x.step = l.step) "
-            f"UNION ALL SELECT entity, step, {TOO_MANY} AS other FROM {long}",
-            stored=False,
-        )
+    def _name(self, table: str) -> str:
+        if table not in self._made:
+            if table == "pair_weights":
+                self.database.upload(f"{table}_{self.suffix}", self._weight_columns())
+                self._made.add(table)
+            else:
+                self._make(table, self.sql(SELECTS[table]), table not in VIEWS)
+        return f"{table}_{self.suffix}"
 
-    @property
-    def pair_weights(self) -> str:
-        """Name of the table of weights of a pair's links for each other, where they are not 0."""
-        name = f"pair_weights_{self.suffix}"
-        if name not in self._made:
-            self.database.upload(name, self._weight_columns())
-            self._made.add(name)
-        return name
+    def _make(self, table: str, select: str, stored: bool = True) -> None:
+        make = self.database.create if stored else self.database.view
+        make(f"{table}_{self.suffix}", select)
+        self._made.add(table)
 
     def _weight_columns(self) -> TableColumns:
-        """The columns of `pair_weights`; see `hornbeam.graphs.linked_pairs`."""
+        """Weights of a pair's links for each other that are not 0, as columns."""
         weights, step_limit = NO_WEIGHTS, code_limit(self.n_predicates)
         if step_limit <= MAX_STEPS:
-            counts = self.database.fetch(
+            counts = self.fetch(
                 "SELECT l.step, o.step AS other, count(*) AS pairs "
-                f"FROM {self.links} AS l JOIN {self.links} AS o "
+                "FROM @links AS l JOIN @links AS o "
                 "ON o.entity = l.entity AND o.other = l.other GROUP BY l.step, o.step"
             )
             shared = np.zeros((step_limit, step_limit), dtype=np.int64)
@@ -129,26 +127,6 @@ class LinkTables:
             weights = pair_weights(shared)
         step, target = np.nonzero(weights)
         return {"step": step, "target": target, "weight": weights[step, target]}
-
-    def without_steps(self, dropped: tuple[int, ...]) -> LinkTables:
-        """Tables of the same graph without the links along some steps."""
-        if not dropped:
-            return self
-        others = LinkTables(self.database, f"{self.suffix}_searched", self.n_predicates, dropped)
-        self.database.view(others.triples, f"SELECT * FROM {self.triples}")
-        return others
-
-    def number(self, select: str) -> int:
-        """The one number `n` that a select returns."""
-        return int(self.database.fetch(select)["n"][0])
-
-    def _table(self, what: str, select: str, stored: bool = True) -> str:
-        name = f"{what}_{self.suffix}"
-        if name not in self._made:
-            make = self.database.create if stored else self.database.view
-            make(name, select)
-            self._made.add(name)
-        return name
 
     # --- pairs with several links -----------------------------------------------------------------
 
@@ -158,7 +136,7 @@ class LinkTables:
         """As `hornbeam.graphs.linked_pairs` in memory, for a graph of `facts` facts."""
         pairs = (
             "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "
-            f"count(*) AS links FROM {self.triples} "
+            "count(*) AS links FROM @triples "
             "GROUP BY LEAST(subject, object), GREATEST(subject, object)"
         )
         twice = self.number(
@@ -178,9 +156,9 @@ class LinkTables:
 
     def shared_links(self) -> dict[str, Array]:
         """Numbers `n` of links that two steps share, for pairs of steps of equal `step_figures`."""
-        return self.database.fetch(
+        return self.fetch(
             "SELECT l.step, m.step AS other, count(*) AS n FROM step_figures AS f "
-            f"JOIN {self.links} AS l ON l.step = f.step JOIN {self.links} AS m "
+            "JOIN @links AS l ON l.step = f.step JOIN @links AS m "
             "ON m.entity = l.entity AND m.other = l.other AND m.step < l.step "
             "JOIN step_figures AS g ON g.step = m.step AND g.alike = f.alike "
             "GROUP BY l.step, m.step"
@@ -197,7 +175,7 @@ class LinkTables:
             below = [int(min(sorted_links / max(size, 1), 1.0) * PRIME) for size in sizes]
             draws = {"predicate": np.array(list(hashes), np.int32), "below": np.array(below)}
             self.database.upload("draws", draws)
-            links = self.database.fetch(
+            links = self.fetch(
                 "SELECT subject, predicate, object FROM (SELECT n.subject, n.predicate, n.object, "
                 "row_number() OVER "
                 "(PARTITION BY n.predicate ORDER BY n.number, n.subject, n.object) AS place "
@@ -208,12 +186,15 @@ class LinkTables:
                 break
         return links
 
-    def of_fold(self, hashes: Mapping[int, LinkHash], folds: int, number: int, hidden: bool) -> str:
-        """Select the triples of a fold, or all others."""
-        return (
+    def of_fold(
+        self, suffix: str, hashes: Mapping[int, LinkHash], folds: int, number: int, hidden: bool
+    ) -> LinkTables:
+        """Tables of the graph of the triples of a fold, or of all others."""
+        triples = (
             f"SELECT subject, predicate, object FROM ({self._numbered(hashes)}) AS n "
             f"WHERE n.number % {folds} {'=' if hidden else '<>'} {number}"
         )
+        return LinkTables.of(self.database, suffix, self.n_predicates, self.sql(triples))
 
     def _numbered(self, hashes: Mapping[int, LinkHash]) -> str:
         """Select the triples of some relations with their hashes, the column `number`.
@@ -231,5 +212,5 @@ class LinkTables:
             f"(x.d * ((x.u * x.u) % {PRIME}) + x.e * x.u) % {PRIME} AS number "
             "FROM (SELECT f.subject, f.predicate, f.object, h.d, h.e, "
             f"((h.a * f.subject) % {PRIME} + (h.b * f.object) % {PRIME} + h.c) % {PRIME} AS u "
-            f"FROM {self.triples} AS f JOIN hashes AS h ON h.predicate = f.predicate) AS x"
+            "FROM @triples AS f JOIN hashes AS h ON h.predicate = f.predicate) AS x"
         )

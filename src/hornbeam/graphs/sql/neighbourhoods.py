@@ -53,10 +53,10 @@ def neighbourhoods(
     step = asked["step"][place]
     pairs = {"number": np.arange(len(place), dtype=np.int32), "step": step}
     database.upload("pairs", {**pairs, "a": asked["source"][place], "c": answers["entity"]})
-    database.create("near", _near(tables, (length + 1) // 2, length // 2))
-    sizes = database.fetch(
+    tables.create("near", _near((length + 1) // 2, length // 2))
+    sizes = tables.fetch(
         "SELECT n.step, CAST(sum(d.degree) AS BIGINT) AS size "
-        f"FROM {tables.degrees} AS d JOIN near AS n ON n.entity = d.entity GROUP BY n.step"
+        "FROM @degrees AS d JOIN near AS n ON n.entity = d.entity GROUP BY n.step"
     )
     held = dict(zip(sizes["step"].tolist(), sizes["size"].tolist(), strict=True))
     for steps in batches(list(queries), [held.get(step, 0) for step in queries], ROWS):
@@ -64,26 +64,26 @@ def neighbourhoods(
     database.drop("pairs", "near")
 
 
-def _near(tables: LinkTables, prefix: int, suffix: int) -> str:
+def _near(prefix: int, suffix: int) -> str:
     """Entities whose links the search for the paths of a step visits."""
     levels = ["SELECT step, a AS entity FROM pairs", "SELECT step, c AS entity FROM pairs"]
     for end, depth, limited in (("a", prefix, True), ("c", suffix, False)):
         start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"
         for level in range(1, depth):
-            start = _next(tables, start, level, limited)
+            start = _next(start, level, limited)
             levels.append(f"SELECT step, entity FROM ({start}) AS x")
     return f"SELECT DISTINCT step, entity FROM ({' UNION ALL '.join(levels)}) AS n"
 
 
-def _next(tables: LinkTables, before: str, level: int, limited: bool) -> str:
+def _next(before: str, level: int, limited: bool) -> str:
     """Entities one step further, other than a and c, as far as the search's limit of links."""
     path = "".join(f", x.s{k}, x.e{k}" for k in range(1, level))
     order = "".join(f"s{k}, e{k}, " for k in range(1, level))
     walked = (
         f"SELECT x.number, x.step, x.a, x.c{path}, l.step AS s{level}, l.other AS e{level}, "
-        f"l.other AS entity, d.degree FROM {tables.links} AS l "
+        "l.other AS entity, d.degree FROM @links AS l "
         f"JOIN ({before}) AS x ON l.entity = x.entity "
-        f"JOIN {tables.degrees} AS d ON d.entity = l.other "
+        "JOIN @degrees AS d ON d.entity = l.other "
         "WHERE l.other <> x.a AND l.other <> x.c"
     )
     if not limited:
@@ -105,8 +105,8 @@ def _fetched(tables: LinkTables, steps: list[int]) -> Neighbourhood:
     """
     listed = ", ".join(str(step) for step in steps)
     near = f"SELECT DISTINCT entity FROM near WHERE step IN ({listed})"
-    links = tables.database.fetch(
-        f"SELECT l.entity, l.step, l.other FROM {tables.links} AS l "
+    links = tables.fetch(
+        "SELECT l.entity, l.step, l.other FROM @links AS l "
         f"JOIN ({near}) AS n ON n.entity = l.entity"
     )
     entity, step, other = (links[name] for name in ("entity", "step", "other"))

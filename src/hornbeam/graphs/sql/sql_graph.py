@@ -85,8 +85,7 @@ class SqlGraph:
                 "SELECT f.subject, r.new AS predicate, f.object FROM facts AS f "
                 f"JOIN renumbered AS r ON r.old = f.predicate WHERE f.value >= {HALF}"
             )
-        tables = LinkTables(engine.database, "graph", len(predicates))
-        engine.database.view(tables.triples, select)
+        tables = LinkTables.of(engine.database, "graph", len(predicates), select, stored=False)
         return cls(engine, predicates, tables, settings)
 
     @property
@@ -102,7 +101,7 @@ class SqlGraph:
     @cached_property
     def size(self) -> GraphSize:
         """How large the graph is."""
-        linked = self.tables.number(f"SELECT count(*) AS n FROM {self.tables.degrees}")
+        linked = self.tables.number("SELECT count(*) AS n FROM @degrees")
         entities = (
             self.tables.number("SELECT count(*) AS n FROM entity_ids")
             if self.engine.entities is None
@@ -114,15 +113,15 @@ class SqlGraph:
     @cached_property
     def links_by_predicate(self) -> Ints:
         """Number of links of every predicate."""
-        found = self.database.fetch(
-            f"SELECT predicate, count(*) AS n FROM {self.tables.triples} GROUP BY predicate"
+        found = self.tables.fetch(
+            "SELECT predicate, count(*) AS n FROM @triples GROUP BY predicate"
         )
         return _scattered(found["predicate"], found["n"], len(self.predicates))
 
     @cached_property
     def holders_by_step(self) -> Ints:
         """Number of entities that have links along a step, for every step."""
-        found = self.database.fetch(f"SELECT step, holders FROM {self.tables.holders}")
+        found = self.tables.fetch("SELECT step, holders FROM @holders")
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
     @cached_property
@@ -149,8 +148,8 @@ class SqlGraph:
     def links(self, relation: str) -> tuple[Ids, Ids]:
         """Subjects and objects of the links of a relation; none of an unknown one."""
         predicate = self.predicates.index(relation)
-        found = self.database.fetch(
-            f"SELECT subject, object FROM {self.tables.triples} WHERE predicate = {predicate}"
+        found = self.tables.fetch(
+            f"SELECT subject, object FROM @triples WHERE predicate = {predicate}"
         )
         return found["subject"].astype(np.int32), found["object"].astype(np.int32)
 
@@ -167,8 +166,8 @@ class SqlGraph:
         columns = {"subject": subject, "predicate": predicate, "object": object_}
         self.database.upload("asked_triples", {**columns, "place": np.arange(len(subject))})
         same = " AND ".join(f"t.{name} = a.{name}" for name in columns)
-        found = self.database.fetch(
-            f"SELECT a.place FROM asked_triples AS a JOIN {self.tables.triples} AS t ON {same}"
+        found = self.tables.fetch(
+            f"SELECT a.place FROM asked_triples AS a JOIN @triples AS t ON {same}"
         )
         held = np.zeros(len(subject), dtype=np.bool_)
         held[found["place"]] = True
@@ -203,7 +202,7 @@ class SqlGraph:
         """The paths of canonical steps that connect the ends of the steps' links most often."""
         sampled, found = self.sampled(steps, extent.sampled, seed, DISCOVERING), {}
         dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
-        tables = self.tables.without_steps(tuple(dropped.tolist()))
+        tables = self.tables.without_steps(dropped.tolist())
         for some, near in neighbourhoods(tables, sampled, length):
             if portion.work.expired(portion.until):
                 break
@@ -326,16 +325,12 @@ class SqlGraph:
         hashes = {p: LinkHash.of_fold(seed, p, canonical) for p in present}
         for number in range(extent.hidden):
             rest, hidden = (
-                self._part(self.tables.of_fold(hashes, extent.folds, number, hide))
+                self.tables.of_fold(
+                    f"part_{next(self.numbers)}", hashes, extent.folds, number, hide
+                )
                 for hide in (False, True)
             )
-            yield rest, hidden
-
-    def _part(self, select: str) -> SqlGraph:
-        """The graph of some triples."""
-        tables = LinkTables(self.database, f"part_{next(self.numbers)}", len(self.predicates))
-        self.database.create(tables.triples, select)
-        return replace(self, tables=tables)
+            yield replace(self, tables=rest), replace(self, tables=hidden)
 
     def _each(
         self,

@@ -98,12 +98,12 @@ def facts_about(graph: SqlGraph, test: Facts | None) -> Facts:
     graph.database.upload("asked_triples", {**ends, "predicate": relation})
     # triples that share the relation and the known argument with a triple of the test
     select = " UNION ".join(
-        f"SELECT t.subject, t.predicate, t.object FROM {graph.tables.triples} AS t "
+        "SELECT t.subject, t.predicate, t.object FROM @triples AS t "
         f"JOIN (SELECT DISTINCT {end}, predicate FROM asked_triples) AS a "
         f"ON a.{end} = t.{end} AND a.predicate = t.predicate"
         for end in ends
     )
-    found = graph.database.fetch(f"{select} ORDER BY 1, 2, 3")
+    found = graph.tables.fetch(f"{select} ORDER BY 1, 2, 3")
     triples_found = (found[name] for name in ("predicate", "subject", "object"))
     return Facts(entities, graph.predicates, {2: _atoms(graph.predicates, *triples_found)})
 

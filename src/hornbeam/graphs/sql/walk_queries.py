@@ -21,6 +21,12 @@ from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import PathTable, build_trie
 from hornbeam.graphs.sql.link_tables import LinkTables
 
+#: Known answers of the queries, and which of them the queries ask for (`answers`).
+KNOWN = (
+    "SELECT a.query, l.other AS entity, CASE WHEN w.entity IS NULL THEN 0 ELSE 1 END AS asked "
+    "FROM @links AS l JOIN asked AS a ON l.entity = a.source AND l.step = a.step "
+    "LEFT JOIN answers AS w ON w.query = a.query AND w.entity = l.other"
+)
 #: Where walks begin: every query at its source, before the first steps of its step's paths.
 STARTS = "SELECT query, source, -step AS node, source AS entity, -1 AS first FROM asked"
 #: Entities of `expanded`, at nodes where they are not too many.
@@ -104,27 +110,18 @@ def walk_paths(tables: LinkTables, tries: PathTries, queries: QueriesByStep) -> 
     asked, answers = asked_columns(queries)
     for name, columns in (("asked", asked), ("answers", answers), ("trie", tries.columns)):
         database.upload(name, columns)
-    database.create("known", _known(tables))
+    tables.create("known", KNOWN)
     database.view("reached_0", STARTS)
     levels = []
     for depth in range(1, tries.depth + 1):
-        database.create("expanded", _expanded(tables, depth))
-        database.create(f"reached_{depth}", KEPT)
+        tables.create("expanded", _expanded(depth))
+        tables.create(f"reached_{depth}", KEPT)
         levels.append(_fired(depth))
     # nodes of starts are not in the trie: no rule fires there
     database.view("fired", " UNION ALL ".join(levels or [_fired(0)]))
 
 
-def _known(tables: LinkTables) -> str:
-    """Known answers of the queries, and which of them the queries ask for (`answers`)."""
-    return (
-        "SELECT a.query, l.other AS entity, CASE WHEN w.entity IS NULL THEN 0 ELSE 1 END AS asked "
-        f"FROM {tables.links} AS l JOIN asked AS a ON l.entity = a.source AND l.step = a.step "
-        "LEFT JOIN answers AS w ON w.query = a.query AND w.entity = l.other"
-    )
-
-
-def _expanded(tables: LinkTables, depth: int) -> str:
+def _expanded(depth: int) -> str:
     """Ends of one more step, each once per query and node; TOO_MANY among them for long runs."""
     # a walk that came back to its source ends there
     first, on = ("w.other", "") if depth == 1 else ("f.first", " AND r.entity <> r.source")
@@ -134,7 +131,7 @@ def _expanded(tables: LinkTables, depth: int) -> str:
     )
     return (
         f"SELECT f.query, f.source, f.node, w.other AS entity, min({first}) AS low, "
-        f"max({first}) AS high FROM {tables.walks} AS w "
+        f"max({first}) AS high FROM @walks AS w "
         f"JOIN ({frontier}) AS f ON w.entity = f.entity AND w.step = f.code "
         "GROUP BY f.query, f.source, f.node, w.other"
     )
