@@ -25,7 +25,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING
 from hornbeam.graph_learning import learn_graph
-from hornbeam.graphs import discovery
+from hornbeam.graphs import path_rules
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
@@ -152,7 +152,7 @@ def test_a_search_that_ends_early_ends_where_that_in_memory_ends(
     some |= {(o, p, s) for s, p, o in some if symmetric and p < 2}
     memory, database = both(facts_of(some, 12))
     for most in (3, 10, 30):
-        monkeypatch.setattr(discovery, "MAX_VISITED_LINKS", most)
+        monkeypatch.setattr(path_rules, "MAX_VISITED_LINKS", most)
         monkeypatch.setattr(neighbourhoods, "MAX_VISITED_LINKS", most)
         monkeypatch.setattr(neighbourhoods, "ROWS", 20 * most)
         extent = Extent(sampled=8)
