@@ -14,7 +14,6 @@ from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
 from hornbeam.errors import DataError, InputError, warn, warn_of_old_name
 from hornbeam.explaining.explanation import PATHS, Explanation
-from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import HALF, Facts, Targets
 from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
@@ -205,9 +204,7 @@ class GraphModel(RankingModel, AnyModel):
         subject, relation, object_ = named_atom(self, pair, target)
         subject, object_ = (called.known_entity(end, known.entities) for end in (subject, object_))
         explainer = self.explainer(known, pairs, threads=threads, reasons=reasons)
-        return explanation_in_names(
-            explainer.explain(subject, relation, object_, paths=paths), called
-        )
+        return explainer.explain(subject, relation, object_, paths=paths).in_names(called)
 
     def explainer(
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None,

@@ -27,7 +27,6 @@ from hornbeam.explaining.explainer import (
     open_explainer,
 )
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.shown_names import explanation_in_names, mentioned
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.rules.codes import step_code
@@ -261,16 +260,16 @@ def test_names_stand_everywhere_but_in_the_texts_of_rules(kind: str) -> None:
     explainer, atoms, _ = KINDS[kind]()
     for atom in atoms:
         explained = explainer.explain(*atom)
-        ids = set(mentioned(explained))
+        ids = set(explained.mentioned)
         assert {atom[0], atom[2]} <= ids
         names = EntityNames({entity: f"Name of {i}" for i, entity in enumerate(sorted(ids))})
-        shown = explanation_in_names(explained, names)
-        assert {one for one in mentioned(shown) if not one.startswith("Name of ")} == set()
+        shown = explained.in_names(names)
+        assert {one for one in shown.mentioned if not one.startswith("Name of ")} == set()
         assert [part.name for part in shown.parts] == [part.name for part in explained.parts]
         assert [reason.rule for reason in shown.reasons] == [
             reason.rule for reason in explained.reasons
         ]
-        assert explanation_in_names(explained, NO_NAMES) is explained
+        assert explained.in_names(NO_NAMES) is explained
 
 
 @every_explainer

@@ -9,7 +9,6 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
-from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.graphs.features import FEATURES, EvidenceKind
 from hornbeam.graphs.graph_explainer import GraphExplainer
@@ -184,7 +183,7 @@ def test_names_stand_in_the_place_of_ids_but_not_of_relations(
     names = EntityNames({"land, 0": 'the "first"', "lives": "no relation", "p1": "Ann"})
     found = model.explain(facts, ("p1", "citizen", "land, 0"), reasons=50)
     assert "'land, 0'" in str(found)
-    shown = str(explanation_in_names(found, names))
+    shown = str(found.in_names(names))
     # the rules stay as the model file has them
     assert not [line for line in shown.splitlines() if "land, 0" in line and " -> " not in line]
     assert "then X citizen 'the \"first\"'." in shown

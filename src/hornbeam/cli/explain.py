@@ -84,7 +84,6 @@ def explain(
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
     import hornbeam as hb
-    from hornbeam.explaining.shown_names import explanation_in_names, mentioned
     from hornbeam.facts.names import unknown_entity
 
     table.check(console.as_json)
@@ -105,8 +104,8 @@ def explain(
         explained = model.explain(
             evidence, ends, target=target, pairs=together, paths=paths, progress=progress
         )
-    shown = explanation_in_names(explained, called)
-    described = {"names": called.described(mentioned(explained))} if names else {}
+    shown = explained.in_names(called)
+    described = {"names": called.described(explained.mentioned)} if names else {}
     decision = None if explained.place is not None else explained.decision
     table.write_or_show(
         shown.to_table,

@@ -15,7 +15,6 @@ from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.explaining.reason import Grounding
-from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody
@@ -128,4 +127,4 @@ def explain_pair(
         called.entity(subject, known), predicate, called.entity(object_, known),
         paths=paths, flip=flip, progress=progress,
     )  # fmt: skip
-    return explanation_in_names(found, called)
+    return found.in_names(called)

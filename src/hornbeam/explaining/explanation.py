@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,14 +22,17 @@ from hornbeam.explaining.flips import FLIP, Crossing, Flip
 from hornbeam.explaining.known_scores import ScorePlace
 from hornbeam.explaining.reason import (
     AGAINST,
+    ENTITY,
     FOR,
     NEUTRAL,
     PRIORS,
     Reason,
     ScorePart,
     by_strength,
+    renamed,
 )
 from hornbeam.explaining.waterfall import Waterfall, waterfall
+from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
 
@@ -45,7 +48,7 @@ PATHS = 5
 class HigherAnswer:
     """An answer that ranks above the explained one, with its strongest reasons."""
 
-    answer: str
+    answer: str = field(metadata=ENTITY)
     rank: float
     probability: float
     reasons: tuple[Reason, ...]
@@ -170,14 +173,14 @@ class Explanation:
         Whether a triple is among the facts; it was removed from them for the explanation.
     """
 
-    subject: str
+    subject: str = field(metadata=ENTITY)
     predicate: str
-    object: str
+    object: str = field(metadata=ENTITY)
     directions: tuple[ExplainedScore, ...]
     map: float | None = None
     threshold: float | None = None
     flip: Flip | None = None
-    unseen: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = field(default=(), metadata=ENTITY)
     alone: float | None = None
     place: ScorePlace | None = None
     is_fact: bool = False
@@ -254,6 +257,22 @@ class Explanation:
 
     def _of_part(self, name: str) -> tuple[Reason, ...]:
         return tuple(reason for part in self.parts if part.name == name for reason in part.reasons)
+
+    def in_names(self, names: EntityNames) -> Explanation:
+        """The explanation with names instead of ids; the texts of rules stay."""
+        return renamed(self, names.shown) if len(names) else self
+
+    @property
+    def mentioned(self) -> list[str]:
+        """The ids of all entities in the explanation, some of them repeatedly."""
+        ids = list[str]()
+
+        def noted(entity: str) -> str:
+            ids.append(entity)
+            return entity
+
+        renamed(self, noted)
+        return ids
 
     def waterfall(self, most: int | None = None) -> Waterfall | None:
         """How the log-odds add up: at most `most` rules individually, the rest as one step.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from hornbeam.base.texts import printable
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_words import Words, said
+from hornbeam.rules.rule_words import Phrase, Words, said, with_shown_entities
 
 #: The parts of a score by rules with weights: priors, rules for a pair, against it, and others.
 PRIORS, FOR, AGAINST, NEUTRAL = "starting point", "for", "against", "without effect on the score"
+#: Marks fields that name entities; see `renamed`.
+ENTITY = {"names": "entities"}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -24,11 +28,11 @@ class Fact:
     first two.
     """
 
-    subject: str
+    subject: str = field(metadata=ENTITY)
     predicate: str
-    object: str | None = None
+    object: str | None = field(default=None, metadata=ENTITY)
     truth: float = 1.0
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = field(default=(), metadata=ENTITY)
 
     @classmethod
     def of(cls, predicate: str, arguments: Sequence[str], truth: float = 1.0) -> Fact:
@@ -66,7 +70,7 @@ class Grounding:
     body, 1 - sum (1 - x) over the facts' truth values x.
     """
 
-    entities: tuple[str, ...]
+    entities: tuple[str, ...] = field(metadata=ENTITY)
     facts: tuple[Fact, ...]
     truth: float = 1.0
 
@@ -242,6 +246,32 @@ class Reason:
             "conditions": [condition.as_dict() for condition in self.conditions],
             "beside": [asdict(fact) for fact in self.linked_pairs],
         }
+
+
+def renamed(value: T, shown: Callable[[str], str]) -> T:
+    """A fact, reason or explanation with other names of entities; the texts of rules stay.
+
+    Names of entities are in the fields that are marked with `ENTITY`, and in the words of rules.
+
+    Examples
+    --------
+    >>> print(renamed(Fact("Q90", "in", "Q142"), {"Q90": "Paris", "Q142": "France"}.__getitem__))
+    Paris  in  France
+    """
+
+    def changed(part: object, is_entity: bool = False) -> object:
+        if isinstance(part, Phrase):
+            return with_shown_entities((part,), shown)[0]
+        if isinstance(part, tuple):
+            return tuple(changed(item, is_entity) for item in part)
+        if isinstance(part, str):
+            return shown(part) if is_entity else part
+        if not is_dataclass(part) or isinstance(part, type):
+            return part
+        own = ((one.name, getattr(part, one.name), "names" in one.metadata) for one in fields(part))
+        return replace(part, **{name: changed(item, marked) for name, item, marked in own})
+
+    return cast("T", changed(value))
 
 
 def signed_pull(pull: float) -> str:

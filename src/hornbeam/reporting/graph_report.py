@@ -13,7 +13,6 @@ import numpy as np
 from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.explaining.explanation import ExplainedScore, Explanation
-from hornbeam.explaining.shown_names import explanation_in_names
 from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
@@ -212,7 +211,7 @@ def _hardest(
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
         explained = GraphExplainer(ranker, reasons=1).explain(*triple, paths=1)
         direction = Direction.SUBJECT if kind[1] else Direction.OBJECT
-        shown = explanation_in_names(explained, names)
+        shown = explained.in_names(names)
         found.append(HardQuery(float(ranks.rank[row]), direction, shown))
         progress.advance("Explaining the hardest queries", len(found), HARDEST)
         if len(found) == HARDEST:

@@ -16,8 +16,7 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import RuleExplainer
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.reason import Grounding
-from hornbeam.explaining.shown_names import explanation_in_names, grounding_in_names
+from hornbeam.explaining.reason import Grounding, renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Targets
@@ -179,7 +178,7 @@ def _examples(
         if len(chosen):
             subject, _, object_ = labels.names_at(int(chosen[0]))
             own = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
-            found[-1] += (grounding_in_names(one, names) for one in own)
+            found[-1] += renamed(own, names.shown)
     return found
 
 
@@ -207,7 +206,7 @@ def _mistakes(
     for kind, rows in kinds.items():
         for row in rows:
             explanation = explainer.explain(*labels.names_at(row), paths=1)
-            shown = explanation_in_names(explanation, names)
+            shown = explanation.in_names(names)
             found[kind].append(Mistake(float(labels.truth[row]), shown))
             done += 1
             progress.advance("Explaining errors", done, total)

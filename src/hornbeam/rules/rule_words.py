@@ -11,12 +11,13 @@ escape text from the data. Variables have the same names as in the PSL text of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hornbeam.language.syntax import Atom, Term, Variable, weight_text
+from hornbeam.language.syntax import Atom, Constant, Term, Variable, unescaped, weight_text
 from hornbeam.rules.body import Body, Kind, Part, body_ends, variables
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
@@ -41,6 +42,8 @@ class Phrase(NamedTuple):
 
 Words = tuple[Phrase, ...]
 
+#: A constant in the text of a rule.
+CONSTANT = re.compile(r"'(?:[^'\\]|\\.)*'")
 #: Words for a way of counting, after a rule.
 COUNTED = {
     Counts.RAW: "counted one by one",
@@ -161,6 +164,21 @@ def with_shown_entities(words: Words, shown: Callable[[str], str]) -> Words:
         _entity(shown(piece.text[1:-1])) if piece.role is PhraseRole.ENTITY else piece
         for piece in words
     )
+
+
+def rule_in_names(rule: str, shown: Callable[[str], str]) -> str:
+    """The text of a rule with names of its constants instead of ids; relations stay.
+
+    Examples
+    --------
+    >>> rule_in_names("in(X, 'Q90') -> lives_in(X, 'Q142')", lambda name: f"{name}!")
+    "in(X, 'Q90!') -> lives_in(X, 'Q142!')"
+    """
+
+    def named(match: re.Match[str]) -> str:
+        return str(Constant(shown(unescaped(match[0]))))
+
+    return CONSTANT.sub(named, rule)
 
 
 def said(words: Words) -> str:

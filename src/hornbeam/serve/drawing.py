@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from hornbeam.base.texts import elided
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.shown_names import fact_in_names
+from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_words import said, with_shown_entities
@@ -212,7 +212,7 @@ def fact_curves(
             here, there = one.nodes[k], one.nodes[k + 1]
             line = curve(placed[k][here], placed[k + 1][there], backwards)
             soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
-            title = fact_in_names(fact, names).atom + soft
+            title = renamed(fact, names.shown).atom + soft
             edges.setdefault((k, here, there), DrawnEdge(line, title))
     return list(edges.values())
 

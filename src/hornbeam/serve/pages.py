@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.reason import Fact
-from hornbeam.explaining.shown_names import fact_in_names, mentioned, rule_in_names
+from hornbeam.explaining.reason import Fact, renamed
 from hornbeam.ranking.queries import Direction
-from hornbeam.rules.rule_words import with_plain_words
+from hornbeam.rules.rule_words import rule_in_names, with_plain_words
 from hornbeam.serve.comparison import compare_links
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer, UnknownNameError
@@ -93,11 +92,11 @@ class Pages:
 
         def shown_atom(fact: Fact) -> str:
             """A fact as an atom, with names instead of ids."""
-            return fact_in_names(fact, names).atom
+            return renamed(fact, names.shown).atom
 
         def named_rule(rule: str) -> str:
             """A rule of a whole graph, with names instead of ids."""
-            return rule_in_names(rule, names)
+            return rule_in_names(rule, names.shown)
 
         filters = FILTERS | {
             "shown_atom": shown_atom,
@@ -342,7 +341,7 @@ class Pages:
         def plain() -> dict[str, Any]:
             told = self._plain_explanation(link, explained)
             told |= {key: values[key] for key in ("label", "before") if key in values}
-            return {**told, "names": self._names(mentioned(explained))}
+            return {**told, "names": self._names(explained.mentioned)}
 
         return View("link.html", values, plain)
 
@@ -359,7 +358,7 @@ class Pages:
             told: dict[str, Any] = {
                 "first": self._plain_explanation(links[0], first),
                 "second": self._plain_explanation(links[1], second),
-                "names": self._names([*mentioned(first), *mentioned(second)]),
+                "names": self._names([*first.mentioned, *second.mentioned]),
             }
             if "compared" in values:
                 told["rules"] = plain_compared_rules(values["compared"])

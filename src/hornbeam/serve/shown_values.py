@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Ids, Integers
-from hornbeam.explaining.fact_numbers import FactNumbers
+from hornbeam.explaining.grounding_finder import FactNumbers
 from hornbeam.explaining.reason import Fact
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets

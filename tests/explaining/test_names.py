@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hornbeam as hb
-from hornbeam.explaining.shown_names import explanation_in_names, mentioned
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 
 FACTS = [
@@ -25,7 +24,7 @@ def explained() -> hb.Explanation:
 
 def test_names_stand_in_the_place_of_ids() -> None:
     found = explained()
-    named = explanation_in_names(found, NAMES)
+    named = found.in_names(NAMES)
     assert (named.subject, named.object) == ("Ann (e1)", "<b>Rome</b>")
     text = str(named)
     # two people of one name are told apart, and steps keep their directions
@@ -41,8 +40,8 @@ def test_names_stand_in_the_place_of_ids() -> None:
 
 def test_without_names_nothing_changes() -> None:
     found = explained()
-    assert explanation_in_names(found, NO_NAMES) is found
+    assert found.in_names(NO_NAMES) is found
 
 
 def test_all_entities_are_mentioned() -> None:
-    assert set(mentioned(explained())) == {"e1", "e2", "e3"}
+    assert set(explained().mentioned) == {"e1", "e2", "e3"}
