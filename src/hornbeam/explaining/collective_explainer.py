@@ -11,8 +11,9 @@ In a model of two steps, evidence from other pairs is among the groundings, as a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
 from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.known_scores import KnownCounts, KnownScores, compared_links
+from hornbeam.explaining.known_scores import KnownScores, compared_links, known_counts
 from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.known import joined
@@ -49,31 +50,20 @@ MIN_TRUTH = 0.5 / ONE
 
 
 @dataclass(frozen=True, eq=False)
-class PairGroundings:
-    """Groundings of pairs, independent of the rules' weights; computed on first use."""
-
-    model: RuleModel  #: the rules; their weights are not used
-    linked: CollectivePairGraph
-
-    @cached_property
-    def counts(self) -> ClauseCounts:
-        """The ground clauses with several pairs, per rule."""
-        return self.linked.count_by_rule(self.model)
-
-
-@dataclass(frozen=True, eq=False)
 class CollectiveExplainer:
     """Explains pairs of a collective model that are scored together; see `Explainer`."""
 
     model: RuleModel
     facts: Facts
-    shared: PairGroundings  #: what does not depend on the rules' weights
+    linked: CollectivePairGraph
+    #: The ground clauses with several pairs, per rule; their weights are not used.
+    clause_counts: Callable[[], ClauseCounts]
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectiveExplainer:
         """Prepare to explain pairs that are inferred together."""
         linked = as_variables(model, engine, pairs)
-        return cls(model, engine.facts, PairGroundings(model, linked))
+        return cls(model, engine.facts, linked, cache(lambda: linked.count_by_rule(model)))
 
     def reweighted(self, model: RuleModel) -> CollectiveExplainer:
         """The same pairs under other weights of the same rules."""
@@ -82,11 +72,11 @@ class CollectiveExplainer:
     @cached_property
     def state(self) -> CollectiveState:
         """The MAP values of all pairs, as in predictions."""
-        return infer_linked(self.model, self.shared.linked)
+        return infer_linked(self.model, self.linked)
 
     @cached_property
     def _links(self) -> Potentials:
-        return self.shared.counts.weighted(self.model)
+        return self.clause_counts().weighted(self.model)
 
     @cached_property
     def _conditional(self) -> ConditionalHinges:
@@ -99,9 +89,8 @@ class CollectiveExplainer:
     @cached_property
     def path_explainer(self) -> IndependentExplainer:
         """Explainer over the facts and the pairs, whose truth values are their MAP values."""
-        linked = self.shared.linked
-        evidence = linked.at_values(self.state.state)
-        return IndependentExplainer.of(self.model, linked.known.over(evidence))
+        evidence = self.linked.at_values(self.state.state)
+        return IndependentExplainer.of(self.model, self.linked.known.over(evidence))
 
     @cached_property
     def known(self) -> KnownScores:
@@ -111,7 +100,7 @@ class CollectiveExplainer:
         """
 
         def scored(target: str) -> tuple[Floats, int]:
-            linked = self.shared.linked
+            linked = self.linked
             links, total = compared_links(self.facts, target)
             pairs = joined([linked.atoms, links])
             variables = as_variables(self.model, linked.known.over(self.facts), pairs)
@@ -152,7 +141,7 @@ class CollectiveExplainer:
 
         `flip` is ignored: removing a fact would change the scores of all pairs.
         """
-        variable = self.shared.linked.atoms.row_of(subject, target, object_)
+        variable = self.linked.atoms.row_of(subject, target, object_)
         if variable is None:
             raise _not_among_pairs(subject, target, object_)
         literals = self._literals(variable)
@@ -176,7 +165,7 @@ class CollectiveExplainer:
                     is_prior=rule.clause.is_prior,
                 )
             )
-        at = int(np.flatnonzero(self.shared.linked.place == variable)[0])
+        at = int(np.flatnonzero(self.linked.place == variable)[0])
         return Explanation(
             subject,
             target,
@@ -212,7 +201,7 @@ class CollectiveExplainer:
     def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
         """Hinges of all ground clauses with the pair: over facts alone, or with other pairs."""
         model, rows, every = self.model, self._links, self._conditional
-        counted = self.shared.linked.known.count(pair, model.bodies, model.language)
+        counted = self.linked.known.count(pair, model.bodies, model.language)
         count = _unlinked_counts(model, counted, pair.predicates[0])
         weight = np.array([rule.weight for rule in model.rules])
         negated = np.array([rule.clause.negated for rule in model.rules])
@@ -222,7 +211,7 @@ class CollectiveExplainer:
             np.concatenate([np.ones(len(unlinked)), every.height[literals]]),
             np.concatenate([negated[unlinked], every.down[literals]]),
             np.concatenate([weight[unlinked] * count[unlinked], every.strength[literals]]),
-            np.concatenate([count[unlinked], self.shared.counts.count[row]]),
+            np.concatenate([count[unlinked], self.clause_counts().count[row]]),
         )
 
     def _literals(self, variable: int) -> Positions:
@@ -248,7 +237,7 @@ class CollectiveExplainer:
         self, rule: int, variable: int, literals: Positions, limit: int
     ) -> tuple[Fact, ...]:
         """Other pairs, by name, of the ground clauses of a rule that lower this pair's score."""
-        rows, atoms = self._links, self.shared.linked.atoms
+        rows, atoms = self._links, self.linked.atoms
         row = rows.row[literals[rows.coefficient[literals] > 0]]
         clauses = [
             rows.variable[rows.indptr[r] : rows.indptr[r + 1]] for r in row if rows.rule[r] == rule
@@ -290,7 +279,9 @@ def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints
 class TwoStepExplainer(IndependentExplainer):
     """Explains pairs as an independent explainer does, over facts and beliefs in other pairs."""
 
-    counted_beliefs: CountedBeliefs
+    beliefs: BelievedPairs
+    #: Counts of the rules' bodies for all pairs, which do not depend on weights.
+    pair_counts: Callable[[], Statistics]
 
     @classmethod
     def of_pairs(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> TwoStepExplainer:
@@ -300,18 +291,19 @@ class TwoStepExplainer(IndependentExplainer):
         finder = BeliefFinder(
             beliefs.over_beliefs, semantics.max_fanout, semantics.distinct_variables, beliefs
         )
-        known = KnownCounts(model, engine.facts, beliefs)
-        return cls(model, finder, beliefs, known, CountedBeliefs(model, beliefs))
+        known = known_counts(model, engine.facts, beliefs)
+        counted = cache(lambda: beliefs.count(pairs, model.bodies, model.language))
+        return cls(model, finder, beliefs, known, beliefs, counted)
 
     @property
     def facts(self) -> Facts:
         """The evidence, without beliefs."""
-        return self.counted_beliefs.beliefs.facts
+        return self.beliefs.facts
 
     @property
     def pair_scores(self) -> Floats:
         """Scores of all pairs, in their order."""
-        return self.scores(self.counted_beliefs.beliefs.pairs, self.counted_beliefs.counted)
+        return self.scores(self.beliefs.pairs, self.pair_counts())
 
     def explain(
         self,
@@ -327,26 +319,13 @@ class TwoStepExplainer(IndependentExplainer):
 
         `flip` is ignored: removing a fact would change the beliefs about other pairs.
         """
-        alone = self.counted_beliefs.beliefs.belief_of(subject, target, object_)
+        alone = self.beliefs.belief_of(subject, target, object_)
         if alone is None:
             raise _not_among_pairs(subject, target, object_)
         explained = super().explain(
             subject, target, object_, paths=paths, flip=False, progress=progress
         )
         return replace(explained, alone=alone)
-
-
-@dataclass(frozen=True, eq=False)
-class CountedBeliefs:
-    """Pairs that are scored together, and their counts, which do not depend on weights."""
-
-    model: RuleModel  #: the rules; their weights are not used
-    beliefs: BelievedPairs
-
-    @cached_property
-    def counted(self) -> Statistics:
-        """Counts of the rules' bodies for all pairs."""
-        return self.beliefs.count(self.beliefs.pairs, self.model.bodies, self.model.language)
 
 
 @dataclass(frozen=True, eq=False)

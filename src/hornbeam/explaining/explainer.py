@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Protocol
 
-from hornbeam.base.arrays import Floats
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer, TwoStepExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.explaining.known_scores import KnownScores
-from hornbeam.explaining.reason import Grounding
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.model_checks import named_atom, warn_of_missing_names
 
@@ -47,41 +42,9 @@ class Explainer(Protocol):
         """
 
 
-class RuleExplainer(Explainer, Protocol):
-    """Explains pairs by rules with weights."""
-
-    @property
-    def model(self) -> RuleModel:
-        """The rules."""
-
-    @property
-    def known(self) -> KnownScores:
-        """Scores of known links, among which a score has its place; computed on first use."""
-
-    def reweighted(self, model: RuleModel) -> Self:
-        """An explainer by the same rules with other weights, which shares all counts."""
-
-    def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
-        """Count the groundings of every condition; no pair is evidence for itself."""
-
-    def scores(self, pairs: Targets, counted: Statistics) -> Floats:
-        """Score pairs whose groundings have been counted."""
-
-    def groundings(
-        self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
-    ) -> tuple[Grounding, ...]:
-        """List the first groundings of a body for a pair; a prior has none.
-
-        For a conjunction, those of each condition, one condition after the other.
-        """
-
-
-class JointExplainer(RuleExplainer, Protocol):
-    """Explains pairs that are scored together."""
-
-    @property
-    def pair_scores(self) -> Floats:
-        """Scores of all pairs, in their order."""
+#: Explains pairs by rules with weights, and pairs that are scored together.
+RuleExplainer = IndependentExplainer | CollectiveExplainer
+JointExplainer = TwoStepExplainer | CollectiveExplainer
 
 
 def open_explainer(

@@ -22,7 +22,12 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
 from hornbeam.explaining.flips import Flip, FlipStatus, Removals, growing_sets, smallest_flip
 from hornbeam.explaining.grounding_finder import GroundingFinder
-from hornbeam.explaining.known_scores import KnownCounts, KnownScores, ScorePlace
+from hornbeam.explaining.known_scores import (
+    KnownCounts,
+    KnownScores,
+    ScorePlace,
+    known_counts,
+)
 from hornbeam.explaining.reason import GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
 from hornbeam.facts.table import Facts, Targets
@@ -65,7 +70,7 @@ class IndependentExplainer:
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> IndependentExplainer:
         """Prepare what all pairs share."""
-        known = KnownCounts(model, engine.facts, engine)
+        known = known_counts(model, engine.facts, engine)
         return cls(model, GroundingFinder.of(model, engine), engine, known)
 
     def reweighted(self, model: RuleModel) -> Self:
@@ -79,14 +84,19 @@ class IndependentExplainer:
 
     @cached_property
     def known(self) -> KnownScores:
-        """Scores of known links."""
-        return self.known_counts.scores(self.model)
+        """Scores of known links, among which a score has its place; computed on first use."""
+
+        def scored(target: str) -> tuple[Floats, int]:
+            counted, known = self.known_counts(target)
+            return counted.scores(self.model.rules), known
+
+        return KnownScores(scored)
 
     def _place(self, target: str, score: float) -> ScorePlace | None:
         return None if self.model.semantics.decides else self.known.place(target, score)
 
     def count(self, pairs: Targets, progress: Progress = SILENT) -> Statistics:
-        """Count the groundings of every condition."""
+        """Count the groundings of every condition; no pair is evidence for itself."""
         return self.counter.count(pairs, self.model.bodies, self.model.language, progress=progress)
 
     def scores(self, pairs: Targets, counted: Statistics) -> Floats:
@@ -103,7 +113,11 @@ class IndependentExplainer:
         flip: bool = True,
         progress: Progress = SILENT,
     ) -> Explanation:
-        """Explain the score of target(subject, object); see `Explainer.explain`."""
+        """Explain the score of target(subject, object).
+
+        At most `paths` groundings are listed per condition, in the order of their entities' names.
+        With `flip`, the smallest set of facts whose removal flips the decision is searched for.
+        """
         model, pair = self.model.of_target(target), one_pair(subject, target, object_)
         index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
         counted = self.counter.count(pair, model.bodies, model.language, progress=progress)
@@ -138,7 +152,7 @@ class IndependentExplainer:
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> tuple[Grounding, ...]:
-        """List the first groundings of every condition of a body; see `Explainer.groundings`."""
+        """List the first groundings of every condition of a body; a prior has none."""
         return tuple(
             grounding
             for part in body.parts

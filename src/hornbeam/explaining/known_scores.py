@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ CAUTION = (
 MAX_COMPARED = 1_000
 #: Number of compared links from which their share is shown in percent.
 MIN_PERCENT = 100
+#: Counts of a target's compared links, and the number of its known links.
+KnownCounts = Callable[[str], tuple[CachedCounts, int]]
 #: Scores closer than this are equal: engines round sums of shares differently.
 TIE = 1e-9
 
@@ -135,31 +138,14 @@ class KnownScores:
         return ScorePlace(int(np.searchsorted(scores, score - TIE)), len(scores), known)
 
 
-@dataclass(frozen=True, eq=False)
-class KnownCounts:
-    """Counts of known links, which do not depend on weights; counted once per target."""
+def known_counts(model: RuleModel, facts: Facts, counter: BodyCounter) -> KnownCounts:
+    """Counts of known links by target, each counted at first use; weights are not used."""
 
-    model: RuleModel  #: the rules; their weights are not used
-    facts: Facts
-    counter: BodyCounter
-    _by_target: dict[str, tuple[CachedCounts, int]] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    @cache
+    def counted(target: str) -> tuple[CachedCounts, int]:
+        pairs, known = compared_links(facts, target)
+        statistics = counter.count(pairs, model.bodies, model.language)
+        layout = RuleLayout.of(model, statistics.bodies)
+        return CachedCounts(model, layout, statistics, pairs), known
 
-    def scores(self, model: RuleModel) -> KnownScores:
-        """Scores by the same rules with the weights of another model."""
-
-        def scored(target: str) -> tuple[Floats, int]:
-            counted, known = self._counted(target)
-            return counted.scores(model.rules), known
-
-        return KnownScores(scored)
-
-    def _counted(self, target: str) -> tuple[CachedCounts, int]:
-        if target not in self._by_target:
-            pairs, known = compared_links(self.facts, target)
-            model = self.model
-            counted = self.counter.count(pairs, model.bodies, model.language)
-            layout = RuleLayout.of(model, counted.bodies)
-            self._by_target[target] = CachedCounts(model, layout, counted, pairs), known
-        return self._by_target[target]
+    return counted
