@@ -26,9 +26,8 @@ from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_expl
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.learning.trace import Trace
-from hornbeam.ranking.fact_ranker import FactRanker
+from hornbeam.ranking.fact_ranker import FactRanker, RuleRanker
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
-from hornbeam.ranking.rule_ranker import RuleRanker
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import (

@@ -14,9 +14,8 @@ from types import MappingProxyType
 import pytest
 
 import hornbeam as hb
-from hornbeam.explaining.known_scores import CAUTION
+from hornbeam.explaining.known_scores import CAUTION, cautions
 from hornbeam.model import Model
-from hornbeam.reporting.cautions import cautions
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pages import Pages
 from hornbeam.serve.pair_explorers import open_rule_explorer

@@ -158,7 +158,7 @@ def _refuse(
 
 
 def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
-    from hornbeam.reporting.cautions import cautions
+    from hornbeam.explaining.known_scores import cautions
 
     return {
         "rules": [
@@ -190,7 +190,7 @@ def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _show(model: Model, trace: Trace, output: Path) -> None:
-    from hornbeam.reporting.cautions import cautions
+    from hornbeam.explaining.known_scores import cautions
 
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
     rows = [(f"{rule.weight:.3f}", screen_text(text)) for rule, text in shown]

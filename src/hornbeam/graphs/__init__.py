@@ -3,7 +3,7 @@
 In reading order, each group after those that it is made of:
 
 * queries and ranks, of any model: `queries`, `named_queries`, `filtered_ranks`,
-  `rank_evaluation`, `fact_ranker`; of rule models: `rule_ranker`;
+  `rank_evaluation`, `fact_ranker`;
 * links as arrays: `linked_graph`, `grouped_queries`;
 * rules and their evidence: `path_rules`, `constants`, `ridge`, `linked_pairs`, `features`,
   `graph_evidence`, `evidence_kernels`, `pools`;

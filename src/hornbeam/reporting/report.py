@@ -16,13 +16,13 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import RuleExplainer
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.known_scores import cautions
 from hornbeam.explaining.reason import Grounding, renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.reporting import charts, report_charts
-from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.data_profile import profile
 from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rendering import page_of

@@ -21,13 +21,12 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import RuleExplainer
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.known_scores import CAUTION, KnownScores
+from hornbeam.explaining.known_scores import CAUTION, KnownScores, cautions
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.ranking.queries import Direction
-from hornbeam.reporting.cautions import cautions
 from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code

@@ -6,8 +6,8 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.base.choices import Relaxation, Sampling
+from hornbeam.explaining.known_scores import cautions
 from hornbeam.learning.trace import Trace
-from hornbeam.reporting.cautions import cautions
 from hornbeam.rules.clause import prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 
