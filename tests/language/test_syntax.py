@@ -24,9 +24,7 @@ from hornbeam.language.arithmetic_rules import (
     Operation,
     PslRule,
     Relation,
-    SumAtom,
     Summand,
-    SumVariable,
 )
 from hornbeam.language.rule_texts import parse_logical_rules, parse_rules
 from hornbeam.language.syntax import (
@@ -37,6 +35,7 @@ from hornbeam.language.syntax import (
     LogicalRule,
     Operator,
     Place,
+    SumVariable,
     Variable,
     weight_text,
 )
@@ -282,15 +281,15 @@ def test_atoms_know_their_places() -> None:
 
 def test_the_parts_of_an_arithmetic_rule() -> None:
     rule = parse_one("0.5: 2 * f(A, +B) / |B| - a('x') <= 1 - b(A) ^2 {B: b(B) & !c(B)}")
-    f = SumAtom("f", (Variable("A"), SumVariable("B")))
+    f = Atom("f", (Variable("A"), SumVariable("B")))
     assert rule == ArithmeticRule(
         0.5,
         (
             Summand(Operation("/", Number(2.0), Cardinality("B")), f),
-            Summand(Number(-1.0), SumAtom("a", (Constant("x"),))),
+            Summand(Number(-1.0), Atom("a", (Constant("x"),))),
         ),
         Relation.AT_MOST,
-        (Summand(Number(-1.0), SumAtom("b", (Variable("A"),))), Summand(Number(1.0))),
+        (Summand(Number(-1.0), Atom("b", (Variable("A"),))), Summand(Number(1.0))),
         (Filter("B", AllOf((atom("b", "B"), atom("c", "B", negated=True)))),),
         squared=True,
     )
@@ -394,7 +393,7 @@ LOGICAL = st.builds(LogicalRule, WEIGHTS, SIDES, HEADS, st.booleans()) | st.buil
 )
 
 ARGUMENTS = st.lists(TERMS | st.builds(SumVariable, NAMES), min_size=1, max_size=3).map(tuple)
-SUM_ATOMS = st.builds(SumAtom, NAMES, ARGUMENTS)
+SUM_ATOMS = st.builds(Atom, NAMES, ARGUMENTS)
 COEFFICIENTS = st.recursive(
     st.builds(Number, WEIGHTS) | st.builds(Cardinality, NAMES),
     lambda inner: (

@@ -18,8 +18,6 @@ from hornbeam.language.arithmetic_rules import (
     Operation,
     PslRule,
     Relation,
-    SumAtom,
-    SumVariable,
 )
 from hornbeam.language.syntax import (
     Atom,
@@ -28,6 +26,7 @@ from hornbeam.language.syntax import (
     Literal,
     LogicalRule,
     Operator,
+    SumVariable,
     Term,
 )
 
@@ -75,15 +74,15 @@ def ground_by_brute_force(rule: PslRule, world: World) -> Iterator[Ground]:
             yield from _arithmetic(rule, filters, world)
 
 
-def _names(terms: Iterable[Term | SumVariable]) -> list[str]:
+def _names(terms: Iterable[Term]) -> list[str]:
     return [t.name for t in terms if not isinstance(t, Constant | SumVariable)]
 
 
-def _value(term: Term | SumVariable, substitution: Mapping[str, str]) -> str:
+def _value(term: Term, substitution: Mapping[str, str]) -> str:
     return term.value if isinstance(term, Constant) else substitution[term.name]
 
 
-def _key(atom: Atom | SumAtom, substitution: Mapping[str, str]) -> Key:
+def _key(atom: Atom, substitution: Mapping[str, str]) -> Key:
     return atom.predicate, tuple(_value(t, substitution) for t in atom.arguments)
 
 
@@ -203,7 +202,7 @@ def _arithmetic(
 
 
 def _expanded(
-    atom: SumAtom,
+    atom: Atom,
     substitution: Mapping[str, str],
     filters: Mapping[str, list[Literal]],
     world: World,

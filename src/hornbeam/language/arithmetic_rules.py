@@ -23,6 +23,7 @@ from hornbeam.language.syntax import (
     Literal,
     LogicalRule,
     Place,
+    Term,
     Variable,
     check_weight,
     error_at,
@@ -33,31 +34,6 @@ from hornbeam.language.syntax import (
 ArithmeticOperator = Literally["+", "-", "*", "/"]
 #: Letters of a rule that a message shows.
 MAX_SHOWN = 200
-
-
-@dataclass(frozen=True)
-class SumVariable:
-    """An argument `+V`: the atoms of all its constants are added up."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return f"+{self.name}"
-
-
-Argument = Variable | Constant | SumVariable
-
-
-@dataclass(frozen=True)
-class SumAtom:
-    """A predicate over terms and summation variables: one atom, or a sum of atoms."""
-
-    predicate: str
-    arguments: tuple[Argument, ...]
-    place: Place | None = field(default=None, compare=False, repr=False)
-
-    def __str__(self) -> str:
-        return f"{self.predicate}({', '.join(map(str, self.arguments))})"
 
 
 @dataclass(frozen=True)
@@ -119,7 +95,7 @@ class Summand:
     """A coefficient times an atom; without an atom, a constant."""
 
     coefficient: Coefficient
-    atom: SumAtom | None = None
+    atom: Atom | None = None
 
     def __str__(self) -> str:
         if self.atom is None:
@@ -223,7 +199,7 @@ class ArithmeticRule:
         return (*self.left, *self.right)
 
     @property
-    def atoms(self) -> list[SumAtom]:
+    def atoms(self) -> list[Atom]:
         """Atoms of both sides."""
         return [summand.atom for summand in self.summands if summand.atom is not None]
 
@@ -249,7 +225,7 @@ def refusal(rule: PslRule, why: str, source: str, place: Place | None = None) ->
     return error_at(place or rule.place, source, f"{why} (the rule is: {shown})")
 
 
-def atoms_of(rule: PslRule) -> Iterator[Atom | SumAtom]:
+def atoms_of(rule: PslRule) -> Iterator[Atom]:
     """Yield the atoms of a rule, those of its filters last."""
     if isinstance(rule, ArithmeticRule):
         yield from rule.atoms
@@ -276,19 +252,19 @@ def literals_of(condition: Condition) -> Iterator[Literal]:
 
 def constants_of(rule: PslRule) -> set[str]:
     """Constants of a rule."""
-    parts: list[Atom | SumAtom | Comparison] = [literal.atom for literal in _literals(rule)]
+    parts: list[Atom | Comparison] = [literal.atom for literal in _literals(rule)]
     if isinstance(rule, ArithmeticRule):
         parts += [*rule.atoms, *rule.comparisons]
     terms = (term for part in parts for term in _terms(part))
     return {term.value for term in terms if isinstance(term, Constant)}
 
 
-def variables_of(atom: Atom | SumAtom | Comparison) -> set[str]:
+def variables_of(atom: Atom | Comparison) -> set[str]:
     """Variables of an atom or comparison, summation variables aside."""
     return {term.name for term in _terms(atom) if isinstance(term, Variable)}
 
 
-def _terms(atom: Atom | SumAtom | Comparison) -> Sequence[Argument]:
+def _terms(atom: Atom | Comparison) -> Sequence[Term]:
     return (atom.left, atom.right) if isinstance(atom, Comparison) else atom.arguments
 
 

@@ -15,7 +15,7 @@ from lark import Token, Tree
 
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import quote
-from hornbeam.language.arithmetic_rules import Argument, RefusedError, SumAtom, SumVariable
+from hornbeam.language.arithmetic_rules import RefusedError
 from hornbeam.language.syntax import (
     Atom,
     Bracket,
@@ -27,6 +27,7 @@ from hornbeam.language.syntax import (
     LogicalRule,
     Operator,
     Place,
+    SumVariable,
     Term,
     ThresholdSpan,
     Variable,
@@ -179,28 +180,28 @@ def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
 
 
 def _atom(tree: SyntaxNode) -> Atom:
-    name, *terms = tree.children
-    arguments = tuple([_term(cast("SyntaxNode", term)) for term in terms])
-    for argument, term in zip(arguments, terms, strict=True):
+    """Atom of a logical rule, without summation variables."""
+    atom = atom_of(tree)
+    for argument, term in zip(atom.arguments, tree.children[1:], strict=True):
         if isinstance(argument, SumVariable):
             problem = (
                 f"'{argument}' adds atoms up, as arithmetic rules do; expected '{argument.name}'"
             )
             raise RefusedError(problem, place_of(term))
-    return Atom(str(name), cast("tuple[Term, ...]", arguments), place_of(tree))
+    return atom
 
 
-def sum_atom_of(tree: SyntaxNode) -> SumAtom:
+def atom_of(tree: SyntaxNode) -> Atom:
     """Atom that may have summation variables."""
     name, *terms = tree.children
     arguments = tuple([_term(cast("SyntaxNode", term)) for term in terms])
-    return SumAtom(str(name), arguments, place_of(tree))
+    return Atom(str(name), arguments, place_of(tree))
 
 
 def comparison_of(tree: SyntaxNode) -> Comparison:
     """Two terms compared."""
     left, operator, right = tree.children
-    first, second = (cast("Term", _term(cast("SyntaxNode", term))) for term in (left, right))
+    first, second = (_term(cast("SyntaxNode", term)) for term in (left, right))
     return Comparison(first, _OPERATORS[cast("Token", operator).type], second, place_of(tree))
 
 
@@ -208,7 +209,7 @@ def comparison_of(tree: SyntaxNode) -> Comparison:
 _variable = lru_cache(1024)(Variable)
 
 
-def _term(tree: SyntaxNode) -> Argument:
+def _term(tree: SyntaxNode) -> Term:
     if tree.data == "variable":
         return _variable(str(tree.children[0]))
     text = "".join(map(str, tree.children))

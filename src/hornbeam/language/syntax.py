@@ -71,7 +71,18 @@ class Constant:
         return f"'{self.value.translate(_ESCAPES)}'"
 
 
-Term = Variable | Constant
+@dataclass(frozen=True, slots=True)
+class SumVariable:
+    """An argument `+V` in an arithmetic rule: the atoms of all its constants are added up."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"+{self.name}"
+
+
+#: Only atoms of arithmetic rules have summation variables.
+Term = Variable | Constant | SumVariable
 
 
 def unescaped(text: str) -> str:
@@ -81,7 +92,7 @@ def unescaped(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A predicate over terms."""
+    """A predicate over terms; with summation variables it is a sum of atoms."""
 
     predicate: str
     arguments: tuple[Term, ...]

@@ -30,20 +30,19 @@ from hornbeam.language.arithmetic_rules import (
     PslRule,
     RefusedError,
     Relation,
-    SumAtom,
     Summand,
 )
 from hornbeam.language.logical_trees import (
     SyntaxNode,
     SyntaxPart,
+    atom_of,
     comparison_of,
     literals_of_parts,
     logical_rule,
     number_of,
     place_of,
-    sum_atom_of,
 )
-from hornbeam.language.syntax import Comparison, Place
+from hornbeam.language.syntax import Atom, Comparison, Place
 
 _ONE = Number(1.0)
 
@@ -107,7 +106,7 @@ class _SumPart:
 
     negative: bool
     number: Coefficient | None = None
-    atom: SumAtom | Comparison | None = None
+    atom: Atom | Comparison | None = None
     denominator: Coefficient | None = None
     group: SyntaxNode | None = None
 
@@ -123,7 +122,7 @@ class _SumPart:
 def _side(tree: SyntaxNode) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]]:
     """Summands of a side, its constants made one and put last; and the comparisons among them."""
     found = list(_summands(tree.children))
-    atoms = [Summand(number, atom) for number, atom in found if isinstance(atom, SumAtom)]
+    atoms = [Summand(number, atom) for number, atom in found if isinstance(atom, Atom)]
     comparisons = tuple(atom for _, atom in found if isinstance(atom, Comparison))
     constants = [number for number, atom in found if atom is None]
     if constants or not atoms:
@@ -134,7 +133,7 @@ def _side(tree: SyntaxNode) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]
 
 def _summands(
     children: Sequence[SyntaxPart],
-) -> Iterator[tuple[Coefficient, SumAtom | Comparison | None]]:
+) -> Iterator[tuple[Coefficient, Atom | Comparison | None]]:
     """Yield (coefficient, atom) in their order; constants have no atom."""
     parts = list(_parts(children))
     at = 0
@@ -195,8 +194,8 @@ def _weighted(term: SyntaxNode, negative: bool) -> _SumPart:
     return _SumPart(negative, number, atom, denominator)
 
 
-def _atom_or_comparison(tree: SyntaxNode) -> SumAtom | Comparison:
-    return comparison_of(tree) if tree.data == "comparison" else sum_atom_of(tree)
+def _atom_or_comparison(tree: SyntaxNode) -> Atom | Comparison:
+    return comparison_of(tree) if tree.data == "comparison" else atom_of(tree)
 
 
 def _negation(token: Token) -> RefusedError:

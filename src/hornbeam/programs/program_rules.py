@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TypeVar
 
 from hornbeam.language.arithmetic_rules import (
     AllOf,
@@ -30,9 +29,7 @@ from hornbeam.language.arithmetic_rules import (
     Operation,
     PslRule,
     RefusedError,
-    SumAtom,
     Summand,
-    SumVariable,
     atoms_of,
     cardinalities_of,
     fixed_value,
@@ -40,7 +37,7 @@ from hornbeam.language.arithmetic_rules import (
     refusal,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, Variable
+from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, SumVariable, Variable
 from hornbeam.programs.program_predicates import ProgramPredicate
 
 
@@ -81,7 +78,7 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
             _check_coefficient(summand.coefficient)
 
 
-def _check_atom(atom: Atom | SumAtom, known: dict[str, ProgramPredicate]) -> None:
+def _check_atom(atom: Atom, known: dict[str, ProgramPredicate]) -> None:
     predicate = known.get(atom.predicate)
     if predicate is None:
         listed = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
@@ -186,8 +183,6 @@ def _check_coefficient(coefficient: Coefficient) -> None:
 
 # Normal form --------------------------------------------------------------------------------------
 
-AnAtom = TypeVar("AnAtom", Atom, SumAtom)
-
 
 def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
     """Rules that PSL makes of one; `names` maps lower-case predicates to their declared names.
@@ -236,7 +231,7 @@ def _spelt_summand(summand: Summand, names: Mapping[str, str]) -> Summand:
     return replace(summand, atom=summand.atom and _spelt(summand.atom, names))
 
 
-def _spelt(atom: AnAtom, names: Mapping[str, str]) -> AnAtom:
+def _spelt(atom: Atom, names: Mapping[str, str]) -> Atom:
     return replace(atom, predicate=names.get(atom.predicate.lower(), atom.predicate))
 
 

@@ -138,7 +138,6 @@ def check_rule_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], s
     first: dict[str, Atom] = {}
     for rule in rules:
         for atom in atoms_of(rule):
-            assert isinstance(atom, Atom)
             before = first.setdefault(real_name(atom, names), atom)
             arity, expected = len(atom.arguments), len(before.arguments)
             if arity != expected:

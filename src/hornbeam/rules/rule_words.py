@@ -274,9 +274,9 @@ def _filled(template: str, *values: Phrase | Term) -> Words:
 
 
 def _term(term: Term) -> Phrase:
-    if isinstance(term, Variable):
-        return Phrase(term.name, PhraseRole.VARIABLE)
-    return _entity(term.value)
+    if isinstance(term, Constant):
+        return _entity(term.value)
+    return Phrase(term.name, PhraseRole.VARIABLE)
 
 
 def _entity(name: str) -> Phrase:

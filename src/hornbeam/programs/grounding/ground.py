@@ -19,7 +19,7 @@ from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation, SumAtom
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
 from hornbeam.language.syntax import Atom, Constant, LogicalRule
 from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
 from hornbeam.programs.grounding.ground_queries import (
@@ -183,7 +183,7 @@ class _Grounder:
             )
 
 
-def most_rows(atoms: Sequence[Atom | SumAtom], tables: AtomTables) -> float:
+def most_rows(atoms: Sequence[Atom], tables: AtomTables) -> float:
     """A number of rows that the join of some atoms cannot exceed.
 
     Every atom is joined on only one of the variables that atoms before it have bound: ignoring the

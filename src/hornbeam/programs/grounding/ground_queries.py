@@ -18,8 +18,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.language.arithmetic_rules import ArithmeticRule, SumAtom, SumVariable, fixed_value
-from hornbeam.language.syntax import Atom, Comparison, Constant, LogicalRule, Operator, Term
+from hornbeam.language.arithmetic_rules import ArithmeticRule, fixed_value
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    LogicalRule,
+    Operator,
+    Term,
+)
 from hornbeam.programs.grounding.atom_tables import MISSING, OBSERVED, AtomTables, StoredPredicate
 
 #: SQL for a comparison, and for its opposite; ids are ranks of names, so that < orders names.
@@ -35,9 +42,9 @@ class Joins:
     bound: dict[str, str] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
-    joined: list[Atom | SumAtom] = field(default_factory=list)
+    joined: list[Atom] = field(default_factory=list)
 
-    def inner(self, atom: Atom | SumAtom) -> tuple[str, StoredPredicate]:
+    def inner(self, atom: Atom) -> tuple[str, StoredPredicate]:
         """Join an atom that must be there; returns its alias and its table."""
         stored, alias = self.tables.predicate(atom.predicate), f"d{len(self.sources)}"
         for k, term in enumerate(atom.arguments):
@@ -73,7 +80,7 @@ class Joins:
         left, right = self.column(comparison.left), self.column(comparison.right)
         self.conditions.append(f"{left} {operator} {right}")
 
-    def column(self, term: Term | SumVariable) -> str:
+    def column(self, term: Term) -> str:
         """Column of a variable, or id of a constant (-1 where no atom has it)."""
         if isinstance(term, Constant):
             return str(self.tables.constant(term.value))

@@ -30,12 +30,10 @@ from hornbeam.language.arithmetic_rules import (
     Extreme,
     Number,
     Operation,
-    SumAtom,
-    SumVariable,
     cardinalities_of,
     literals_of,
 )
-from hornbeam.language.syntax import Atom, Constant, Variable
+from hornbeam.language.syntax import Atom, Constant, SumVariable, Variable
 from hornbeam.programs.grounding.atom_tables import AtomTables
 from hornbeam.programs.grounding.ground_queries import Joins
 
@@ -132,7 +130,7 @@ class _Expansion:
         """Joins that begin with the groups; `sums` has columns of summation variables."""
         return Joins(self.tables, {**self.places, **(sums or {})}, ["groups"])
 
-    def _expanded(self, atom: SumAtom) -> tuple[Ints, Ids, Floats]:
+    def _expanded(self, atom: Atom) -> tuple[Ints, Ids, Floats]:
         """Group, variable and truth value of every atom that is there."""
         joins = self._within_groups()
         joins.inner(atom)
@@ -159,7 +157,7 @@ class _Expansion:
                 sizes |= dict.fromkeys(names, size)
         return sizes
 
-    def _combinations(self, atom: SumAtom) -> Ints:
+    def _combinations(self, atom: Atom) -> Ints:
         """Group of every combination of constants that a closed atom is added up over."""
         table = self.tables.predicate(atom.predicate).table
         fixed = [
@@ -177,7 +175,7 @@ class _Expansion:
         answer = self.tables.connection.execute(f"SELECT g {joins.text()}").fetchnumpy()
         return answer["g"].astype(np.int64)
 
-    def _filter(self, joins: Joins, atom: SumAtom) -> None:
+    def _filter(self, joins: Joins, atom: Atom) -> None:
         """Require what the filters demand of an atom's summation variables."""
         sums = _sum_variables(atom)
         for condition in (one.condition for one in self.rule.filters if one.variable in sums):
@@ -188,7 +186,7 @@ class _Expansion:
                     joins.compare(literal.atom, not literal.negated)
 
 
-def _sum_variables(atom: SumAtom) -> dict[str, int]:
+def _sum_variables(atom: Atom) -> dict[str, int]:
     """Summation variables of an atom, and their places."""
     terms = enumerate(atom.arguments)
     return {term.name: k for k, term in terms if isinstance(term, SumVariable)}
