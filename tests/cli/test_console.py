@@ -17,7 +17,7 @@ import pytest
 from hornbeam.cli import commands, console
 from hornbeam.cli.commands import help_text
 from hornbeam.cli.console import TerminalProgress, progress_shown
-from hornbeam.cli.remaining_time import StagePlan
+from hornbeam.cli.remaining_time import WholeProgress
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -212,7 +212,7 @@ def test_stages_of_a_whole_are_one_line_with_one_time_left(
     monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
     monkeypatch.setattr(console, "LINE_EVERY_SECONDS", 1.0)
     shares = {"Counting": 20.0, "Fitting": 70.0, "Rest": 10.0}
-    progress = TerminalProgress(whole=StagePlan("Learning", shares))
+    progress = TerminalProgress(whole=WholeProgress("Learning", shares))
     for stage, done in (("Counting", 1), ("Counting", 2), ("Counting", 1), ("Fitting", 1)):
         progress.advance(stage, 0, 2)
         moved.now += 10.0
@@ -233,7 +233,9 @@ def test_the_time_left_is_right_though_shares_are_wrong(
     moved = Clock()
     monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
     monkeypatch.setattr(console, "LINE_EVERY_SECONDS", 1.0)
-    progress = TerminalProgress(whole=StagePlan("Learning", {"Counting": 90.0, "Fitting": 10.0}))
+    progress = TerminalProgress(
+        whole=WholeProgress("Learning", {"Counting": 90.0, "Fitting": 10.0})
+    )
     for stage, seconds in (("Counting", 0.1), ("Fitting", 10.0)):
         for done in range(10):
             progress.advance(stage, done, 10)

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_table, screen, screen_text
-from hornbeam.cli.evidence import entity_names, open_evidence
+from hornbeam.cli.console import print_table, screen
+from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.outputs import TableOptions
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def candidates(
     names: list[str] | None = options.name_files(),
     table: TableOptions,
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """List the candidate rules for labelled pairs, with exact counts.
 
@@ -50,23 +49,23 @@ def candidates(
     """
     import hornbeam as hb
 
-    table.check(console.as_json)
+    table.check(run.console.as_json)
     started = time.perf_counter()
-    with console.progress() as progress, ExitStack() as stack:
-        labelled = reading.read_given(hb.read_labels, training.labels, progress)
-        evidence = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
-        called = entity_names(names, evidence.facts, progress)
+    with run.started() as inputs, ExitStack() as stack:
+        labelled = inputs.read_given(hb.read_labels, training.labels)
+        evidence = stack.enter_context(inputs.engine(training.facts, engine))
+        called = inputs.names(names, evidence.facts)
         loaded = time.perf_counter()
         found = hb.counting.discover(
             evidence, labelled, rules.language(), target=training.target, statistics=False,
-            progress=progress,
+            progress=inputs.progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     table.write_or_show(
         found.candidates.to_table,
         lambda: _as_dict(found, seconds, called if names else None),
         lambda: _show(found, seconds, called),
-        console.as_json,
+        run.console,
     )
 
 
@@ -98,15 +97,15 @@ def _show(found: Discovery, seconds: dict[str, float], called: EntityNames) -> N
     kept = found.candidates
     rows = [
         (
-            screen_text(_text(one, called)), f"{one.coverage:,}", f"{one.coverage_true:,}",
+            _text(one, called), f"{one.coverage:,}", f"{one.coverage_true:,}",
             f"{one.coverage_false:,}", f"{one.paths:,}",
         )
         for one in islice(kept, options.SHOWN)
     ]  # fmt: skip
-    out = screen()
     if rows:
         columns = ["candidate rule", "coverage", "true", "false", "count"]
-        print_table(out, columns, rows, text=columns[0])
+        print_table(columns, rows, text=columns[0])
+    out = screen()
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     of_all = "" if found.found is None else f" of {found.found:,}"

@@ -6,12 +6,12 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hornbeam.base.texts import message_text, printable
-from hornbeam.cli.remaining_time import OverallProgress, ProgressLine, StagePlan, StageProgress
+from hornbeam.cli.remaining_time import StageProgress, WholeProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +42,9 @@ class TerminalProgress:
     """
 
     def __init__(
-        self, quiet: bool = False, verbose: bool = False, whole: StagePlan | None = None
+        self, quiet: bool = False, verbose: bool = False, whole: WholeProgress | None = None
     ) -> None:
-        self._whole = None if whole is None else OverallProgress(whole)
+        self._whole = whole
         self.quiet = quiet
         self.verbose = verbose and not quiet
         self._began = self._last_line = self._bar_from = time.monotonic()
@@ -71,10 +71,10 @@ class TerminalProgress:
         now = time.monotonic()
         known = self._stages.setdefault(stage, StageProgress(now, done))
         known.report(now, done, total)
-        name, shown = stage, known.shown
         if self._whole is not None:
             self._whole.report(stage, known)
-            name, shown = self._whole.name, self._whole.shown
+        name = stage if self._whole is None else self._whole.name
+        shown = self._whole or known
         # while a bar is shown, Rich < 15 replaces sys.stderr by a proxy whose isatty() is false
         if self._bar is not None or sys.stderr.isatty():
             self._draw(name, shown, now)
@@ -83,9 +83,9 @@ class TerminalProgress:
             self.message(f"{name}: {shown}.")
         if done >= total:
             del self._stages[stage]
-            self.detail(f"{stage}: {known.shown}.")
+            self.detail(f"{stage}: {known}.")
 
-    def _draw(self, name: str, shown: ProgressLine, now: float) -> None:
+    def _draw(self, name: str, shown: StageProgress | WholeProgress, now: float) -> None:
         if self._bar is None:
             if now - self._bar_from < BAR_AFTER_SECONDS:
                 return
@@ -134,7 +134,7 @@ def _peak_memory() -> str:
 
 @contextmanager
 def progress_shown(
-    quiet: bool, verbose: bool = False, whole: StagePlan | None = None
+    quiet: bool, verbose: bool = False, whole: WholeProgress | None = None
 ) -> Iterator[TerminalProgress]:
     """Show progress in this block, and clear it at the end, also after an error."""
     from hornbeam.base.compiled import announced
@@ -215,8 +215,13 @@ def print_line(out: Console, line: str, style: str = "") -> None:
         out.print(Text.assemble(first if not number else " " * indent, part), soft_wrap=True)
 
 
+def print_sentence(text: str) -> None:
+    """Print a text to stdout that the terminal itself wraps; it may quote data."""
+    screen().print(screen_text(text), soft_wrap=True)
+
+
 def print_table(
-    out: Console, columns: Sequence[str], rows: Sequence[Sequence[str]], text: str = "rule"
+    columns: Sequence[str], rows: Iterable[Sequence[object]], text: str = "rule"
 ) -> None:
     """Print a table; on a screen that is too narrow, one line per cell.
 
@@ -225,19 +230,20 @@ def print_table(
     from rich.measure import Measurement
     from rich.table import Table
 
+    out, cells = screen(), [[*map(screen_text, row)] for row in rows]
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         if name == text:
             table.add_column(name, overflow="fold")
         else:
             table.add_column(name, justify="right", no_wrap=True)
-    for row in rows:
+    for row in cells:
         table.add_row(*row)
     needed = Measurement.get(out, out.options.update_width(10_000), table).minimum
     if needed <= out.width:
         out.print(table)
         return
-    for row in rows:
+    for row in cells:
         for name, cell in zip(columns, row, strict=True):
             out.print(f"[bold]{name}[/bold] {cell}")
         out.print()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message, print_table, screen
+from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.learner_options import EvidenceOptions
 from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
@@ -41,9 +42,7 @@ class TaskOptions(Options):
             raise InputError(f"unknown method {unknown[0]!r}; expected some of: {', '.join(known)}")
         return names
 
-    def worlds(
-        self, seed: int, reading: options.ReadingOptions, console: options.ConsoleOptions
-    ) -> Iterator[World]:
+    def worlds(self, seed: int, run: RunOptions) -> Iterator[World]:
         """Read the folds of the task, or split the labels into folds."""
         import hornbeam as hb
         from hornbeam.crossval import label_worlds, task_worlds
@@ -51,14 +50,14 @@ class TaskOptions(Options):
         if self.task_dir is not None:
             if self.facts or self.labels:
                 raise InputError("give a TASK_DIR, or --facts and --labels, not both")
-            for name in reading.changed():
+            for name in run.reading.changed():
                 raise InputError(f"`{name}` is for --facts and --labels")
             return task_worlds(self.task_dir, self.folds)
         if not self.facts or not self.labels:
             raise InputError("give a TASK_DIR, or --facts and --labels")
-        with console.progress() as progress:
-            evidence = reading.read(hb.read_facts, self.facts, progress)
-            labelled = reading.read(hb.read_labels, self.labels, progress)
+        with run.started() as inputs:
+            evidence = inputs.read(hb.read_facts, self.facts)
+            labelled = inputs.read(hb.read_labels, self.labels)
         return label_worlds(evidence, labelled, self.folds or 5, seed)
 
 
@@ -73,8 +72,7 @@ def crossval(
     seed: int = options.seed_option(),
     threads: int | None = options.threads_option(),
     table: TableOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Learn and evaluate on every fold of a task; mean, spread, significance, rules, seconds.
 
@@ -99,10 +97,10 @@ def crossval(
         with_comparisons,
     )
 
-    table.check(console.as_json)
+    table.check(run.console.as_json)
     collective = evidence.collective_asked
     names = task.method_names
-    worlds = task.worlds(seed, reading, console)
+    worlds = task.worlds(seed, run)
     learners: dict[str, Learn] = {
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
@@ -117,7 +115,7 @@ def crossval(
             for method, given in learners.items()
             for name, learn in with_comparisons(method, given).items()
         }
-    with console.progress() as progress:
+    with run.console.progress() as progress:
         results = cross_validate_worlds(
             worlds,
             learners,
@@ -130,7 +128,7 @@ def crossval(
         lambda: fold_table(results),
         lambda: _as_dict(results, chances),
         lambda: _show(results, chances),
-        console.as_json,
+        run.console,
     )
     _raise_failures(results)
 
@@ -180,9 +178,9 @@ def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) ->
         )  # fmt: skip
         shown = ("undefined" if value is None else f"{value:.4f}" for value in figures)
         rows.append((result.name, *shown, f"{row['rules']:.1f}", f"{row['seconds']:.2f}"))
-    out = screen()
     columns = ["method", "AUC-ROC", "sd", "AUC-PR", "log-loss", "rules", "seconds"]
-    print_table(out, columns, rows, text="method")
+    print_table(columns, rows, text="method")
+    out = screen()
     for (one, other), p in chances.items():
         verdict = "differ" if p < 0.05 else "do not differ"
         out.print(f"{one} and {other} {verdict} significantly at 0.05 (paired t-test, p = {p:.3g})")

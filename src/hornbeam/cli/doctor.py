@@ -12,7 +12,7 @@ from importlib import metadata
 
 from hornbeam import __version__
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen, screen_text
+from hornbeam.cli.console import screen, screen_text
 
 #: Extras for developers of Hornbeam, not for its users.
 DEVELOPMENT = {"dev", "docs"}
@@ -53,10 +53,7 @@ def doctor(*, console: options.ConsoleOptions) -> None:
     """
     with console.progress():
         found = examine()
-    if console.as_json:
-        print_json(asdict(found))
-    else:
-        _show(found)
+    console.print(lambda: asdict(found), lambda: _show(found))
 
 
 def examine() -> Checkup:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import Score
 from hornbeam.cli import options
-from hornbeam.cli.console import print_table, screen, screen_text
-from hornbeam.cli.evidence import evidence_for
+from hornbeam.cli.console import print_sentence, print_table, screen
+from hornbeam.cli.evidence import Inputs, RunOptions
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.counting.engine import Engine
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
-    from hornbeam.ranking.rank_evaluation import GraphEvaluation
+    from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
     from hornbeam.reporting.evaluation import Evaluation
 
 
@@ -30,8 +28,7 @@ def evaluate(
     score: Score = options.score_option(),
     table: TableOptions,
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Score labelled pairs and say how well the scores agree with the labels, or rank true answers.
 
@@ -52,99 +49,62 @@ def evaluate(
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
     if truth.filter_ and not truth.test:
         raise InputError("--filter is for --test: labels say themselves what is false")
-    table.check(console.as_json)
+    table.check(run.console.as_json)
     model = hb.load(given.model)
     if not isinstance(model, hb.Model):
         engine.check_graph(leave_out_linked)
-    found = _judged(model, given, truth, score, leave_out_linked, engine, reading, console)
+    with run.started() as inputs, ExitStack() as stack:
+        labelled = inputs.read_given(hb.read_labels, truth.labels)
+        evidence = stack.enter_context(inputs.engine_for(model, given, engine))
+        if labelled is None:
+            ranked, apart = _ranks(model, evidence, truth, score, leave_out_linked, engine, inputs)
+        else:
+            agreed = model.evaluate(
+                evidence, labelled, score=score, threads=engine.threads, progress=inputs.progress
+            )
+    if labelled is not None:
+        table.write_or_show(
+            agreed.to_table, agreed.as_dict, lambda: _show_agreement(agreed), run.console
+        )
+        return
+    further: dict[str, Any] = {"filtered_by": truth.filtered_by(given.facts)}
+    if apart is not None:
+        further["leave_out_linked"] = apart.as_dict()
     table.write_or_show(
-        found.figures.to_table,
-        lambda: found.figures.as_dict() | found.further,
-        found.show,
-        console.as_json,
+        ranked.to_table,
+        lambda: ranked.as_dict() | further,
+        lambda: _show_ranks(ranked, further["filtered_by"], apart),
+        run.console,
     )
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The figures of a model, and how they are shown."""
-
-    figures: Evaluation | GraphEvaluation
-    show: Callable[[], None]
-    further: dict[str, Any] = field(default_factory=dict)  #: in the JSON only
-
-
-def _judged(
+def _ranks(
     model: Model | GraphModel,
-    given: options.ModelOptions,
+    evidence: Engine,
     truth: options.TruthOptions,
     score: Score,
     leave_out_linked: bool,
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
-) -> Judged:
-    """Scores of labelled pairs, or filtered ranks of true triples.
-
-    With `leave_out_linked` a graph's triples are ranked a second time, without linked candidates.
-    """
+    inputs: Inputs,
+) -> tuple[GraphEvaluation, GraphEvaluation | None]:
+    """Filtered ranks of true triples; of a graph perhaps also those without linked candidates."""
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
 
-    with console.progress() as progress, ExitStack() as stack:
-        labelled = reading.read_given(hb.read_labels, truth.labels, progress)
-        opened = evidence_for(model, given, engine, reading, progress)
-        evidence = stack.enter_context(opened)
-        if labelled is not None:
-            result = model.evaluate(
-                evidence, labelled, score=score, threads=engine.threads, progress=progress
-            )
-            return Judged(result, partial(_show, result))
-        triples = reading.read(hb.read_facts, truth.test or (), progress)
-        further = reading.read_given(hb.read_facts, truth.filter_, progress)
-        files = truth.filtered_by(given.facts)
-        if isinstance(model, hb.Model):
-            why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
-            facts = facts_in_memory(evidence, why)
-            ranked = model.ranker(facts, score=score, threads=engine.threads).evaluate(
-                triples, further, progress
-            )
-            return _judged_ranks(ranked, files)
-        ranker = model.ranker(evidence, score=score, threads=engine.threads, test=triples)
-        ranked = ranker.evaluate(triples, further, progress)
-        if not leave_out_linked:
-            return _judged_ranks(ranked, files)
-        apart = ranker.without_linked().evaluate(triples, further, progress)
-        return _judged_ranks(ranked, files, apart)
+    triples = inputs.read(hb.read_facts, truth.test or ())
+    others = inputs.read_given(hb.read_facts, truth.filter_)
+    if isinstance(model, hb.Model):
+        why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
+        rules = model.ranker(facts_in_memory(evidence, why), score=score, threads=engine.threads)
+        return rules.evaluate(triples, others, inputs.progress), None
+    ranker = model.ranker(evidence, score=score, threads=engine.threads, test=triples)
+    ranked = ranker.evaluate(triples, others, inputs.progress)
+    if not leave_out_linked:
+        return ranked, None
+    return ranked, ranker.without_linked().evaluate(triples, others, inputs.progress)
 
 
-def _judged_ranks(
-    ranked: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None = None
-) -> Judged:
-    """Ranks filtered by files, and perhaps those without linked candidates."""
-    further: dict[str, Any] = {"filtered_by": files}
-    if without_linked is not None:
-        further["leave_out_linked"] = without_linked.as_dict()
-    return Judged(ranked, partial(_show_all_ranks, ranked, files, without_linked), further)
-
-
-def _show_all_ranks(
-    comparable: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None
-) -> None:
-    """Show the comparable figures, then those without linked candidates."""
-    _show_ranks(comparable, files)
-    one = without_linked
-    if one is None:
-        return
-    screen().print(
-        f"Without candidates that are linked to the known entity, which knows how the split "
-        f"was made: MRR {one.mrr:.4f}, Hits@1 {one.hits_1:.4f}, Hits@3 {one.hits_3:.4f}, "
-        f"Hits@10 {one.hits_10:.4f}",
-        soft_wrap=True,
-    )
-
-
-def _show(result: Evaluation) -> None:
+def _show_agreement(result: Evaluation) -> None:
     out = screen()
     for name, value in (
         ("AUC-ROC", result.auc_roc),
@@ -157,32 +117,36 @@ def _show(result: Evaluation) -> None:
     out.print(f"{result.n:,} pairs, {result.positives:,} true")
 
 
-def _show_ranks(result: GraphEvaluation, files: list[str]) -> None:
-    from hornbeam.base.texts import printable
-
+def _show_ranks(
+    ranked: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None
+) -> None:
+    """Show the comparable figures, then those without linked candidates."""
     out = screen()
-    for name, value in (
-        ("MRR", result.mrr),
-        ("Hits@1", result.hits_1),
-        ("Hits@3", result.hits_3),
-        ("Hits@10", result.hits_10),
-    ):
-        out.print(f"{name:10} {value:.4f}")
-    out.print(
-        f"{result.queries:,} queries, {result.candidates:,} candidates each, filtered by "
-        f"{screen_text(', '.join(files))}, in {result.seconds:.2f} s",
-        soft_wrap=True,
+    for name, value in _rank_figures(ranked).items():
+        out.print(f"{name:10} {value}")
+    print_sentence(
+        f"{ranked.queries:,} queries, {ranked.candidates:,} candidates each, filtered by "
+        f"{', '.join(files)}, in {ranked.seconds:.2f} s"
     )
     out.print()
     rows = [
-        (
-            screen_text(printable(one.relation)), one.direction, f"{one.queries:,}",
-            *(f"{value:.4f}" for value in (one.mrr, one.hits_1, one.hits_3, one.hits_10)),
-        )
-        for one in result.relations[: options.SHOWN]
-    ]  # fmt: skip
-    columns = ["relation", "asks for", "queries", "MRR", "Hits@1", "Hits@3", "Hits@10"]
-    print_table(out, columns, rows, text=columns[0])
-    if len(result.relations) > options.SHOWN:
-        more = len(result.relations) - options.SHOWN
+        (part.relation, part.direction, f"{part.queries:,}", *_rank_figures(part).values())
+        for part in ranked.relations[: options.SHOWN]
+    ]
+    columns = ["relation", "asks for", "queries", *_rank_figures(ranked)]
+    print_table(columns, rows, text=columns[0])
+    if len(ranked.relations) > options.SHOWN:
+        more = len(ranked.relations) - options.SHOWN
         out.print(f"... and {more:,} more (--json for all)")
+    if without_linked is not None:
+        figures = ", ".join(" ".join(pair) for pair in _rank_figures(without_linked).items())
+        print_sentence(
+            "Without candidates that are linked to the known entity, which knows how the split "
+            f"was made: {figures}"
+        )
+
+
+def _rank_figures(ranked: GraphEvaluation | RelationRanks) -> dict[str, str]:
+    figures = (ranked.mrr, ranked.hits_1, ranked.hits_3, ranked.hits_10)
+    names = ("MRR", "Hits@1", "Hits@3", "Hits@10")
+    return {name: f"{value:.4f}" for name, value in zip(names, figures, strict=True)}

@@ -1,15 +1,19 @@
-"""Facts for a command: in memory, or in an engine's database."""
+"""How commands read files: facts in memory or in an engine's database, labels, pairs, names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
 from hornbeam.cli.console import TerminalProgress, read_files
-from hornbeam.cli.options import EngineOptions, ModelOptions, ReadingOptions
+from hornbeam.cli.option_groups import Options, option
+from hornbeam.cli.options import ConsoleOptions, EngineOptions, ModelOptions
+from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError, warn
 
 if TYPE_CHECKING:
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
 
+T = TypeVar("T")
+
 #: Which engines an option belongs to.
 BELONGS = {
     "memory_limit": (EngineName.DUCKDB,),
@@ -27,114 +33,162 @@ BELONGS = {
     "spark_conf": (EngineName.SPARK,),
 }
 
+_reading_option = partial(option, panel="Reading files")
 
-@contextmanager
-def open_evidence(
-    facts: Sequence[str],
-    options: EngineOptions,
-    reading: ReadingOptions,
-    progress: TerminalProgress,
-) -> Iterator[Engine]:
-    """Read or open the facts; temporary files of the engine are deleted at the end of the block."""
-    for option, engines in BELONGS.items():
-        if getattr(options, option) and options.engine not in engines:
-            raise InputError(f"`{option}` is for --engine {' or '.join(engines)}")
-    match options.engine:
-        case EngineName.MEMORY:
-            import hornbeam as hb
-            from hornbeam.counting.opening import open_in_memory
 
-            yield open_in_memory(reading.read(hb.read_facts, facts, progress), options.threads)
-        case EngineName.DUCKDB:
-            from hornbeam.counting.sql.duckdb_engine import open_duckdb
+@dataclass(frozen=True)
+class ReadingOptions(Options):
+    """How files are read."""
 
-            with open_duckdb(
-                *facts,
-                columns=reading.by_place,
-                header=reading.header,
-                memory_limit=options.memory_limit,
-                spill_dir=options.spill_dir,
-                threads=options.threads,
-                progress=progress,
-            ) as opened:
+    columns: str | None = _reading_option(
+        "Which column is which in tables whose header is not understood: "
+        "subject=gene,predicate=relation,object=disease, and value=... if there is one.",
+        metavar="PLACE=NAME,...",
+    )
+    header: bool | None = _reading_option(
+        "Whether the first line of TSV and CSV is a header or a fact (default: a header "
+        "if it names the columns and none of its fields occurs again below it).",
+        "--header/--no-header",
+    )
+
+    @property
+    def by_place(self) -> dict[str, str] | None:
+        """Names of columns by their meaning, as the library's readers take them."""
+        return None if self.columns is None else named_columns(self.columns)
+
+
+def named_columns(text: str) -> dict[str, str]:
+    """Names of columns by meaning, from comma-separated PLACE=NAME.
+
+    Examples
+    --------
+    >>> named_columns("subject=gene, predicate=relation,object=disease")
+    {'subject': 'gene', 'predicate': 'relation', 'object': 'disease'}
+    """
+    named = dict[str, str]()
+    for part in text.split(","):
+        place, equals, name = part.partition("=")
+        if not equals or not name.strip() or place.strip() in named:
+            raise InputError(
+                f"`columns` {text!r}: expected PLACE=NAME with commas between, each place once, "
+                "such as subject=gene,predicate=relation,object=disease"
+            )
+        named[place.strip()] = name.strip()
+    return named
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(Options):
+    """How a command reads files, and what it prints."""
+
+    reading: ReadingOptions
+    console: ConsoleOptions
+
+    @contextmanager
+    def started(self, whole: WholeProgress | None = None) -> Iterator[Inputs]:
+        """Show progress in this block, in which files are read; a `whole` in one line."""
+        with self.console.progress(whole) as progress:
+            yield Inputs(self.reading, progress)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Reads the files of a command, and shows that as its progress."""
+
+    reading: ReadingOptions
+    progress: TerminalProgress
+
+    def read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
+        """Read files of facts, labels, pairs or queries with one of the readers."""
+        configured = partial(reader, columns=self.reading.by_place, header=self.reading.header)
+        return read_files(configured, files, self.progress)
+
+    def read_given(self, reader: Callable[..., T], files: Sequence[str] | None) -> T | None:
+        """Read files if any are given, else None."""
+        return self.read(reader, files) if files else None
+
+    def names(self, files: Sequence[str] | None, facts: Facts | None) -> EntityNames:
+        """Read names to show for entities; without a file, those in the facts."""
+        import hornbeam as hb
+        from hornbeam.facts.entity_names import NO_NAMES
+
+        if files:
+            return read_files(hb.read_names, files, self.progress)
+        return NO_NAMES if facts is None else hb.read_names(facts)
+
+    def facts_for(self, model: Model | GraphModel, given: ModelOptions) -> Facts:
+        """Read the facts for a model, with the true known pairs, if any."""
+        import hornbeam as hb
+
+        return self.with_known(self.read(hb.read_facts, given.facts), model, given.known)
+
+    def with_known(
+        self, facts: Facts, model: Model | GraphModel, known: Sequence[str] | None
+    ) -> Facts:
+        """The facts, with the true known pairs added, if any."""
+        import hornbeam as hb
+
+        if known:
+            return hb.with_known(facts, self.read(hb.read_labels, known))
+        if isinstance(model, hb.Model) and model.semantics.cross_evidence:
+            warn(
+                "the model was learned with cross-evidence, from true pairs that were evidence for "
+                "each other: give its training labels as `known`"
+            )
+        return facts
+
+    @contextmanager
+    def engine_for(
+        self, model: Model | GraphModel, given: ModelOptions, options: EngineOptions
+    ) -> Iterator[Engine]:
+        """Open an engine for a model, over the facts and the true known pairs, if any."""
+        with self.engine(given.facts, options) as opened:
+            if opened.facts is not None:
+                yield opened.over(self.with_known(opened.facts, model, given.known))
+            elif given.known:
+                raise InputError("`known` needs facts in memory: give the known pairs by --facts")
+            else:
                 yield opened
-        case EngineName.SPARK:
-            from hornbeam.counting.sql.spark_engine import open_spark
 
-            cores = "*" if options.threads is None else worker_threads(options.threads)
-            with open_spark(
-                *facts,
-                columns=reading.by_place,
-                header=reading.header,
-                master=options.master or f"local[{cores}]",
-                conf=dict(_setting(text) for text in options.spark_conf or ()),
-                spill_dir=options.spill_dir,
-                progress=progress,
-            ) as started:
-                yield started
+    @contextmanager
+    def engine(self, facts: Sequence[str], options: EngineOptions) -> Iterator[Engine]:
+        """Read or open the facts; temporary files of the engine are deleted after the block."""
+        for name, engines in BELONGS.items():
+            if getattr(options, name) and options.engine not in engines:
+                raise InputError(f"`{name}` is for --engine {' or '.join(engines)}")
+        match options.engine:
+            case EngineName.MEMORY:
+                import hornbeam as hb
+                from hornbeam.counting.opening import open_in_memory
 
+                yield open_in_memory(self.read(hb.read_facts, facts), options.threads)
+            case EngineName.DUCKDB:
+                from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
-@contextmanager
-def evidence_for(
-    model: Model | GraphModel,
-    given: ModelOptions,
-    engine: EngineOptions,
-    reading: ReadingOptions,
-    progress: TerminalProgress,
-) -> Iterator[Engine]:
-    """Open an engine for a model, over the facts and the true known pairs, if any."""
-    with open_evidence(given.facts, engine, reading, progress) as opened:
-        if opened.facts is not None:
-            yield opened.over(with_known_pairs(opened.facts, model, given.known, reading, progress))
-        elif given.known:
-            raise InputError("`known` needs facts in memory: give the known pairs by --facts")
-        else:
-            yield opened
+                with open_duckdb(
+                    *facts,
+                    columns=self.reading.by_place,
+                    header=self.reading.header,
+                    memory_limit=options.memory_limit,
+                    spill_dir=options.spill_dir,
+                    threads=options.threads,
+                    progress=self.progress,
+                ) as opened:
+                    yield opened
+            case EngineName.SPARK:
+                from hornbeam.counting.sql.spark_engine import open_spark
 
-
-def facts_for(
-    model: Model | GraphModel,
-    given: ModelOptions,
-    reading: ReadingOptions,
-    progress: TerminalProgress,
-) -> Facts:
-    """Read the facts for a model, with the true known pairs, if any."""
-    import hornbeam as hb
-
-    facts = reading.read(hb.read_facts, given.facts, progress)
-    return with_known_pairs(facts, model, given.known, reading, progress)
-
-
-def entity_names(
-    files: Sequence[str] | None, facts: Facts | None, progress: TerminalProgress
-) -> EntityNames:
-    """Read names to show for entities; without a file, those in the facts."""
-    import hornbeam as hb
-    from hornbeam.facts.entity_names import NO_NAMES
-
-    if files:
-        return read_files(hb.read_names, files, progress)
-    return NO_NAMES if facts is None else hb.read_names(facts)
-
-
-def with_known_pairs(
-    facts: Facts,
-    model: Model | GraphModel,
-    known: Sequence[str] | None,
-    reading: ReadingOptions,
-    progress: TerminalProgress,
-) -> Facts:
-    """The facts, with the true known pairs added, if any."""
-    import hornbeam as hb
-
-    if known:
-        return hb.with_known(facts, reading.read(hb.read_labels, known, progress))
-    if isinstance(model, hb.Model) and model.semantics.cross_evidence:
-        warn(
-            "the model was learned with cross-evidence, from true pairs that were evidence for "
-            "each other: give its training labels as `known`"
-        )
-    return facts
+                cores = "*" if options.threads is None else worker_threads(options.threads)
+                with open_spark(
+                    *facts,
+                    columns=self.reading.by_place,
+                    header=self.reading.header,
+                    master=options.master or f"local[{cores}]",
+                    conf=dict(_setting(text) for text in options.spark_conf or ()),
+                    spill_dir=options.spill_dir,
+                    progress=self.progress,
+                ) as started:
+                    yield started
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_line, screen
-from hornbeam.cli.evidence import entity_names, facts_for
+from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
@@ -57,8 +57,7 @@ def explain(
     ),
     names: list[str] | None = options.name_files(),
     table: TableOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Say why a pair scores as it does: the rules for and against it, and what would flip it.
 
@@ -86,23 +85,23 @@ def explain(
     import hornbeam as hb
     from hornbeam.facts.names import unknown_entity
 
-    table.check(console.as_json)
+    table.check(run.console.as_json)
     subject, target, object_ = pair.triple
     model = hb.load(given.model)
-    with console.progress() as progress:
-        evidence = facts_for(model, given, reading, progress)
-        called = entity_names(names, evidence, progress)
+    with run.started() as inputs:
+        evidence = inputs.facts_for(model, given)
+        called = inputs.names(names, evidence)
         together = None
         if pairs and model.is_collective:
-            together = reading.read(hb.read_pairs, pairs, progress)
+            together = inputs.read(hb.read_pairs, pairs)
         elif pairs:
-            progress.message("The model is not collective: --pairs changes nothing.")
+            inputs.progress.message("The model is not collective: --pairs changes nothing.")
         ends = [called.entity(name, evidence.entities) for name in (subject, object_)]
         for name in evidence.entities.missing(ends):
             if together is None or together.entities.index(name) < 0:
                 raise unknown_entity(name, evidence.entities, called=called.names.values())
         explained = model.explain(
-            evidence, ends, target=target, pairs=together, paths=paths, progress=progress
+            evidence, ends, target=target, pairs=together, paths=paths, progress=inputs.progress
         )
     shown = explained.in_names(called)
     described = {"names": called.described(explained.mentioned)} if names else {}
@@ -111,7 +110,7 @@ def explain(
         shown.to_table,
         lambda: explained.as_dict() | described,
         lambda: _show_lines(shown.lines(), decision),
-        console.as_json,
+        run.console,
     )
 
 

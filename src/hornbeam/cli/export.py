@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen, screen_text
-from hornbeam.cli.evidence import with_known_pairs
+from hornbeam.cli.console import print_sentence
+from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.option_groups import option
 from hornbeam.errors import DataError
 
@@ -26,8 +26,7 @@ def export(
         default=...,
     ),
     plain: bool = option("Refuse rules that plain PSL cannot say.", "--plain", default=False),
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime runs as it is.
 
@@ -50,19 +49,19 @@ def export(
     from hornbeam.rules.model_file import rule_lines
 
     loaded = hb.load(model)
-    with console.progress() as progress:
-        evidence = reading.read_given(hb.read_facts, facts, progress)
+    with run.started() as inputs:
+        evidence = inputs.read_given(hb.read_facts, facts)
         if evidence is not None:
-            evidence = with_known_pairs(evidence, loaded, known, reading, progress)
-        listed = reading.read_given(hb.read_pairs, pairs, progress)
+            evidence = inputs.with_known(evidence, loaded, known)
+        listed = inputs.read_given(hb.read_pairs, pairs)
         try:
             written = loaded.export(evidence, listed, output, plain=plain)
         except RuleNotPlainError as error:
             raise DataError(model, str(error), line=rule_lines(model)[error.place]) from None
     is_program = isinstance(loaded, hb.Model)
-    if console.as_json:
-        print_json({"program" if is_program else "rules": str(written)})
-        return
-    how = f"; run it with: java -jar psl-runtime.jar {screen_text(written.name)} (in its folder), "
-    how += f"or: hornbeam infer {screen_text(written)}"
-    screen().print(f"Wrote {screen_text(written)}{how if is_program else '.'}", soft_wrap=True)
+    how = f"; run it with: java -jar psl-runtime.jar {written.name} (in its folder), "
+    how += f"or: hornbeam infer {written}"
+    run.console.print(
+        lambda: {"program" if is_program else "rules": str(written)},
+        lambda: print_sentence(f"Wrote {written}{how if is_program else '.'}"),
+    )

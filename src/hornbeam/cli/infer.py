@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import Solver
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_message, print_table, screen, screen_text
+from hornbeam.cli.console import print_message, print_sentence, print_table
 from hornbeam.cli.option_groups import argument, option
 
 if TYPE_CHECKING:
@@ -82,17 +82,16 @@ def infer(
             progress=progress,
         )
         written = found.save(output) if output is not None else []
-    if console.as_json:
-        print_json({**found.as_dict(), "written": [str(path) for path in written]})
-    else:
-        _show(found, written)
+    console.print(
+        lambda: {**found.as_dict(), "written": [str(path) for path in written]},
+        lambda: _show(found, written),
+    )
 
 
 def _show(found: Inference, written: list[Path]) -> None:
-    out = screen()
     if not written:
         rows = [
-            (f"{value:.4f}", screen_text(f"{name}({', '.join(arguments)})"))
+            (f"{value:.4f}", f"{name}({', '.join(arguments)})")
             for name in found.open_predicates
             for arguments, value in zip(
                 found.atoms(name, options.SHOWN),
@@ -100,18 +99,17 @@ def _show(found: Inference, written: list[Path]) -> None:
                 strict=True,
             )
         ]
-        print_table(out, ["value", "atom"], rows[: options.SHOWN], text="atom")
+        print_table(["value", "atom"], rows[: options.SHOWN], text="atom")
         more = found.ground.potentials.n_variables - options.SHOWN
         if more > 0:
-            out.print(f"... and {more:,} more; -o DIR writes them all")
+            print_sentence(f"... and {more:,} more; -o DIR writes them all")
     state = found.found
-    out.print(
+    print_sentence(
         f"objective {state.objective:.6f} (at least {state.bound:.6f}), "
         f"{found.ground.potentials.n_variables:,} atoms, "
         f"{int(found.ground.counts.sum()):,} ground rules; {state.solver}, "
         f"{state.iterations:,} iterations, residuals {state.primal_residual:.2g} and "
-        f"{state.dual_residual:.2g}: {state.status.value}",
-        soft_wrap=True,
+        f"{state.dual_residual:.2g}: {state.status.value}"
     )
     for name, one in found.evaluations.items():
         figures = [
@@ -119,7 +117,7 @@ def _show(found: Inference, written: list[Path]) -> None:
             ("accuracy", one.accuracy), ("MAE", one.mae), ("MSE", one.mse),
         ]  # fmt: skip
         shown = ", ".join(f"{what} {value:.4f}" for what, value in figures if value is not None)
-        out.print(screen_text(f"{name}: {shown} ({one.n:,} targets with truth)"), soft_wrap=True)
+        print_sentence(f"{name}: {shown} ({one.n:,} targets with truth)")
     for row in state.violated[:SHOWN_BROKEN].tolist():
         print_message(f"hornbeam: broken constraint: {found.ground.row_text(row)}")
     if len(state.violated) > SHOWN_BROKEN:
@@ -127,4 +125,4 @@ def _show(found: Inference, written: list[Path]) -> None:
             f"hornbeam: and {len(state.violated) - SHOWN_BROKEN:,} more broken constraints"
         )
     for path in written:
-        out.print(f"Wrote {screen_text(path)}.", soft_wrap=True)
+        print_sentence(f"Wrote {path}.")

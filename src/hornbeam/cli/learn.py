@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.base.choices import CollectiveMethod, EngineName
 from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_line, print_table, screen, screen_text
-from hornbeam.cli.evidence import open_evidence
+from hornbeam.cli.console import print_line, print_sentence, print_table, screen
+from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.learner_options import FitOptions
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import check_output, input_files
-from hornbeam.cli.remaining_time import StagePlan
+from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def learn(
     graph: GraphOptions,
     seed: int = options.seed_option(),
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Learn a weighted rule model and write it as PSL text that you can read and edit.
 
@@ -98,7 +97,7 @@ def learn(
     check_output(output)
     if graph.all_relations:
         _refuse(training, fitting, rules)
-        _learn_graph(training, output, graph, rules.max_length, seed, engine, reading, console)
+        _learn_graph(training, output, graph, rules.max_length, seed, engine, run)
         return
     trace_file = trace_path(output)
     refuse_inputs(trace_file, input_files([*training.facts, *(training.labels or ())]))
@@ -108,11 +107,11 @@ def learn(
     collective = fitting.evidence.collective_asked
     by_folds = not training.labels or fitting.evidence.cross_evidence
     stages = _stages(learner.stage, by_folds, collective == CollectiveMethod.TWO_STEP)
-    with console.progress(stages) as progress, ExitStack() as stack:
+    with run.started(stages) as inputs, ExitStack() as stack:
         if training.labels and fitting.negatives != 1.0:
-            progress.message("Labels say what is false: --negatives changes nothing.")
-        labelled = reading.read_given(hb.read_labels, training.labels, progress)
-        facts = stack.enter_context(open_evidence(training.facts, engine, reading, progress))
+            inputs.progress.message("Labels say what is false: --negatives changes nothing.")
+        labelled = inputs.read_given(hb.read_labels, training.labels)
+        facts = stack.enter_context(inputs.engine(training.facts, engine))
         load = time.perf_counter() - clock
         model = hb.learn(
             facts,
@@ -128,24 +127,21 @@ def learn(
             negatives=fitting.negatives,
             negative_sampling=fitting.negative_sampling,
             seed=seed,
-            progress=progress,
+            progress=inputs.progress,
         )
     assert model.trace is not None
     trace = replace(model.trace, seconds={"load": load, **model.trace.seconds})
     model.save(output)
     if output.is_file():
         save_text(trace_file, trace.text)
-    if console.as_json:
-        print_json(_as_dict(model, trace))
-    else:
-        _show(model, trace, output)
+    run.console.print(lambda: _as_dict(model, trace), lambda: _show(model, trace, output))
 
 
-def _stages(learning: str, by_folds: bool, two_steps: bool) -> StagePlan:
+def _stages(learning: str, by_folds: bool, two_steps: bool) -> WholeProgress:
     """Stages of learning for one progress bar, with rounded shares of time on three data sets."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
     fitting = {learning: 55.0, "Second step": 300.0 if two_steps else 0.0}
-    return StagePlan("Learning", counting | fitting | {"What follows": 10.0})
+    return WholeProgress("Learning", counting | fitting | {"What follows": 10.0})
 
 
 def _refuse(
@@ -193,14 +189,10 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
     from hornbeam.explaining.known_scores import cautions
 
     shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
-    rows = [(f"{rule.weight:.3f}", screen_text(text)) for rule, text in shown]
-    out = screen()
-    print_table(out, ["weight", "rule"], rows)
+    print_table(["weight", "rule"], [(f"{rule.weight:.3f}", text) for rule, text in shown])
     if len(model.rules) > options.SHOWN:
-        out.print(
-            f"... and {len(model.rules) - options.SHOWN} more, all in {screen_text(output)}",
-            soft_wrap=True,
-        )
+        print_sentence(f"... and {len(model.rules) - options.SHOWN} more, all in {output}")
+    out = screen()
     if model.beliefs:
         out.print(f"Beliefs come from {len(model.beliefs)} rules of a first step.")
     for caution in cautions(model, trace):
@@ -225,8 +217,7 @@ def _learn_graph(
     max_length: int | None,
     seed: int,
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Learn a model of a whole graph, write it, and show a summary."""
     import hornbeam as hb
@@ -236,12 +227,9 @@ def _learn_graph(
         check_only_counted(graph.rules, graph.valid)  # before it is started
 
     clock = time.perf_counter()
-    whole = StagePlan(LEARNING, {LEARNING: 1.0})  # in percent: units of work mean little
-    with (
-        console.progress(whole) as progress,
-        open_evidence(training.facts, engine, reading, progress) as known,
-    ):
-        valid = reading.read_given(hb.read_facts, graph.valid, progress)
+    whole = WholeProgress(LEARNING, {LEARNING: 1.0})  # in percent: units of work mean little
+    with run.started(whole) as inputs, inputs.engine(training.facts, engine) as known:
+        valid = inputs.read_given(hb.read_facts, graph.valid)
         load = time.perf_counter() - clock
         model = hb.learn_graph(
             known,
@@ -252,20 +240,19 @@ def _learn_graph(
             time_limit=graph.time_limit,
             seed=seed,
             threads=engine.threads,
-            progress=progress,
+            progress=inputs.progress,
         )
     model.save(output)
     seconds = {"load": load, "learn": time.perf_counter() - clock - load}
-    if console.as_json:
-        print_json(_graph_as_dict(model, seconds))
-    else:
-        _show_graph(model, output, seconds)
+    run.console.print(
+        lambda: _graph_as_dict(model, seconds), lambda: _show_graph(model, output, seconds)
+    )
 
 
 def _graph_as_dict(model: GraphModel, seconds: dict[str, float]) -> dict[str, Any]:
     return {
         "rules": model.to_table().dicts(),
-        "relations": len({part.relation for part in model.relations}),
+        "relations": len(model.targets),
         "features": list(model.features),
         "chosen": dict(model.chosen),
         "cautions": [model.linked.caution] if model.linked.caution else [],
@@ -276,7 +263,6 @@ def _graph_as_dict(model: GraphModel, seconds: dict[str, float]) -> dict[str, An
 def _show_graph(model: GraphModel, output: Path, seconds: dict[str, float]) -> None:
     from hornbeam.graphs.graph_text import rule_text
 
-    out = screen()
     best = [
         (rule, rule_text(rule.clause, part.direction, model.identifiers))
         for part in model.relations
@@ -284,23 +270,21 @@ def _show_graph(model: GraphModel, output: Path, seconds: dict[str, float]) -> N
     ]
     best.sort(key=lambda one: (-one[0].confidence, one[1]))
     rows = [
-        (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", screen_text(text))
+        (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", text)
         for rule, text in best[: options.SHOWN]
     ]
     columns = ["confidence", "hits", "predicted", "best rule"]
-    print_table(out, columns, rows, text=columns[-1])
+    print_table(columns, rows, text=columns[-1])
     if model.linked.caution:
-        out.print(model.linked.caution, soft_wrap=True)
+        print_sentence(model.linked.caution)
     n_rules = sum(len(part.rules) for part in model.relations)
     chosen = model.chosen
     how = model.internal_validation or "the time limit left no time to measure the MRR"
     if chosen["held_out"] == "none":
         how = "counted, and ranked by best confidence: nothing was fitted"
-    out.print(
-        f"{len({part.relation for part in model.relations}):,} relations, {n_rules:,} path rules; "
-        f"{how}; load {seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote "
-        f"{screen_text(output)}.",
-        soft_wrap=True,
+    print_sentence(
+        f"{len(model.targets):,} relations, {n_rules:,} path rules; {how}; load "
+        f"{seconds['load']:.2f} s, learn {seconds['learn']:.2f} s. Wrote {output}."
     )
     if chosen["stopped_early"] == "yes":
-        out.print("The time limit was reached: the model is made of the results so far.")
+        print_sentence("The time limit was reached: the model is made of the results so far.")

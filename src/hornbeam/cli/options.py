@@ -9,20 +9,18 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.texts import printable
-from hornbeam.cli.console import TerminalProgress, progress_shown, read_files
+from hornbeam.cli.console import TerminalProgress, print_json, progress_shown
 from hornbeam.cli.option_groups import Options, argument, option
-from hornbeam.cli.remaining_time import StagePlan
+from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.rules.body import Kind
     from hornbeam.rules.candidates import RuleLimits
-
-T = TypeVar("T")
 
 #: Rows of a table on the screen; `--json` has them all.
 SHOWN = 25
@@ -30,7 +28,6 @@ SHOWN = 25
 # Options under a heading of their own in the help.
 learner_option = partial(option, panel="How to learn")
 rule_option = partial(option, panel="Which rules")
-reading_option = partial(option, panel="Reading files")
 running_option = partial(option, panel="Running")
 graph_option = partial(option, panel="Whole graphs")
 
@@ -188,58 +185,6 @@ def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
 
 
 @dataclass(frozen=True)
-class ReadingOptions(Options):
-    """How files are read."""
-
-    columns: str | None = reading_option(
-        "Which column is which in tables whose header is not understood: "
-        "subject=gene,predicate=relation,object=disease, and value=... if there is one.",
-        metavar="PLACE=NAME,...",
-    )
-    header: bool | None = reading_option(
-        "Whether the first line of TSV and CSV is a header or a fact (default: a header "
-        "if it names the columns and none of its fields occurs again below it).",
-        "--header/--no-header",
-    )
-
-    @property
-    def by_place(self) -> dict[str, str] | None:
-        """Names of columns by their meaning, as the library's readers take them."""
-        return None if self.columns is None else named_columns(self.columns)
-
-    def read(self, reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
-        """Read files of facts, labels, pairs or queries with one of the readers."""
-        configured = partial(reader, columns=self.by_place, header=self.header)
-        return read_files(configured, files, progress)
-
-    def read_given(
-        self, reader: Callable[..., T], files: Sequence[str] | None, progress: TerminalProgress
-    ) -> T | None:
-        """Read files if any are given, else None."""
-        return self.read(reader, files, progress) if files else None
-
-
-def named_columns(text: str) -> dict[str, str]:
-    """Names of columns by meaning, from comma-separated PLACE=NAME.
-
-    Examples
-    --------
-    >>> named_columns("subject=gene, predicate=relation,object=disease")
-    {'subject': 'gene', 'predicate': 'relation', 'object': 'disease'}
-    """
-    named = dict[str, str]()
-    for part in text.split(","):
-        place, equals, name = part.partition("=")
-        if not equals or not name.strip() or place.strip() in named:
-            raise InputError(
-                f"`columns` {text!r}: expected PLACE=NAME with commas between, each place once, "
-                "such as subject=gene,predicate=relation,object=disease"
-            )
-        named[place.strip()] = name.strip()
-    return named
-
-
-@dataclass(frozen=True)
 class EngineOptions(Options):
     """Where paths are counted, and by what means."""
 
@@ -290,6 +235,15 @@ class ConsoleOptions(Options):
         default=False,
     )
 
-    def progress(self, whole: StagePlan | None = None) -> AbstractContextManager[TerminalProgress]:
+    def progress(
+        self, whole: WholeProgress | None = None
+    ) -> AbstractContextManager[TerminalProgress]:
         """Show progress unless quiet; the stages of a `whole` in one line."""
         return progress_shown(self.quiet, self.verbose, whole)
+
+    def print(self, as_dict: Callable[[], dict[str, Any]], show: Callable[[], None]) -> None:
+        """Print the JSON if that is requested, else show the results."""
+        if self.as_json:
+            print_json(as_dict())
+        else:
+            show()

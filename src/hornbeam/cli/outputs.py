@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import TableFormat
 from hornbeam.base.files import cannot_be_written, refuse_inputs
-from hornbeam.cli.console import print_json, screen_lines
+from hornbeam.cli.console import screen_lines
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.errors import InputError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typer.core import TyperCommand
 
     from hornbeam.base.result_table import ResultTable
+    from hornbeam.cli.options import ConsoleOptions
 
 #: Metavars of options and arguments that name inputs.
 INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
@@ -125,15 +126,12 @@ class TableOptions(Options):
         to_table: Callable[[], ResultTable],
         as_dict: Callable[[], dict[str, Any]],
         show: Callable[[], None],
-        as_json: bool,
+        console: ConsoleOptions,
     ) -> None:
         """Write the table if requested; then print the JSON, or show the results."""
         if self.wanted:
             self.write(to_table())
-        if as_json:
-            print_json(as_dict())
-        elif not self.wanted:
-            show()
+        console.print(as_dict, (lambda: None) if self.wanted else show)
 
     def write(self, table: ResultTable, *, header: bool = True) -> None:
         """Write the table; TSV with a line of column names if `header`."""

@@ -6,20 +6,18 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json
-from hornbeam.cli.evidence import entity_names, evidence_for
+from hornbeam.cli.evidence import Inputs, RunOptions
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
     from hornbeam.base.result_table import ResultTable
-    from hornbeam.cli.console import TerminalProgress
     from hornbeam.counting.engine import Engine
     from hornbeam.facts.entity_names import EntityNames
     from hornbeam.facts.table import Targets
@@ -80,8 +78,7 @@ def predict(
     names: list[str] | None = options.name_files(),
     table: TableOptions,
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Score pairs (their columns, then the score), answer queries, or propose the best new links.
 
@@ -105,27 +102,31 @@ def predict(
     import hornbeam as hb
 
     model = hb.load(given.model)
-    _check_output(table, engine.engine, console.as_json)
+    _check_output(table, engine.engine, run.console.as_json)
     if not isinstance(model, hb.Model):
         engine.check_graph(wanted.leave_out_linked)
         if not (wanted.pairs or wanted.queries) and engine.engine is not EngineName.MEMORY:
             raise InputError(f"--engine {engine.engine} looks for no new facts: give --queries")
-    with console.progress() as progress, ExitStack() as stack:
-        called = entity_names(names, None, progress) if names else None
-        pairs = reading.read_given(hb.read_pairs, wanted.pairs, progress)
-        opened = evidence_for(model, given, engine, reading, progress)
-        evidence = stack.enter_context(opened)
+    with run.started() as inputs, ExitStack() as stack:
+        called = inputs.names(names, None) if names else None
+        pairs = inputs.read_given(hb.read_pairs, wanted.pairs)
+        evidence = stack.enter_context(inputs.engine_for(model, given, engine))
         by_engine = table.form is TableFormat.PARQUET and engine.engine is not EngineName.MEMORY
         if pairs is not None and by_engine and isinstance(model, hb.Model):
             if names:
                 raise InputError(f"--engine {engine.engine} writes Parquet without --names")
+            from hornbeam.counting.opening import sql_engine
+            from hornbeam.scoring.scored_links import write_scores
+
+            # block by block, by the engine itself
             assert table.output is not None
-            _write_parquet(model, evidence, pairs, table.output, wanted.score, progress)
+            writer = sql_engine(evidence, f"{table.output}: is written by --engine duckdb or spark")
+            write_scores(writer, model, pairs, table.output, wanted.score, inputs.progress)
             return
-        found = _predicted(model, evidence, pairs, wanted, called, engine, reading, progress)
-    if table.output is not None or not console.as_json:
+        found = _predicted(model, evidence, pairs, wanted, called, engine, inputs)
+    if table.output is not None or not run.console.as_json:
         table.write(found, header=False)
-    if console.as_json:
+    if run.console.as_json:
         print_json({"predictions": found.dicts()})
 
 
@@ -136,14 +137,14 @@ def _predicted(
     wanted: WantedOptions,
     names: EntityNames | None,
     engine: options.EngineOptions,
-    reading: options.ReadingOptions,
-    progress: TerminalProgress,
+    inputs: Inputs,
 ) -> ResultTable:
     """Scores of pairs, answers of queries, or new links, in the columns of the command line."""
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
 
     score, threads, apart = wanted.score, engine.threads, wanted.leave_out_linked
+    progress = inputs.progress
     of_rules = isinstance(model, hb.Model)
     if pairs is not None:
         found = model.predict(
@@ -152,7 +153,7 @@ def _predicted(
         # the probability of a pair is its score
         return _columns(found, {"probability": None}) if of_rules else found
     if wanted.queries:
-        queries = reading.read(hb.read_queries, wanted.queries, progress)
+        queries = inputs.read(hb.read_queries, wanted.queries)
         ranker: FactRanker
         if isinstance(model, hb.Model):
             facts = facts_in_memory(evidence, _only_pairs(engine))
@@ -203,19 +204,3 @@ def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> Non
         check_folder(output, not_parquet)
     else:
         table.check(as_json)
-
-
-def _write_parquet(
-    model: Model,
-    evidence: Engine,
-    pairs: Targets,
-    output: Path,
-    score: str,
-    progress: TerminalProgress,
-) -> None:
-    """Let the engine write the scores, block by block."""
-    from hornbeam.counting.opening import sql_engine
-    from hornbeam.scoring.scored_links import write_scores
-
-    writer = sql_engine(evidence, f"{output}: is written by --engine duckdb or spark")
-    write_scores(writer, model, pairs, output, Score(score), progress)

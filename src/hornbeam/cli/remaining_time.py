@@ -6,23 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
-class ProgressLine:
-    """Progress as text: what is done, how fast, and the remaining time."""
-
-    fraction: float
-    done: str
-    rate: str = ""
-    seconds_left: float | None = None
-
-    def __str__(self) -> str:
-        left = "" if self.seconds_left is None else f"{shown_seconds(self.seconds_left)} left"
-        return ", ".join(part for part in (self.done, self.rate, left) if part)
-
-
 @dataclass
 class StageProgress:
-    """The first and the latest report of one stage."""
+    """The first and the latest report of one stage; its text is how far it is, and how fast."""
 
     began: float
     done_before: int
@@ -33,6 +19,11 @@ class StageProgress:
     def report(self, now: float, done: int, total: int) -> None:
         """Record the latest report."""
         self.now, self.done, self.total = now, done, total
+
+    @property
+    def fraction(self) -> float:
+        """How much of the stage is done, from 0 to 1."""
+        return self.done / max(self.total, 1)
 
     @property
     def rate(self) -> float | None:
@@ -47,77 +38,52 @@ class StageProgress:
         rate = self.rate
         return None if rate is None or self.done >= self.total else (self.total - self.done) / rate
 
-    @property
-    def shown(self) -> ProgressLine:
-        """As a line."""
-        rate = self.rate
-        return ProgressLine(
-            self.done / max(self.total, 1),
-            f"{self.done:,} of {self.total:,}",
-            "" if rate is None else shown_rate(rate),
-            self.seconds_left,
-        )
+    def __str__(self) -> str:
+        parts = [f"{self.done:,} of {self.total:,}"]
+        parts += [] if self.rate is None else [shown_rate(self.rate)]
+        return ", ".join([*parts, *_left(self.seconds_left)])
 
 
-@dataclass(frozen=True)
-class StagePlan:
-    """Work of several stages that is shown as one: its name, and the share of each stage.
+@dataclass
+class WholeProgress:
+    """Progress of several stages as one fraction that never decreases, with one remaining time.
 
-    Shares are estimates of the time that stages take, in any unit; a stage without one is not
-    shown.
+    `shares` are estimates of the time that stages take, in any unit; a stage without one is not
+    shown. The rest of the current stage is estimated by its own rate, later stages by their shares
+    and the time that a unit of share has taken so far.
     """
 
     name: str
     shares: Mapping[str, float]
-
-    def interval(self, stage: str) -> tuple[float, float] | None:
-        """The interval of [0, 1] that a stage covers; None for an unknown stage."""
-        whole, before = sum(self.shares.values()), 0.0
-        for name, share in self.shares.items():
-            if name == stage:
-                return before / whole, (before + share) / whole
-            before += share
-        return None
-
-
-class OverallProgress:
-    """Progress of all stages as one fraction that never decreases, with one remaining time.
-
-    The rest of the current stage is estimated by its own rate, later stages by their shares and the
-    time that a unit of share has taken so far.
-    """
-
-    def __init__(self, whole: StagePlan) -> None:
-        self.name = whole.name
-        self._whole = whole
-        self._began: float | None = None
-        self._fraction = 0.0
-        self._seconds_left: float | None = None
+    fraction: float = 0.0
+    seconds_left: float | None = None
+    began: float | None = None
 
     def report(self, stage: str, known: StageProgress) -> None:
         """Record the latest report of a stage; one that begins again changes nothing."""
-        interval = self._whole.interval(stage)
-        if interval is None:
+        if stage not in self.shares:
             return
-        begin, end = interval
-        if self._began is None:
-            self._began = known.began
-        fraction = begin + (end - begin) * known.done / max(known.total, 1)
-        if fraction <= self._fraction:
+        if self.began is None:
+            self.began = known.began
+        names, shares = list(self.shares), list(self.shares.values())
+        place, whole = names.index(stage), sum(shares)
+        begin, end = sum(shares[:place]) / whole, sum(shares[: place + 1]) / whole
+        fraction = begin + (end - begin) * known.fraction
+        if fraction <= self.fraction:
             return
-        self._fraction = fraction
-        per_unit = (known.now - self._began) / fraction
+        self.fraction = fraction
+        per_unit = (known.now - self.began) / fraction
         rest = known.seconds_left
         if rest is None:
             rest = (end - fraction) * per_unit
-        self._seconds_left = rest + (1.0 - end) * per_unit
+        self.seconds_left = rest + (1.0 - end) * per_unit
 
-    @property
-    def shown(self) -> ProgressLine:
-        """As a line."""
-        return ProgressLine(
-            self._fraction, f"{int(100 * self._fraction)} %", seconds_left=self._seconds_left
-        )
+    def __str__(self) -> str:
+        return ", ".join([f"{int(100 * self.fraction)} %", *_left(self.seconds_left)])
+
+
+def _left(seconds: float | None) -> list[str]:
+    return [] if seconds is None else [f"{shown_seconds(seconds)} left"]
 
 
 def shown_rate(rate: float) -> str:

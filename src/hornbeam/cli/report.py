@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, screen, screen_text
-from hornbeam.cli.evidence import entity_names, facts_for
+from hornbeam.cli.console import print_sentence
+from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.option_groups import option
 from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
@@ -21,8 +21,7 @@ def report(
     output: Path = option("Where the page goes.", "--output", "-o", metavar="FILE", default=...),
     names: list[str] | None = options.name_files(),
     threads: int | None = options.threads_option(),
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
 
@@ -52,8 +51,8 @@ def report(
         further = {"trace": model.trace is not None}
     elif truth.labels:
         raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
-    with console.progress() as progress:
-        evidence = facts_for(model, given, reading, progress)
+    with run.started() as inputs:
+        evidence = inputs.facts_for(model, given)
         files = ", ".join(truth.filtered_by(given.facts))
         write = (
             model.report
@@ -62,18 +61,15 @@ def report(
         )
         page = write(
             evidence,
-            reading.read_given(hb.read_labels, truth.labels, progress),
-            test=reading.read_given(hb.read_facts, truth.test, progress),
-            filter=reading.read_given(hb.read_facts, truth.filter_, progress),
-            names=entity_names(names, evidence, progress),
+            inputs.read_given(hb.read_labels, truth.labels),
+            test=inputs.read_given(hb.read_facts, truth.test),
+            filter=inputs.read_given(hb.read_facts, truth.filter_),
+            names=inputs.names(names, evidence),
             threads=threads,
-            progress=progress,
+            progress=inputs.progress,
         )
     save_text(output, page)
-    if console.as_json:
-        print_json({"output": str(output), "bytes": len(page.encode()), **further})
-    else:
-        screen().print(
-            f"Wrote {screen_text(output)}. Open it in a browser; it needs no network.",
-            soft_wrap=True,
-        )
+    run.console.print(
+        lambda: {"output": str(output), "bytes": len(page.encode()), **further},
+        lambda: print_sentence(f"Wrote {output}. Open it in a browser; it needs no network."),
+    )

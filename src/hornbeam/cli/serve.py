@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_message
-from hornbeam.cli.evidence import entity_names, facts_for
+from hornbeam.cli.evidence import Inputs, RunOptions
 from hornbeam.cli.interrupts import interrupts_delegated
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from hornbeam.cli.console import TerminalProgress
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.serve.access import Access
@@ -59,8 +58,7 @@ def serve(
     listening: ListeningOptions,
     names: list[str] | None = options.name_files(),
     threads: int | None = options.threads_option(),
-    reading: options.ReadingOptions,
-    console: options.ConsoleOptions,
+    run: RunOptions,
 ) -> None:
     """Explore a model in the browser: search entities, see reasons, edit rules, compare models.
 
@@ -81,7 +79,8 @@ def serve(
     """
     try:
         from hornbeam.serve.access import access_for
-        from hornbeam.serve.server import listen, run
+        from hornbeam.serve.server import listen
+        from hornbeam.serve.server import run as serve_pages
     except ModuleNotFoundError as missing:
         if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
             raise
@@ -90,17 +89,17 @@ def serve(
 
     opened = _opened_models(given, shown)
     # before the facts are read: a port in use should be reported at once
-    with listen(listening.host, listening.port) as socket, console.progress() as progress:
+    with listen(listening.host, listening.port) as socket, run.started() as inputs:
         access = access_for(listening.host, socket.getsockname()[1], listening.token)
-        app = WebApp(_explorer(opened, given, shown, names, threads, reading, progress), access)
-        progress.close()
+        app = WebApp(_explorer(opened, given, shown, names, threads, inputs), access)
+        inputs.progress.close()
 
-        announce = partial(_print_address, access, console.as_json, listening.open_browser)
+        announce = partial(_print_address, access, run.console.as_json, listening.open_browser)
         try:
             with interrupts_delegated():
-                run(app, socket, announce, progress)
+                serve_pages(app, socket, announce, inputs.progress)
         except KeyboardInterrupt:
-            progress.message("Stopped.")
+            inputs.progress.message("Stopped.")
 
 
 def _opened_models(
@@ -130,15 +129,14 @@ def _explorer(
     shown: ShownOptions,
     names: list[str] | None,
     threads: int | None,
-    reading: options.ReadingOptions,
-    progress: TerminalProgress,
+    inputs: Inputs,
 ) -> Explorer:
     """Read the facts and make the explorer."""
     import hornbeam as hb
 
     model, other = opened
-    evidence = facts_for(model, given, reading, progress)
-    called = entity_names(names, evidence, progress)
+    evidence = inputs.facts_for(model, given)
+    called = inputs.names(names, evidence)
     name, other_name = _names(given.model, shown.compare or "")
     if not isinstance(model, hb.Model):
         from hornbeam.serve.graph_explorer import GraphExplorer
@@ -152,11 +150,11 @@ def _explorer(
         name,
         other=other,
         other_name=other_name,
-        labels=reading.read_given(hb.read_labels, shown.labels, progress),
-        pairs=reading.read_given(hb.read_pairs, shown.pairs, progress),
+        labels=inputs.read_given(hb.read_labels, shown.labels),
+        pairs=inputs.read_given(hb.read_pairs, shown.pairs),
         entity_names=called,
         threads=threads,
-        progress=progress,
+        progress=inputs.progress,
     )
 
 

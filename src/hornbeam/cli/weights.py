@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import WeightMethod
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_table, screen, screen_text
+from hornbeam.cli.console import print_sentence, print_table
 from hornbeam.cli.infer import ground_rules_option, program_file, split_option
 from hornbeam.cli.option_groups import option
 
@@ -54,23 +54,18 @@ def weights(
             progress=progress,
         )
     learned.save(output)
-    if console.as_json:
-        print_json(learned.as_dict())
-    else:
-        _show(learned, output)
+    console.print(learned.as_dict, lambda: _show(learned, output))
 
 
 def _show(learned: LearnedWeights, output: Path) -> None:
     rows = []
     for row in learned.as_dict()["rules"][: options.SHOWN]:
         shown = ["hard" if w is None else f"{w:.4g}" for w in (row["before"], row["weight"])]
-        rows.append([*shown, screen_text(row["rule"])])
-    out = screen()
-    print_table(out, ["before", "learned", "rule"], rows)
+        rows.append([*shown, row["rule"]])
+    print_table(["before", "learned", "rule"], rows)
     if len(learned.rules) > options.SHOWN:
-        out.print(f"... and {len(learned.rules) - options.SHOWN} more")
-    out.print(
+        print_sentence(f"... and {len(learned.rules) - options.SHOWN} more")
+    print_sentence(
         f"log pseudolikelihood of {learned.targets:,} targets: {learned.log_likelihood_before:.2f} "
-        f"before, {learned.log_likelihood:.2f} now. Wrote {screen_text(output)}.",
-        soft_wrap=True,
+        f"before, {learned.log_likelihood:.2f} now. Wrote {output}."
     )
