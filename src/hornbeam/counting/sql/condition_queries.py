@@ -17,7 +17,7 @@ steps to one of its two nodes, except for constants, which are not variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.progress import Progress
 from hornbeam.counting.sql.database import Database, join_hint, walked_steps
 from hornbeam.counting.sql.search_queries import CountTable, Search
-from hornbeam.counting.sql.search_tables import FoundBodies, found_candidates
+from hornbeam.counting.sql.search_tables import FoundBodies
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import Body, Kind
@@ -40,6 +40,14 @@ CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
 _OPEN, _UNARY, _ANCHORED = map(KINDS.index, (Kind.OPEN, Kind.UNARY, Kind.ANCHORED))
 #: An argument with the steps or facts of its node.
 _SAME_NODE = "a.node = s.node AND a.argument = s.argument AND a.predicate = s.predicate"
+
+#: Every node once per predicate and argument, with its number of targets there.
+_NODES = (
+    "SELECT predicate, argument, node, count(*) AS n_targets FROM arguments "
+    "GROUP BY predicate, argument, node"
+)
+#: Condition that a step to the other node is the target's own edge.
+_OWN = "(s.code = a.forth OR (a.node = a.other AND s.code = a.back))"
 
 
 @dataclass(frozen=True)
@@ -81,13 +89,6 @@ class ConditionSearch:
             "forth, back FROM targets "
             f"UNION ALL SELECT target, predicate, {sink} AS argument, sink AS node, "
             "source AS other, back AS forth, forth AS back FROM targets"
-        )
-
-    def nodes(self) -> str:
-        """Every node once per predicate and argument, with its number of targets there."""
-        return (
-            "SELECT predicate, argument, node, count(*) AS n_targets FROM arguments "
-            "GROUP BY predicate, argument, node"
         )
 
     def touching(self) -> str:
@@ -151,22 +152,18 @@ class ConditionSearch:
 
     def _excluded(self) -> str:
         """Steps of an open condition that are excluded for a target, to be subtracted."""
-        which = "s.destination <> s.node" if self.paths.distinct else self._own()
+        which = "s.destination <> s.node" if self.paths.distinct else _OWN
         return (
             "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "
             f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} AND s.destination = a.other "
             f"WHERE {which}"
         )
 
-    def _own(self) -> str:
-        """Condition that a step to the other node is the target's own edge."""
-        return "(s.code = a.forth OR (a.node = a.other AND s.code = a.back))"
-
     def _anchored(self) -> str:
         return f"{self._linked()} UNION ALL {self._equal()}"
 
     def _linked(self) -> str:
-        seen = f" AND NOT (s.destination = a.other AND {self._own()})" if self.paths.owned else ""
+        seen = f" AND NOT (s.destination = a.other AND {_OWN})" if self.paths.owned else ""
         frequent = (
             " AND EXISTS (SELECT 1 FROM anchors AS k WHERE k.predicate = s.predicate AND "
             "k.argument = s.argument AND k.code = s.code AND k.constant = s.destination)"
@@ -212,7 +209,7 @@ CELLS: Mapping[Kind, Callable[[ConditionSearch], str]] = {
 def count_conditions(database: Database, search: ConditionSearch, progress: Progress) -> None:
     """Join the nodes of the targets with their facts, up to the table `cells`."""
     database.view("arguments", search.arguments())
-    database.create("nodes", search.nodes())
+    database.create("nodes", _NODES)
     if search.walks:
         database.view("leaving", walked_steps(search.paths.limited))
         database.create("touching", search.touching())
@@ -226,25 +223,17 @@ def count_conditions(database: Database, search: ConditionSearch, progress: Prog
 def conditions_found(
     database: Database,
     search: ConditionSearch,
-    names: tuple[Names, Names],
     language: RuleLimits,
     named: Callable[[Ids], tuple[Names, Ids]],
 ) -> FoundBodies:
-    """Every condition of enough coverage.
-
-    `names` are those of predicates and targets; `named` gives the names of constants.
-    """
+    """Every condition of enough coverage; `named` gives the names of constants."""
     columns = database.fetch(search.table.figures(language.min_coverage))
     kind, argument, code, constant = (columns[name].astype(np.int32) for name in CONDITION_KEY)
     steps = np.zeros((len(code), language.max_length), dtype=np.uint32)
     steps[:, 0] = code
     constants, places = named(constant)
-    candidates = replace(
-        found_candidates(columns, steps, names, language),
-        conditions=np.stack([kind, argument, places], axis=1),
-        constants=constants,
-    )
-    return FoundBodies(search.table, columns, candidates)
+    conditions = np.stack([kind, argument, places], axis=1)
+    return FoundBodies(search.table, columns, steps, conditions, constants)
 
 
 def known_conditions(

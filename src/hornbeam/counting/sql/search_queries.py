@@ -47,6 +47,8 @@ from hornbeam.rules.codes import inverse_code_sql
 
 assert MAX_LENGTH == 4, "paths are split into prefixes and suffixes of up to two steps each"
 
+#: Sources, where prefixes start, and the number of their targets.
+SOURCES = "SELECT source, count(*) AS n_targets FROM targets GROUP BY source"
 #: Origin, destination and code of a step of the facts.
 _STEP = ("p.origin", "p.destination", "p.code")
 
@@ -198,10 +200,6 @@ class Search:
             f"origin AS destination, value{', weight' if self.shares else ''} "
             f"FROM ({allowed}) AS t"
         )
-
-    def sources(self) -> str:
-        """Sources, where prefixes start, and the number of their targets."""
-        return "SELECT source, count(*) AS n_targets FROM targets GROUP BY source"
 
     def prefixes(self) -> str:
         """Prefixes of one step."""

@@ -7,17 +7,17 @@ Down come the bodies that a search found, as candidates.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from hornbeam.base.arrays import Array, Floats, Ids, Ints, Unsigned
 from hornbeam.base.progress import Progress
 from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.counting.sql.search_queries import CountTable, Search, kept, packed, unpacked
+from hornbeam.counting.sql.search_queries import SOURCES, CountTable, Search, kept, packed, unpacked
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.candidates import Candidates, RuleLimits
+from hornbeam.rules.candidates import PATH_ROW, Candidates, RuleLimits
 from hornbeam.rules.codes import (
     from_subject,
     inverse_code,
@@ -151,57 +151,58 @@ def _pair_degrees(database: Database, table: str, along_own: bool = False) -> Ar
 
 @dataclass(frozen=True, eq=False)
 class FoundBodies:
-    """Results of one search: its columns in the database, and the candidates they stand for."""
+    """Bodies that a search found: its columns in the database, and what they stand for.
+
+    `steps`, `conditions` and `constants` are those of `Candidates`.
+    """
 
     table: CountTable
     columns: TableColumns
-    candidates: Candidates
+    steps: Unsigned
+    conditions: Ids
+    constants: Names = field(default_factory=lambda: Names.of(()))
 
 
-def found_candidates(
-    columns: TableColumns,
-    steps: Unsigned,
-    names: tuple[Names, Names],
-    language: RuleLimits,
+def united(
+    parts: Sequence[FoundBodies], predicates: Names, targets: Names, language: RuleLimits
 ) -> Candidates:
-    """Candidates by the codes of their steps; `names` are those of predicates and targets."""
-    predicates, targets = names
+    """The bodies of all parts (paths, then conditions) as one table of candidates."""
+
+    def column(name: str) -> Ints:
+        return np.concatenate([np.empty(0, np.int64), *(part.columns[name] for part in parts)])
+
+    no_steps, no_rows = np.empty((0, language.max_length), np.uint32), np.empty((0, 3), np.int32)
+    conditions = np.concatenate([no_rows, *(part.conditions for part in parts)])
     return Candidates(
         tuple(predicates),
         tuple(targets),
-        steps,
-        columns["predicate"].astype(np.int32),
-        coverage=columns["coverage"],
-        coverage_true=columns["coverage_true"],
-        paths=columns["paths"],
+        np.concatenate([no_steps, *(part.steps for part in parts)]),
+        column("predicate").astype(np.int32),
+        coverage=column("coverage"),
+        coverage_true=column("coverage_true"),
+        paths=column("paths"),
         distinct=language.distinct_variables,
+        conditions=conditions if language.conditions else None,
+        constants=parts[-1].constants if parts else Names.of(()),
     )
-
-
-def united(parts: Sequence[FoundBodies]) -> Candidates:
-    """The candidates of all parts (paths, conditions) in one table."""
-    paths, *others = [part.candidates for part in parts]
-    for conditions in others:
-        paths = paths.beside_conditions(conditions.constants).followed_by(conditions)
-    return paths
 
 
 def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) -> None:
     """Upload the kept candidates; `rows` count on from part to part."""
     start = 0
     for part in parts:
-        numbers = np.flatnonzero((rows >= start) & (rows < start + len(part.candidates)))
+        numbers = np.flatnonzero((rows >= start) & (rows < start + len(part.steps)))
         names = ("predicate", *part.table.key)
         columns = {name: part.columns[name][rows[numbers] - start] for name in names}
         database.upload(part.table.known, {"path": numbers.astype(np.int32), **columns})
-        start += len(part.candidates)
+        start += len(part.steps)
 
 
 def count_paths(database: Database, search: Search, min_coverage: int, progress: Progress) -> None:
     """Join level by level, up to the table `counts`; rare first and last steps are dropped."""
     create = database.create
     database.view("steps", search.steps())
-    database.view("sources", search.sources())
+    database.view("sources", SOURCES)
     total = 3 + (search.max_length > 2) + (search.max_length > 3)
     done = 0
 
@@ -224,16 +225,15 @@ def count_paths(database: Database, search: Search, min_coverage: int, progress:
     level("counts", search.counts())
 
 
-def paths_found(
-    database: Database, search: Search, names: tuple[Names, Names], language: RuleLimits
-) -> FoundBodies:
-    """Every sequence of enough coverage; `names` are those of predicates and targets."""
-    columns = database.fetch(search.table.figures(language.min_coverage))
-    halves = (unpacked(columns[name], search.base) for name in search.table.key)
+def paths_found(database: Database, search: Search, language: RuleLimits) -> FoundBodies:
+    """Every sequence of enough coverage."""
+    table = search.table
+    columns = database.fetch(table.figures(language.min_coverage))
+    halves = (unpacked(columns[name], search.base) for name in table.key)
     codes = np.stack([code for half in halves for code in half], axis=1).astype(np.uint32)
     steps = from_subject(codes, search.flipped)[:, : language.max_length]
-    candidates = found_candidates(columns, steps, names, language)
-    return FoundBodies(search.table, columns, candidates)
+    no_conditions = np.tile(np.array(PATH_ROW, dtype=np.int32), (len(steps), 1))
+    return FoundBodies(table, columns, steps, no_conditions)
 
 
 def known_paths(paths: Mapping[int, Sequence[int]], heads: Ids, search: Search) -> dict[str, Array]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -38,7 +37,6 @@ from hornbeam.counting.sql.search_tables import (
     FoundBodies,
     LocatedTargets,
     count_paths,
-    found_candidates,
     known_paths,
     locate_targets,
     paths_found,
@@ -78,8 +76,9 @@ class SqlEngine:
     facts: Facts | None = None  #: the facts where they are in memory, too
     #: Opens such an engine over facts in memory; None where the facts were read by the database.
     opener: Callable[[Facts], SqlEngine] | None = None
-    #: Fan-out limits that have a table of the steps they forbid.
-    _limits: set[int] = field(default_factory=set, init=False, repr=False)
+    #: Tables of weights and of fan-out limits that there are.
+    _made: set[str] = field(default_factory=set, init=False, repr=False)
+    _last: LastLookup = field(default_factory=LastLookup, init=False, repr=False)
 
     @classmethod
     def of(
@@ -110,17 +109,6 @@ class SqlEngine:
             )
         return self.opener(facts)
 
-    @cached_property
-    def _last(self) -> LastLookup:
-        return LastLookup()
-
-    @cached_property
-    def _has_weights(self) -> bool:
-        """True; the tables of step weights are created on first access."""
-        self.database.create("code_degrees", CODE_DEGREES)
-        self.database.create("weighed_facts", WEIGHED_FACTS)
-        return True
-
     def discover(
         self,
         targets: Targets,
@@ -130,28 +118,25 @@ class SqlEngine:
         progress: Progress = SILENT,
     ) -> Discovery:
         """Find every body that has groundings for targets; see `Engine.discover`."""
-        database, names = self.database, (self.predicates, targets.predicates)
-        shares = language.shares and language.searches_paths
+        database, shares = self.database, language.shares and language.searches_paths
         located = self._located(targets, shares)
-        if not len(located):
-            return self._empty_discovery(targets, language, statistics)
-        search = self._search(located, language, language.max_length, shares)
         parts = list[FoundBodies]()
-        if language.searches_paths:
-            count_paths(database, search, language.min_coverage, progress)
-            parts.append(paths_found(database, search, names, language))
-        if language.conditions:
-            conditions = ConditionSearch(search, language.conditions, language.min_coverage)
-            count_conditions(database, conditions, progress)
-            parts.append(conditions_found(database, conditions, names, language, self.named))
-        everything = united(parts)
+        if len(located):
+            search = self._search(located, language, language.max_length, shares)
+            if language.searches_paths:
+                count_paths(database, search, language.min_coverage, progress)
+                parts.append(paths_found(database, search, language))
+            if language.conditions:
+                conditions = ConditionSearch(search, language.conditions, language.min_coverage)
+                count_conditions(database, conditions, progress)
+                parts.append(conditions_found(database, conditions, language, self.named))
+        everything = united(parts, self.predicates, targets.predicates, language)
         rows = everything.pruned(language)
         kept = everything.take(rows)
         table, histograms = None, None
         if statistics:
             upload_kept(database, parts, rows)
-            bodies = kept.bodies
-            tables = [part.table for part in parts]
+            bodies, tables = kept.bodies, [part.table for part in parts]
             if int(kept.coverage.sum()) <= self.max_rows:
                 table = self._table(bodies, tables, len(targets), language.shares)
             else:
@@ -161,7 +146,7 @@ class SqlEngine:
             targets,
             kept,
             table,
-            found=len(everything) if language.min_coverage == 1 else None,
+            found=len(everything) if language.min_coverage == 1 or not parts else None,
             own_edges=located.owned,
             unseen=len(targets) - len(located),
             histograms=histograms,
@@ -235,22 +220,12 @@ class SqlEngine:
         place[np.searchsorted(wanted, found["id"])] = names.find(found["name"].tolist())
         return names, place[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
 
-    def _empty_discovery(
-        self, targets: Targets, language: RuleLimits, statistics: bool
-    ) -> Discovery:
-        """The empty result where no target has an entity of the facts."""
-        none = np.empty(0, dtype=np.int64)
-        columns = dict.fromkeys(("predicate", "coverage", "coverage_true", "paths"), none)
-        steps = np.empty((0, language.max_length), dtype=np.uint32)
-        names = (self.predicates, targets.predicates)
-        candidates = found_candidates(columns, steps, names, language)
-        table = Statistics.empty([], len(targets), language.shares) if statistics else None
-        return Discovery(targets, candidates, table, found=0, own_edges=0, unseen=len(targets))
-
     def _located(self, targets: Targets, shares: bool) -> LocatedTargets:
         """The targets whose entities have facts, and which of them are facts themselves."""
         node = self.locate(targets.entities)
-        shares = shares and self._has_weights
+        if shares:
+            self._create_once("code_degrees", CODE_DEGREES)
+            self._create_once("weighed_facts", WEIGHED_FACTS)
         return locate_targets(self.database, self.predicates, targets, node, shares)
 
     def _search(
@@ -260,7 +235,14 @@ class SqlEngine:
         flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))
         self.database.upload("targets", located.columns(flipped))
         if language.max_fanout is not None:
-            self._limit(language.max_fanout)
+            # all facts are grouped once per limit
+            limit = int(language.max_fanout)
+            self._create_once(
+                f"wide_{limit}",
+                f"SELECT origin, code FROM ({walked_steps()}) AS s GROUP BY origin, code "
+                f"HAVING count(*) > {limit}",
+            )
+            self.database.view("wide", f"SELECT origin, code FROM wide_{limit}")
         longest = max(len(located), *located.frontiers(flipped))
         return Search(
             base=code_limit(len(self.predicates)),
@@ -275,17 +257,10 @@ class SqlEngine:
             shares=shares,
         )
 
-    def _limit(self, max_fanout: int) -> None:
-        """Let `wide` be the steps that a limit forbids, grouped from all facts once per limit."""
-        table = f"wide_{int(max_fanout)}"
-        if max_fanout not in self._limits:
-            self.database.create(
-                table,
-                f"SELECT origin, code FROM ({walked_steps()}) AS s GROUP BY origin, code "
-                f"HAVING count(*) > {int(max_fanout)}",
-            )
-            self._limits.add(max_fanout)
-        self.database.view("wide", f"SELECT origin, code FROM {table}")
+    def _create_once(self, table: str, select: str) -> None:
+        if table not in self._made:
+            self.database.create(table, select)
+            self._made.add(table)
 
     def _table(
         self,
@@ -298,10 +273,9 @@ class SqlEngine:
         parts = [self.database.fetch(table.rows()) for table in tables]
 
         def column(name: str, kind: type) -> Array:
-            return np.concatenate([part[name].astype(kind) for part in parts])
+            return np.concatenate([np.empty(0, kind), *(part[name].astype(kind) for part in parts)])
 
-        none = (np.zeros(len(part["path"])) for part in parts)
-        share = [part.get("share", zero) for part, zero in zip(parts, none, strict=True)]
+        share = [part.get("share", np.zeros(len(part["path"]))) for part in parts]
         return Statistics.of(
             bodies,
             n_targets,
@@ -309,7 +283,7 @@ class SqlEngine:
             column("target", np.int32),
             ONE - column("deficit", np.int32),
             column("paths", np.int64),
-            np.concatenate(share) if shares else None,
+            np.concatenate([np.empty(0), *share]) if shares else None,
         )
 
     def _histograms(self, bodies: Sequence[Body], tables: Sequence[CountTable]) -> Histograms:
