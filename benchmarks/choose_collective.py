@@ -137,7 +137,7 @@ def validate(
 
 def auc(pairs: hb.Targets, scores: Floats) -> float:
     """AUC-ROC of scores."""
-    from hornbeam.reporting.evaluation import evaluate
+    from hornbeam.scoring.evaluation import evaluate
 
     return evaluate(pairs.truth, scores).auc_roc or 0.5
 

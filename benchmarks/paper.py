@@ -200,7 +200,7 @@ def tree_scores(
 
 def auc_and_ties(truth: npt.NDArray[np.bool_], score: Floats) -> tuple[float, float]:
     """AUC-ROC, and the share of (true, false) pairs that the score cannot tell apart."""
-    from hornbeam.reporting.evaluation import evaluate
+    from hornbeam.scoring.evaluation import evaluate
 
     auc = evaluate(truth.astype(float), score).auc_roc
     _, place = np.unique(score, return_inverse=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from common import markdown
-from hornbeam.reporting.evaluation import paired_significance
+from hornbeam.scoring.evaluation import paired_significance
 
 if TYPE_CHECKING:
     from paper import Outcome, Timing

@@ -18,26 +18,23 @@ ROOT = Path(hornbeam.__file__).parent
 #: Parsing all modules takes longer than any test of them, so one worker does it once.
 pytestmark = pytest.mark.xdist_group("architecture")
 
-#: Parts of the package in the order of the data flow. A part may import itself and those above it.
+#: Parts of the package in the order of the data flow. A part may import itself and those of the
+#: lines above it, not those beside it: learning and scoring do not know each other.
 LAYERS: list[set[str]] = [
-    {"base", "errors"},
-    {"facts"},
-    {"language"},
-    {"rules"},
+    {"errors"},
+    {"base"},
+    {"facts", "language", "densities"},
+    {"rules", "hlmrf"},
     {"graph"},
     {"counting"},
-    {"densities"},
-    {"learning"},
-    {"hlmrf"},
-    {"scoring"},
-    {"ranking"},
+    {"learning", "scoring"},
+    {"ranking", "programs"},
     {"explaining"},
     {"graphs"},
     {"reporting"},
-    {"programs"},
-    {"model", "graph_model"},
-    {"opened_model"},
-    {"two_step"},
+    {"model"},
+    {"graph_model"},
+    {"opened_model", "two_step"},
     {"learning_plan"},
     {"labelled_search"},
     {"flow", "graph_learning"},
@@ -45,6 +42,9 @@ LAYERS: list[set[str]] = [
     {"serve"},
     {"cli"},
 ]
+#: Imports that are decided otherwise: errors quote texts, and a rule model knows of whole graphs
+#: only how their files begin.
+EXCEPTIONS = {("errors", "base"): True, ("model", "graphs"): False}
 RANK = {part: rank for rank, parts in enumerate(LAYERS) for part in parts}
 #: The public names load on demand from anywhere; bundled data have no code of their own.
 OUTSIDE = {"__init__", "examples"}
@@ -129,7 +129,8 @@ def test_a_part_imports_only_from_above() -> None:
                 # `import hornbeam as hb` is for the command line, the outermost user
                 allowed = part == "cli"
             else:
-                allowed = RANK[imported] <= RANK[part]
+                ordered = imported == part or RANK[imported] < RANK[part]
+                allowed = EXCEPTIONS.get((part, imported), ordered)
             if not allowed:
                 wrong.append(f"{path} imports {imported or 'the public names'}")
     assert not wrong

@@ -32,7 +32,7 @@ _HOMES = {
     "load": "hornbeam.opened_model",
     "Model": "hornbeam.model",
     "Explanation": "hornbeam.explaining.explanation",
-    "Evaluation": "hornbeam.reporting.evaluation",
+    "Evaluation": "hornbeam.scoring.evaluation",
     "GraphEvaluation": "hornbeam.ranking.rank_evaluation",
     "ResultTable": "hornbeam.base.result_table",
     "cross_validate": "hornbeam.crossval",
@@ -76,8 +76,8 @@ if TYPE_CHECKING:
     from hornbeam.programs.program_weights import learn_weights
     from hornbeam.ranking.named_queries import read_queries
     from hornbeam.ranking.rank_evaluation import GraphEvaluation
-    from hornbeam.reporting.evaluation import Evaluation
     from hornbeam.rules.candidates import Candidates, RuleLimits
+    from hornbeam.scoring.evaluation import Evaluation
 
 __all__ = [
     "Boost",

@@ -18,7 +18,7 @@ from hornbeam.facts.known import with_known
 from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
-from hornbeam.reporting.evaluation import Evaluation, paired_significance
+from hornbeam.scoring.evaluation import Evaluation, paired_significance
 from hornbeam.two_step import ASKED_ONLY
 
 #: Baselines of a collective method: the same without it, and with every pair taken to be true.

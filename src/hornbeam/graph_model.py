@@ -24,8 +24,8 @@ from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.learning.trace import Trace
 from hornbeam.model import AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
-from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
+from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.scoring.model_checks import named_atom
 
 #: What ranks are filtered by, where the files have no names.

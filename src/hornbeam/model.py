@@ -28,7 +28,6 @@ from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.fact_ranker import FactRanker, RuleRanker
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
-from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import (
     GRAPH_MARK,
@@ -39,6 +38,7 @@ from hornbeam.rules.model_file import (
 )
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
+from hornbeam.scoring.evaluation import Evaluation, evaluate
 from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.scoring.scored_links import propose_links, score_pairs
 

@@ -12,7 +12,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.errors import DataError, InputError, OldNameWarning
 from hornbeam.model import AnyModel as SharedModel
-from hornbeam.reporting.evaluation import evaluate
+from hornbeam.scoring.evaluation import evaluate
 from tests.support.kernels import compiles
 
 #: One graph model for all.

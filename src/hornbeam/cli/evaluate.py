@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
-    from hornbeam.reporting.evaluation import Evaluation
+    from hornbeam.scoring.evaluation import Evaluation
 
 
 def evaluate(

@@ -14,6 +14,7 @@ with a threshold counts once, as true, where it holds: its groundings above 0 ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import pairwise
@@ -22,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import (
+    Bools,
     Floats,
     Ids,
     Integers,
@@ -258,3 +260,56 @@ def _strengths(
 def _sums(x: Floats, starts: Positions) -> Floats:
     """Sums of the runs that begin at `starts`."""
     return np.add.reduceat(x, starts) if len(starts) else x[:0]
+
+
+class HingeRows(NamedTuple):
+    """Targets of groups of ground clauses, the truth of their bodies, and their number."""
+
+    target: Ints
+    height: Floats
+    number: Floats
+
+    @classmethod
+    def of_prior(cls, targets: Ints) -> HingeRows:
+        """One ground clause per target, whose body is true."""
+        return cls.wholly_true(targets, np.ones(len(targets)))
+
+    @classmethod
+    def wholly_true(cls, targets: Integers, number: Floats) -> HingeRows:
+        """So many ground clauses per target, whose bodies are true."""
+        return cls(targets.astype(np.int64), np.ones(len(targets)), number)
+
+    def part(self, rows: slice | Bools) -> HingeRows:
+        """Some of the rows."""
+        return HingeRows(self.target[rows], self.height[rows], self.number[rows])
+
+
+def joined_rows(parts: Sequence[HingeRows]) -> tuple[Ints, HingeRows]:
+    """The rows of all clauses, and the clause of each."""
+    clause = part_numbers(pointers([len(part.target) for part in parts]))
+    return clause, HingeRows._make(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+def body_hinges(statistics: Statistics, counts: Counts) -> HingeRows:
+    """The hinges of every body, in the order of the statistics."""
+    starts = run_starts(part_numbers(statistics.indptr), statistics.target)
+    count = statistics.count.astype(np.float64)
+    return _hinges(GroundClauses(statistics.target, statistics.all_truths, count), starts, counts)
+
+
+def clause_hinges(clauses: GroundClauses, counts: Counts) -> HingeRows:
+    """The hinges of the ground clauses of one body or conjunction."""
+    return _hinges(clauses, run_starts(clauses.target), counts)
+
+
+def _hinges(clauses: GroundClauses, starts: Ints, counts: Counts) -> HingeRows:
+    """One hinge per row; those of a (body, target) follow each other from `starts` on.
+
+    Where counts are not raw, its n ground clauses share log2(1 + n) or 1.
+    """
+    target, truth, count = clauses
+    if counts is not Counts.RAW:
+        cell = part_numbers(np.append(starts, len(target)))
+        total = np.bincount(cell, count)
+        count = count * (transformed(total, counts) / total)[cell]
+    return HingeRows(target.astype(np.int64), truth / ONE, count)

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Integers, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Bools, Floats, Integers, Ints
 from hornbeam.base.choices import Relaxation
-from hornbeam.counting.columns import GroundClauses, transformed
+from hornbeam.counting.columns import HingeRows, body_hinges, joined_rows
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import (
     Hinges,
@@ -28,7 +28,7 @@ from hornbeam.densities.hinges import (
     rule_covariance,
 )
 from hornbeam.errors import warn
-from hornbeam.facts.table import ONE, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
 from hornbeam.learning.count_problem import MIN_SPREAD
 from hornbeam.learning.descent import minimise_model
@@ -241,56 +241,3 @@ def hinge_problem(
         np.array([clause.negated for clause in clauses])[rule],
         count,
     )
-
-
-class HingeRows(NamedTuple):
-    """Targets of groups of ground clauses, the truth of their bodies, and their number."""
-
-    target: Ints
-    height: Floats
-    number: Floats
-
-    @classmethod
-    def of_prior(cls, targets: Ints) -> HingeRows:
-        """One ground clause per target, whose body is true."""
-        return cls.wholly_true(targets, np.ones(len(targets)))
-
-    @classmethod
-    def wholly_true(cls, targets: Integers, number: Floats) -> HingeRows:
-        """So many ground clauses per target, whose bodies are true."""
-        return cls(targets.astype(np.int64), np.ones(len(targets)), number)
-
-    def part(self, rows: slice | Bools) -> HingeRows:
-        """Some of the rows."""
-        return HingeRows(self.target[rows], self.height[rows], self.number[rows])
-
-
-def joined_rows(parts: Sequence[HingeRows]) -> tuple[Ints, HingeRows]:
-    """The rows of all clauses, and the clause of each."""
-    clause = part_numbers(pointers([len(part.target) for part in parts]))
-    return clause, HingeRows._make(np.concatenate(column) for column in zip(*parts, strict=True))
-
-
-def body_hinges(statistics: Statistics, counts: Counts) -> HingeRows:
-    """The hinges of every body, in the order of the statistics."""
-    starts = run_starts(part_numbers(statistics.indptr), statistics.target)
-    count = statistics.count.astype(np.float64)
-    return _hinges(GroundClauses(statistics.target, statistics.all_truths, count), starts, counts)
-
-
-def clause_hinges(clauses: GroundClauses, counts: Counts) -> HingeRows:
-    """The hinges of the ground clauses of one body or conjunction."""
-    return _hinges(clauses, run_starts(clauses.target), counts)
-
-
-def _hinges(clauses: GroundClauses, starts: Ints, counts: Counts) -> HingeRows:
-    """One hinge per row; those of a (body, target) follow each other from `starts` on.
-
-    Where counts are not raw, its n ground clauses share log2(1 + n) or 1.
-    """
-    target, truth, count = clauses
-    if counts is not Counts.RAW:
-        cell = part_numbers(np.append(starts, len(target)))
-        total = np.bincount(cell, count)
-        count = count * (transformed(total, counts) / total)[cell]
-    return HingeRows(target.astype(np.int64), truth / ONE, count)

@@ -20,7 +20,7 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Ids, Integers, Ints
 from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.base.files import check_folder, save_folder
-from hornbeam.counting.columns import Columns, strengths_add_up
+from hornbeam.counting.columns import Columns, HingeRows, strengths_add_up
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
@@ -28,7 +28,6 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.known import among_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.syntax import LogicalRule
-from hornbeam.learning.hinge_problem import HingeRows
 from hornbeam.programs.exported_rules import (
     ComputedRule,
     ExportedNames,

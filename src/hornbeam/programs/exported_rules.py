@@ -40,6 +40,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.choices import Relaxation
+from hornbeam.counting.columns import HingeRows
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.rule_texts import identifiers
@@ -54,7 +55,6 @@ from hornbeam.language.syntax import (
     Variable,
     weight_text,
 )
-from hornbeam.learning.hinge_problem import HingeRows
 from hornbeam.rules.body import body_ends, variables
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel

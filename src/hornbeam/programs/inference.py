@@ -36,7 +36,7 @@ from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData, atom_places
 from hornbeam.programs.program_options import InferenceOptions, inference_options
-from hornbeam.reporting.evaluation import evaluate
+from hornbeam.scoring.evaluation import evaluate
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
 #: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more

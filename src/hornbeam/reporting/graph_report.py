@@ -24,10 +24,10 @@ from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.ranking.queries import Direction, Queries, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting.charts import column_chart
-from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.report import OPEN_ROWS, fitting_page
 from hornbeam.reporting.report_charts import Figure, reliability_chart
 from hornbeam.rules.rule_words import Words
+from hornbeam.scoring.evaluation import evaluate
 
 #: Maximum number of test queries for the calibration of probabilities.
 CALIBRATED = 2000

@@ -24,10 +24,10 @@ from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import profile
-from hornbeam.reporting.evaluation import evaluate
 from hornbeam.reporting.rendering import page_of
 from hornbeam.reporting.rule_tables import covered_rows, rule_qualities
 from hornbeam.rules.rule_words import counting_words, with_shown_entities
+from hornbeam.scoring.evaluation import evaluate
 from hornbeam.scoring.model_checks import warn_of_other_targets
 
 #: Number of errors of each kind that are explained.

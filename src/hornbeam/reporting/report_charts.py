@@ -21,8 +21,8 @@ from hornbeam.reporting.charts import (
     unit_axis,
 )
 from hornbeam.reporting.data_profile import DataProfile
-from hornbeam.reporting.evaluation import CalibrationBin, Evaluation, pr_points, roc_points
 from hornbeam.rules.rule_model import Semantics
+from hornbeam.scoring.evaluation import CalibrationBin, Evaluation, pr_points, roc_points
 
 #: Bars of the histogram of scores.
 BINS = 20

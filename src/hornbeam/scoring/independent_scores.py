@@ -22,12 +22,18 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Positions, ranges, run_starts
 from hornbeam.base.choices import Score
-from hornbeam.counting.columns import Columns, strengths_add_up, weighed_shares
+from hornbeam.counting.columns import (
+    Columns,
+    HingeRows,
+    clause_hinges,
+    joined_rows,
+    strengths_add_up,
+    weighed_shares,
+)
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Targets
-from hornbeam.learning.hinge_problem import HingeRows, clause_hinges, joined_rows
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel

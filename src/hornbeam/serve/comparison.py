@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Reason
-from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import ShownLink

@@ -8,8 +8,8 @@ from typing import Any
 from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.ranking.named_queries import ASKED
 from hornbeam.ranking.queries import Direction
-from hornbeam.reporting.evaluation import Evaluation
 from hornbeam.rules.rule_words import said
+from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.serve.comparison import LinkComparison, ModelComparison, RulePair
 from hornbeam.serve.shown_values import QueryAnswers, ShownLink
 from hornbeam.serve.unfolding import Branch, Group

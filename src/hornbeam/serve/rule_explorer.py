@@ -27,11 +27,11 @@ from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
 from hornbeam.ranking.queries import Direction
-from hornbeam.reporting.evaluation import Evaluation, evaluate
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.evaluation import Evaluation, evaluate
 from hornbeam.scoring.model_checks import check_arities
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits

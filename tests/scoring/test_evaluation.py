@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hornbeam.base.arrays import Floats, are_ties
 from hornbeam.errors import InputError
-from hornbeam.reporting.evaluation import evaluate, paired_significance, pr_points, roc_points
+from hornbeam.scoring.evaluation import evaluate, paired_significance, pr_points, roc_points
 
 Case = tuple[Floats, Floats]
 
