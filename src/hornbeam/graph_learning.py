@@ -18,7 +18,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.features import FEATURES, LINKED
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_settings import Extent, GraphSettings, StageShares
+from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings, StageShares
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
     count_given,
@@ -112,19 +112,21 @@ def learn_graph(
     steps = _steps(graph, relations)
     work = Workload(progress, "Learning the graph", time_limit, threads)
     extent = settings.extent or Extent.of(size)
+    has_ridge = graph.ridge_penalty is not None
     sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
-    shares = StageShares.of(size, length, extent, graph.fits_constants, held is not None, sparse)
-    canonical = graph.canonical_steps
-    learning = GraphLearning(graph, steps, length, canonical, extent, settings, seed, work, shares)
+    shares = StageShares.of(size, length, extent, has_ridge, held is not None, sparse)
+    plan = GraphPlan(length, graph.canonical_steps, extent, seed)
+    learning = GraphLearning(graph, steps, plan, settings, work, shares)
     work.advance(0.0)  # starts the estimate of the remaining time
-    if settings.ridge and not graph.fits_constants:
+    if settings.ridge and not has_ridge:
         progress.message(
             "Constants are not fitted together (no ridge): that needs facts in memory with at most "
             f"{MAX_ENTITIES:,} entities."
         )
     with announced(progress):
         if rules is None:
-            found = find_rules(learning)
+            times = (shares.discovering, 0.2), (shares.judging, 0.4), (shares.counting, 0.5)
+            found = find_rules(learning, graph, *times)
         else:
             found = count_given(learning, read_imported_rules(rules, set(graph.predicates), length))
         model = _ranked(learning, found, held, rediscover=rules is None)
@@ -162,16 +164,14 @@ def _ranked(
     rediscover: bool,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
-    graph = learning.graph.with_chosen_ridge(
-        learning.extent, learning.seed, learning.canonical, learning.work
-    )
+    plan, work, settings = learning.plan, learning.work, learning.settings
+    graph = learning.graph.with_chosen_ridge(plan, work)
     learning = replace(learning, graph=graph)
-    work, settings = learning.work, learning.settings
     if graph.counts_given_rules_only:
         settings = replace(settings, constants=False, backward=False)
     train, graphs = None, list[GraphCounter]()
     if not graph.counts_given_rules_only:
-        rediscover = rediscover and learning.extent.rediscover
+        rediscover = rediscover and plan.extent.rediscover
         train, graphs = training_pool(learning, rules, rediscover)
     triples = None if valid is None else held_triples(graph, valid)
     ends = (None, None) if triples is None else (triples[0], triples[2])
@@ -197,11 +197,11 @@ def _ranked(
         ridge=graph.ridge_penalty if uses_ridge else None,
         constants=settings.constants,
         backward=settings.backward,
-        pool=learning.extent.pool,
-        max_length=learning.length,
+        pool=plan.extent.pool,
+        max_length=plan.length,
         calibration=fitted.calibration,
         linked=linked,
-        seed=learning.seed,
+        seed=plan.seed,
         chosen={
             "facts": graph.size.facts,
             "entities": graph.size.entities,
@@ -239,10 +239,10 @@ def _fitted(
         available = tuple(name for name in available if name not in LINKED)
     decides = held is not None and _only_chooses(held, learning, linked)
     if held is not None and (decides or held.n_queries >= MIN_QUERIES):
-        trials, measured_by, judged_by = [Trial(train, held, learning.seed)], None, "valid"
+        trials, measured_by, judged_by = [Trial(train, held, learning.plan.seed)], None, "valid"
     else:
-        trials, judged_by = choosing_trials(train, learning.seed), "train"
-        measured_by = measuring_trials(train, learning.seed)
+        trials, judged_by = choosing_trials(train, learning.plan.seed), "train"
+        measured_by = measuring_trials(train, learning.plan.seed)
     rankings, mrr = choose_ranking(
         trials, available, work, settings.per_relation, shares.fitting, measured_by
     )

@@ -14,7 +14,7 @@ from hornbeam.graph_learning import learn_graph
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_ranker import MemoryRanker
-from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings
 from hornbeam.graphs.graph_stages import held_triples
 from hornbeam.graphs.grouped_queries import folds_of, hidden_folds, queries_along
 from hornbeam.graphs.linked_graph import LinkedGraph, canonical_steps
@@ -158,7 +158,7 @@ def test_links_that_say_the_same_are_hidden_together() -> None:
     drawn |= {(o, 0, s) for s, p, o in drawn if p == 0}
     drawn |= {(o, 2, s) for s, p, o in drawn if p == 1}
     graph = LinkedGraph(30, 3, *np.array(sorted(drawn), dtype=np.int32).T)
-    folds = folds_of(graph, 5, 0, canonical_steps(graph)).tolist()
+    folds = folds_of(graph, GraphPlan(2, canonical_steps(graph), Extent(folds=5), 0)).tolist()
     fold = dict(zip(sorted(drawn), folds, strict=True))
     for s, p, o in drawn:
         assert fold[s, p, o] == fold[o, (0, 2, 1)[p], s]
@@ -173,9 +173,9 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
     graph = LinkedGraph(30, 3, *rows.T)
     every = np.stack(np.meshgrid(*map(np.arange, (30, 3, 30)), indexing="ij"), axis=-1)
     every = every.reshape(-1, 3).astype(np.int32)
-    canonical = canonical_steps(graph)
-    possible = folds_of(LinkedGraph(30, 3, *every.T), extent.folds, 0, canonical)
-    for number, (rest, hidden) in enumerate(hidden_folds(graph, extent, 0, canonical)):
+    plan = GraphPlan(2, canonical_steps(graph), extent, 0)
+    possible = folds_of(LinkedGraph(30, 3, *every.T), plan)
+    for number, (rest, hidden) in enumerate(hidden_folds(graph, plan)):
         assert len(rest) + len(hidden) == len(graph)
         # the same graph with other links in the fold
         changed = np.concatenate(
@@ -185,7 +185,7 @@ def test_features_do_not_see_their_own_hidden_fold() -> None:
             ]
         )
         changed = np.unique(changed, axis=0)
-        parts = hidden_folds(LinkedGraph(30, 3, *changed.T), extent, 0, canonical)
+        parts = hidden_folds(LinkedGraph(30, 3, *changed.T), plan)
         (others,) = (some for k, (some, _) in enumerate(parts) if k == number)
         step = int(step_code(number % 3))
         paths = np.array([[2, 0], [5, 4], [6, 7]], dtype=np.int32)

@@ -23,6 +23,7 @@ from hornbeam.graphs.constants import (
 from hornbeam.graphs.features import FEATURES
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_reasons import Walks, properties_of
+from hornbeam.graphs.graph_settings import Extent, GraphPlan
 from hornbeam.graphs.grouped_queries import no_queries, queries_along
 from hornbeam.graphs.linked_graph import (
     LinkedGraph,
@@ -292,7 +293,8 @@ def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple
     with kernels_are(compiled):
         canonical = canonical_steps(graph)
         walked = canonical_links(graph.links, canonical)
-        found = discover_paths(walked, canonical, step, 3, queries_along(graph, step), 10**6)
+        plan = GraphPlan(3, canonical, Extent(found=10**6), 0)
+        found = discover_paths(walked, step, queries_along(graph, step), plan)
     every: dict[tuple[int, ...], int] = {}
     for path in (p for n in (1, 2, 3) for p in product(STEPS, repeat=n)):
         links = sum(_simple(brute, path, a, c) for a, c in brute.queries(step) if a != c)

@@ -27,7 +27,7 @@ from hornbeam.graph.link_hashes import ASKING, COUNTING
 from hornbeam.graph_learning import learn_graph
 from hornbeam.graphs import path_rules
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import PathRules, reversed_paths
 from hornbeam.graphs.sql import fired_pools, neighbourhoods, sql_graph
@@ -82,12 +82,12 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
     forward = present[::2]
     canonical = memory.canonical_steps
     assert database.canonical_steps.tolist() == canonical.tolist()
-    paths = memory.discover(forward, length, extent, seed, canonical, PORTION)
-    found = database.discover(forward, length, extent, seed, canonical, PORTION)
+    plan = GraphPlan(length, canonical, extent, seed)
+    paths = memory.discover(forward, plan, PORTION)
+    found = database.discover(forward, plan, PORTION)
     assert {s: p.tolist() for s, p in found.items()} == {s: p.tolist() for s, p in paths.items()}
     paths |= {step ^ 1: reversed_paths(some) for step, some in paths.items()}
-    hiding = (extent, seed, canonical)
-    folds = zip(memory.hidden_folds(*hiding), database.hidden_folds(*hiding), strict=True)
+    folds = zip(memory.hidden_folds(plan), database.hidden_folds(plan), strict=True)
     for number, ((rest, hidden), (other, other_hidden)) in enumerate(folds):
         asked = rest.sampled(present, most, seed, COUNTING)
         drawn = other.sampled(present, most, seed, COUNTING)
@@ -155,10 +155,9 @@ def test_a_search_that_ends_early_ends_where_that_in_memory_ends(
         monkeypatch.setattr(path_rules, "MAX_VISITED_LINKS", most)
         monkeypatch.setattr(neighbourhoods, "MAX_VISITED_LINKS", most)
         monkeypatch.setattr(neighbourhoods, "ROWS", 20 * most)
-        extent = Extent(sampled=8)
-        canonical = memory.canonical_steps
-        expected = memory.discover(STEPS[::2], length, extent, 0, canonical, PORTION)
-        found = database.discover(STEPS[::2], length, extent, 0, canonical, PORTION)
+        plan = GraphPlan(length, memory.canonical_steps, Extent(sampled=8), 0)
+        expected = memory.discover(STEPS[::2], plan, PORTION)
+        found = database.discover(STEPS[::2], plan, PORTION)
         assert [found[s].tolist() for s in STEPS[::2]] == [expected[s].tolist() for s in STEPS[::2]]
 
 

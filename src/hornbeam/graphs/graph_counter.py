@@ -11,7 +11,7 @@ from typing import Protocol
 
 from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.facts.names import Names
-from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.graph_settings import GraphPlan
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import GraphSize
 from hornbeam.graphs.path_rules import PathRules, PathTable
@@ -37,16 +37,10 @@ class GraphCounter(Protocol):
         """Names of all predicates of the facts."""
 
     @property
-    def fits_constants(self) -> bool:
-        """Whether constants are fitted together (the ridge class)."""
-
-    @property
     def ridge_penalty(self) -> float | None:
-        """The ridge's penalty, None where constants are not fitted together."""
+        """The penalty of the ridge class, None where constants are not fitted together."""
 
-    def with_chosen_ridge(
-        self, extent: Extent, seed: int, canonical: Ids, work: Workload
-    ) -> GraphCounter:
+    def with_chosen_ridge(self, plan: GraphPlan, work: Workload) -> GraphCounter:
         """The same graph with the ridge penalty chosen by hidden links, if time allows."""
 
     @property
@@ -80,13 +74,7 @@ class GraphCounter(Protocol):
         """Links along steps as queries, a sample of at most `most` per relation."""
 
     def discover(
-        self,
-        steps: Sequence[int],
-        length: int,
-        extent: Extent,
-        seed: int,
-        canonical: Ids,
-        portion: Portion,
+        self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths of canonical steps that connect the ends of the steps' links most often."""
 
@@ -113,7 +101,5 @@ class GraphCounter(Protocol):
     ) -> dict[int, tuple[CountedRule, ...]]:
         """The rules with constants of the highest confidence, by step."""
 
-    def hidden_folds(
-        self, extent: Extent, seed: int, canonical: Ids
-    ) -> Iterator[tuple[GraphCounter, GraphCounter]]:
+    def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[GraphCounter, GraphCounter]]:
         """Pairs of the graph without a fold and that fold; see `grouped_queries`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
 from hornbeam.explaining.reason import ScorePart, largest_first
-from hornbeam.facts.table import Atoms, Facts
+from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import EvidenceKind
 from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_reasons import as_reason, fired_rules
@@ -20,6 +20,7 @@ from hornbeam.graphs.model_parts import direction_of
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import fired_scores, probabilities, softmax_log_odds
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import step_code
 
 #: Default number of rules that are named per part of a score.
@@ -75,29 +76,14 @@ class GraphExplainer:
         if p < 0 or target not in known:
             hint = did_you_mean(target, known) or f" It has {', '.join(known[:10])}."
             raise InputError(f"the model has no rules for the relation {target!r}.{hint}")
-        facts, is_fact = _without(self.facts, s, p, o)
-        ranker = MemoryRanker.of(self.model, facts) if is_fact else self.ranker
+        triple = Triples(*(np.array([number], dtype=np.int32) for number in (p, s, o)))
+        ranker = self.ranker.without_facts(triple)
         directions = tuple(
             _ranked_parts(ranker, step_code(p, inverse), *ends, self.reasons, paths)
             for inverse, ends in ((False, (s, o)), (True, (o, s)))
             if step_code(p, inverse) in ranker.steps
         )
-        return Explanation(subject, target, object_, directions, is_fact=is_fact)
-
-
-def _without(facts: Facts, s: int, p: int, o: int) -> tuple[Facts, bool]:
-    """The facts without a triple, and whether they had it."""
-    atoms = facts.binary
-    same = (atoms.predicate == p) & (atoms.arguments[0] == s) & (atoms.arguments[1] == o)
-    if not same.any():
-        return facts, False
-    kept = ~same
-    rest = Atoms(
-        atoms.predicate[kept],
-        tuple(ids[kept] for ids in atoms.arguments),
-        None if atoms.millionths is None else atoms.millionths[kept],
-    )
-    return replace(facts, atoms={**facts.atoms, 2: rest}), True
+        return Explanation(subject, target, object_, directions, is_fact=ranker is not self.ranker)
 
 
 def _ranked_parts(

@@ -14,7 +14,7 @@ from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
-from hornbeam.facts.table import Atoms, Facts
+from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import columns_of
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_settings import GraphSettings
@@ -237,21 +237,18 @@ class MemoryRanker(GraphRanker):
         return replace(self, leave_out_linked=True)
 
     def without_facts(self, triples: Triples) -> MemoryRanker:
-        """A ranker over the other facts, whose rules are counted anew."""
+        """A ranker over the other facts, whose rules are counted anew; itself if it has none."""
         facts, table = self.facts, self.facts.binary
         sizes = len(facts.entities), len(facts.predicates)
         hidden = atom_keys(triples.subject, triples.relation, triples.object, *sizes)
         subject, object_ = table.arguments
         kept = ~np.isin(atom_keys(subject, table.predicate, object_, *sizes), hidden)
-        rest = Atoms(
-            table.predicate[kept],
-            (subject[kept], object_[kept]),
-            None if table.millionths is None else table.millionths[kept],
-        )
+        if kept.all():
+            return self
+        rest = replace(facts, atoms={**facts.atoms, 2: table.select(kept)})
         ranker = MemoryRanker.of(
-            self.model, replace(facts, atoms={**facts.atoms, 2: rest}), threads=self.threads,
-            leave_out_linked=self.leave_out_linked,
-        )  # fmt: skip
+            self.model, rest, threads=self.threads, leave_out_linked=self.leave_out_linked
+        )
         types = replace(ranker.types, names=self.types.names)
         return replace(ranker, types=types, listed=self.listed)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints
+from hornbeam.base.arrays import Ids, Ints
 from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason
 from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
@@ -26,7 +26,6 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import (
     clause_about,
     direction_of,
-    named_constant,
     property_of,
     step_of,
 )
@@ -35,7 +34,7 @@ from hornbeam.graphs.ranking_model import known_argument, path_clause
 from hornbeam.rules.body import Kind, Step, spelt
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, predicate_of
-from hornbeam.rules.rule_model import SMOOTHING, CountedRule
+from hornbeam.rules.rule_model import SMOOTHING
 
 #: The minimum weight of a rule that was fitted together with others for it to be named.
 MIN_WEIGHT = 1e-3
@@ -46,8 +45,8 @@ class FiredRule:
     """A rule that fired for a candidate, or, with a weight below 0, against it.
 
     Its body is a walk along `codes` from `start`, which is the known entity or the candidate, to
-    `end`; None is any entity. Rules that are counted individually have a confidence; those fitted
-    together have a weight.
+    `end`; None is any entity. Rules that are counted individually have hits and predictions; those
+    fitted together have a weight.
     """
 
     kind: EvidenceKind
@@ -55,23 +54,23 @@ class FiredRule:
     start: int
     codes: list[int]
     end: int | None
-    confidence: float | None = None
+    weight: float | None = None
     hits: int | None = None
     predicted: int | None = None
-    weight: float | None = None
 
-    @classmethod
-    def counted(
-        cls, kind: EvidenceKind, rule: CountedRule, walk: tuple[int, list[int], int | None]
-    ) -> FiredRule:
-        """A rule with a confidence."""
-        return cls(kind, rule.clause, *walk, rule.confidence, rule.hits, rule.predicted)
+    def counted(self, hits: int, predicted: int) -> FiredRule:
+        """The rule with its counts."""
+        return replace(self, hits=int(hits), predicted=int(predicted))
+
+    @property
+    def confidence(self) -> float | None:
+        """Hits / (predicted + 5) of a rule that is counted."""
+        return None if self.hits is None else self.hits / ((self.predicted or 0) + SMOOTHING)
 
     @property
     def order(self) -> tuple[float, str]:
         """What rules of a kind are sorted by: the strongest first."""
-        figure = self.weight if self.confidence is None else self.confidence
-        return -abs(figure or 0.0), str(self.clause)
+        return -abs(self.confidence or self.weight or 0.0), str(self.clause)
 
 
 def fired_rules(ranker: MemoryRanker, pool: Pool, row: int) -> dict[EvidenceKind, list[FiredRule]]:
@@ -80,16 +79,16 @@ def fired_rules(ranker: MemoryRanker, pool: Pool, row: int) -> dict[EvidenceKind
     They are grouped by kind, the strongest first. Of the constants that are fitted together,
     weights near 0 are left out.
     """
-    step, source, candidate = int(pool.step[0]), int(pool.source[0]), int(pool.entity[row])
-    fired = list(_paths(ranker, pool, row))
+    asked = _Asked(ranker, int(pool.step[0]), int(pool.source[0]), int(pool.entity[row]))
+    fired = list(asked.paths(pool, row))
     if ranker.model.constants:
-        fired += _forward(ranker, step, source, candidate)
+        fired += asked.forward()
     if ranker.model.backward:
-        fired += _backward(ranker, step, source, candidate)
+        fired += asked.backward()
     if ranker.evidence.ridge is not None:
-        fired += _ridge_rules(ranker, step, source, candidate)
+        fired += asked.ridge()
     if "linked_together" in ranker.model.features:
-        fired += _linked(ranker, step, source, candidate)
+        fired += asked.linked()
     groups: dict[EvidenceKind, list[FiredRule]] = {}
     for rule in sorted(fired, key=lambda rule: rule.order):
         groups.setdefault(rule.kind, []).append(rule)
@@ -135,26 +134,89 @@ def _grounding(facts: Facts, steps: list[Step], walk: list[int]) -> Grounding:
     )
 
 
-# --- paths ----------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A candidate of a query of one step, whose rules are asked for, class by class."""
 
+    ranker: MemoryRanker
+    step: int
+    source: int
+    candidate: int
 
-def _paths(ranker: MemoryRanker, pool: Pool, row: int) -> Iterator[FiredRule]:
-    step, source, candidate = int(pool.step[0]), int(pool.source[0]), int(pool.entity[row])
-    facts, rules = ranker.facts, ranker.steps[step].rules
-    fired = ranker.firings(rules, pool)
-    for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
-        codes = [code for code in rules.paths[number].tolist() if code]
-        rule = CountedRule.of(
-            _path_clause(facts, step, codes), int(rules.hits[number]), int(rules.predicted[number])
+    def _along(self, kind: EvidenceKind, codes: list[int]) -> FiredRule:
+        """A rule that leads from the known entity to the candidate, without its figures."""
+        predicates = self.ranker.facts.predicates
+        path = [step_of(predicates, code) for code in codes]
+        relation = predicates[predicate_of(self.step)]
+        clause = path_clause(relation, direction_of(self.step), path)
+        return FiredRule(kind, clause, self.source, codes, self.candidate)
+
+    def _about(self, kind: EvidenceKind, number: int, of_answer: bool = False) -> FiredRule:
+        """A rule about a property of the known entity or of the answer, without its figures.
+
+        It names the other one of the two.
+        """
+        facts, known = self.ranker.facts, known_argument(direction_of(self.step))
+        code, end = property_of(self.ranker.graph, number)
+        start, other = self.source, self.candidate
+        if of_answer:
+            start, other, known = other, start, 1 - known
+        constant = None if end is None else facts.entities[end]
+        clause = clause_about(
+            facts.predicates, self.step, known, code, constant, facts.entities[other]
         )
-        walk = source, codes, candidate
-        yield FiredRule.counted(EvidenceKind.PATH, rule, walk)
+        return FiredRule(kind, clause, start, [code], end)
 
+    def paths(self, pool: Pool, row: int) -> Iterator[FiredRule]:
+        """Path rules; the candidate is at a row of a pool."""
+        rules = self.ranker.steps[self.step].rules
+        fired = self.ranker.firings(rules, pool)
+        for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
+            codes = [code for code in rules.paths[number].tolist() if code]
+            rule = self._along(EvidenceKind.PATH, codes)
+            yield rule.counted(rules.hits[number], rules.predicted[number])
 
-def _path_clause(facts: Facts, step: int, codes: list[int]) -> Clause:
-    relation = facts.predicates[predicate_of(step)]
-    path = [step_of(facts.predicates, code) for code in codes]
-    return path_clause(relation, direction_of(step), path)
+    def forward(self) -> Iterator[FiredRule]:
+        """The rules t(X, c) <- property of X, for the properties of a."""
+        evidence, a = self.ranker.evidence, self.source
+        rules = evidence.constants(evidence.common(self.step), np.array([a], dtype=np.int32))
+        held = np.isin(rules.property, properties_of(self.ranker.graph, a))
+        for row in np.flatnonzero((rules.answer == self.candidate) & held).tolist():
+            rule = self._about(EvidenceKind.FORWARD, int(rules.property[row]))
+            yield rule.counted(rules.hits[row], rules.predicted[row])
+
+    def backward(self) -> Iterator[FiredRule]:
+        """The rules t(a, Y) <- property of Y, for those of c that known answers of a share."""
+        graph, inverse = self.ranker.graph, inverse_code(self.step)
+        known = graph.ends(self.source, self.step)
+        own = {_property(graph, inverse, self.source), len(graph.links.run_step) + inverse}
+        for number in properties_of(graph, self.candidate).tolist():
+            if number in own:
+                continue
+            holders = holders_of(graph, number)
+            hits = int(contained(known, holders).sum())  # both ascend
+            if hits >= MIN_HITS and hits / (len(holders) + SMOOTHING) >= MIN_CONFIDENCE:
+                rule = self._about(EvidenceKind.BACKWARD, number, of_answer=True)
+                yield rule.counted(hits, len(holders))
+
+    def ridge(self) -> Iterator[FiredRule]:
+        """Rules of the ridge about the known argument and the answer."""
+        for of_answer, step, (entity, other) in (
+            (False, self.step, (self.source, self.candidate)),
+            (True, inverse_code(self.step), (self.candidate, self.source)),
+        ):
+            target = _property(self.ranker.graph, step, other)
+            for number, weight in ridge_weights(self.ranker, entity, target):
+                if abs(weight) >= MIN_WEIGHT:
+                    yield replace(self._about(EvidenceKind.RIDGE, number, of_answer), weight=weight)
+
+    def linked(self) -> Iterator[FiredRule]:
+        """Rules of the other links between the two."""
+        graph, weights = self.ranker.graph, self.ranker.evidence.pair_weights
+        for code in range(2, len(weights)):
+            weight = int(weights[code, self.step]) / MILLION
+            if abs(weight) >= MIN_WEIGHT and self.candidate in graph.ends(self.source, code):
+                yield replace(self._along(EvidenceKind.LINKED, [code]), weight=weight)
 
 
 class Walks:
@@ -208,17 +270,14 @@ class Walks:
         return sum(reached.values())
 
 
-# --- constants ------------------------------------------------------------------------------------
+# --- properties of entities -----------------------------------------------------------------------
 
 
 def properties_of(graph: LinkedGraph, entity: int) -> Ints:
     """Numbers of the properties that an entity has: (s, d) for every link, (s, _) per step."""
     links = graph.links
     runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
-    low, high = (
-        links.run_start[links.first_run[entity]],
-        links.run_start[links.first_run[entity + 1]],
-    )
+    low, high = links.run_start[links.first_run[entity : entity + 2]]
     own = links.property[low:high].astype(np.int64)
     return np.unique(np.append(own, len(links.run_step) + links.run_step[runs].astype(np.int64)))
 
@@ -231,82 +290,9 @@ def holders_of(graph: LinkedGraph, number: int) -> Ids:
     return links.end[links.run_start[number] : links.run_start[number + 1]]
 
 
-def _forward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
-    """The rules t(X, c) <- property of X, for the properties of a."""
-    facts, graph = ranker.facts, ranker.graph
-    evidence = ranker.evidence
-    rules = evidence.constants(evidence.common(step), np.array([a], dtype=np.int32))
-    fired: Bools = (rules.answer == c) & np.isin(rules.property, properties_of(graph, a))
-    for row in np.flatnonzero(fired).tolist():
-        rule = named_constant(graph, facts, rules, row)
-        code, end = property_of(graph, int(rules.property[row]))
-        yield FiredRule.counted(EvidenceKind.FORWARD, rule, (a, [code], end))
-
-
-def _backward(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
-    """The rules t(a, Y) <- property of Y, for the properties of c that known answers of a share."""
-    graph = ranker.graph
-    known = graph.ends(a, step)
-    own = {_property(graph, inverse_code(step), a), len(graph.links.run_step) + inverse_code(step)}
-    for number in properties_of(graph, c).tolist():
-        if number in own:
-            continue
-        holders = holders_of(graph, number)
-        hits = int(contained(known, holders).sum())  # both ascend
-        confidence = hits / (len(holders) + SMOOTHING)
-        if hits >= MIN_HITS and confidence >= MIN_CONFIDENCE:
-            code, end = property_of(graph, number)
-            yield FiredRule(
-                EvidenceKind.BACKWARD, _about_answers(ranker, step, a, number), c, [code], end,
-                confidence, hits, len(holders),
-            )  # fmt: skip
-
-
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
     """Number of the property 'linked to an entity by a step', -1 if no entity has it."""
     return int(graph.run_of(np.array([entity]), inverse_code(step))[0])
-
-
-def _about_answers(ranker: MemoryRanker, step: int, a: int, number: int) -> Clause:
-    """The clause t(a, Y) <- property of Y."""
-    facts = ranker.facts
-    code, entity = property_of(ranker.graph, number)
-    answer = 1 - known_argument(direction_of(step))
-    constant = None if entity is None else facts.entities[entity]
-    return clause_about(facts.predicates, step, answer, code, constant, facts.entities[a])
-
-
-# --- links of the pair, fitted together --------------------------------------------------------
-
-
-def _linked(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
-    """Rules of the other links between the two."""
-    graph, facts, weights = ranker.graph, ranker.facts, ranker.evidence.pair_weights
-    for code in range(2, len(weights)):
-        weight = int(weights[code, step]) / MILLION
-        if abs(weight) >= MIN_WEIGHT and c in graph.ends(a, code):
-            clause = _path_clause(facts, step, [code])
-            yield FiredRule(EvidenceKind.LINKED, clause, a, [code], c, weight=weight)
-
-
-# --- constants fitted together --------------------------------------------------------------------
-
-
-def _ridge_rules(ranker: MemoryRanker, step: int, a: int, c: int) -> Iterator[FiredRule]:
-    """Rules of the ridge about the known argument and the answer."""
-    facts, graph, known = ranker.facts, ranker.graph, known_argument(direction_of(step))
-    for number, weight in ridge_weights(ranker, a, _property(graph, step, c)):
-        code, end = property_of(graph, number)
-        assert end is not None
-        if abs(weight) >= MIN_WEIGHT:
-            names = facts.entities[end], facts.entities[c]
-            clause = clause_about(facts.predicates, step, known, code, *names)
-            yield FiredRule(EvidenceKind.RIDGE, clause, a, [code], end, weight=weight)
-    for number, weight in ridge_weights(ranker, c, _property(graph, inverse_code(step), a)):
-        code, end = property_of(graph, number)
-        if abs(weight) >= MIN_WEIGHT:
-            clause = _about_answers(ranker, step, a, number)
-            yield FiredRule(EvidenceKind.RIDGE, clause, c, [code], end, weight=weight)
 
 
 def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[int, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError, warn
-from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
+from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import EntityNames, labels_in
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
 from hornbeam.facts.table import Facts, Targets
@@ -24,6 +24,8 @@ from hornbeam.scoring.scored_links import scored_table, with_names
 
 #: Queries that are answered at a time: all of their answers are in memory.
 QUERIES = 1024
+#: Columns of new facts; the rank is that of the object among the answers of its subject.
+NEW_FACT = ("subject", "predicate", "object", "score", "probability", "rank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,45 +106,23 @@ def _among(asked: Triples, facts: Facts) -> Bools:
 
 def _answers_of(ranker: GraphRanker, asked: Triples, progress: Progress) -> tuple[Floats, Floats]:
     """Score and probability of every object among the answers of its query; NaN and 0 if absent."""
-    n_entities = max(len(ranker.facts.entities), 1)
-    same = pair_keys(asked.relation, asked.subject, n_entities)
-    _, first, group = np.unique(same, return_index=True, return_inverse=True)
     score, probability = np.full(len(asked), np.nan), np.zeros(len(asked))
-    for low in range(0, len(first), QUERIES):
-        high = min(low + QUERIES, len(first))
-        part = PartOfWork(progress, "Scoring triples", low, high - low, len(first))
-        chosen = first[low:high]
-        queries = Queries(
-            asked.relation[chosen], asked.subject[chosen], np.zeros(len(chosen), dtype=np.bool_)
-        )
+    order = np.lexsort((asked.subject, asked.relation))  # equal queries are answered once
+    for low in range(0, len(asked), QUERIES):
+        rows = order[low : low + QUERIES]
+        part = PartOfWork(progress, "Scoring triples", low, len(rows), len(asked))
+        asks_subject = np.zeros(len(rows), dtype=np.bool_)
+        queries = Queries(asked.relation[rows], asked.subject[rows], asks_subject)
         found = ranker.answers(queries, part)
-        likely = ranker.probabilities(found)
-        answer = pair_keys(found.query, found.entities, n_entities)
-        order = np.argsort(answer)
-        rows = np.flatnonzero((group >= low) & (group < high))
-        wanted = pair_keys(group[rows] - low, asked.object[rows], n_entities)
-        place = np.searchsorted(answer, wanted, sorter=order)
-        proposed = place < len(answer)
-        proposed[proposed] = answer[order[place[proposed]]] == wanted[proposed]
-        answers = order[place[proposed]]
-        score[rows[proposed]] = found.scores[answers]
-        probability[rows[proposed]] = likely[answers]
+        proposed = np.flatnonzero(found.entities == asked.object[rows][found.query])
+        triples = rows[found.query[proposed]]
+        score[triples] = found.scores[proposed]
+        probability[triples] = ranker.probabilities(found)[proposed]
         part.finish()
     return score, probability
 
 
 # --- new facts ------------------------------------------------------------------------------------
-
-
-class NewFact(NamedTuple):
-    """A fact that the model believes, with the rank of its object among its subject's answers."""
-
-    subject: str
-    predicate: str
-    object: str
-    score: float
-    probability: float
-    rank: int
 
 
 def new_facts(
@@ -173,13 +153,14 @@ def new_facts(
         meant = called if len(called) else EntityNames(labels_in(facts))
         ids = [meant.known_entity(name, facts.entities, "subject") for name in subjects]
         given = facts.entities.find(ids)
-    rows: list[NewFact] = []
+    columns: dict[str, list[Any]] = {name: [] for name in NEW_FACT}
     for name in relations or there:
         predicate = facts.predicates.index(name)
         if predicate >= 0:
             known = ranker.graph.holders(step_code(predicate)) if given is None else given
-            rows += _best_of(ranker, predicate, known, top, per_subject, progress)
-    columns = {name: [getattr(row, name) for row in rows] for name in NewFact._fields}
+            best = _best_of(ranker, predicate, known, top, per_subject, progress)
+            for column, values in zip(columns.values(), best, strict=True):
+                column += values
     return with_names(ResultTable(columns), None if names is None else called)
 
 
@@ -190,8 +171,8 @@ def _best_of(
     top: int,
     per_subject: bool,
     progress: Progress,
-) -> list[NewFact]:
-    """The most probable new facts of one relation, or of every subject."""
+) -> tuple[list[Any], ...]:
+    """The most probable new facts of one relation, or of every subject, as columns."""
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)
@@ -202,11 +183,11 @@ def _best_of(
         chosen = chosen[np.argsort(known[query[chosen]], kind="stable")]
     else:
         chosen = np.lexsort((found.entities, known[query], -likely))[:top]
-    return [
-        NewFact(facts.entities[s], facts.predicates[predicate], facts.entities[o], score, p, r)
-        for s, o, score, p, r in zip(
-            known[query[chosen]].tolist(), found.entities[chosen].tolist(),
-            found.scores[chosen].tolist(), likely[chosen].tolist(), (place[chosen] + 1).tolist(),
-            strict=True,
-        )
-    ]  # fmt: skip
+    return (
+        facts.entities.take(known[query[chosen]].tolist()),
+        [facts.predicates[predicate]] * len(chosen),
+        facts.entities.take(found.entities[chosen].tolist()),
+        found.scores[chosen].tolist(),
+        likely[chosen].tolist(),
+        (place[chosen] + 1).tolist(),
+    )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hornbeam.base.arrays import Ids
 from hornbeam.graphs.linked_graph import GraphSize
 
 #: Maximum number of facts of a small graph, and of one of middle size.
@@ -62,6 +63,20 @@ class Extent:
         if size.facts <= MIDDLE:
             return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2, rediscover=False)
         return cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1, rediscover=False)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPlan:
+    """How a graph is searched: paths of up to `length` canonical steps, to some extent, by a seed.
+
+    `canonical` has the canonical step of every step (`hornbeam.graphs.linked_graph`). It is that of
+    the whole graph in all stages, as hidden links would make any two steps differ.
+    """
+
+    length: int
+    canonical: Ids
+    extent: Extent
+    seed: int
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING, JUDGING
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_settings import Extent, GraphSettings, StageShares
+from hornbeam.graphs.graph_settings import GraphPlan, GraphSettings, StageShares
 from hornbeam.graphs.grouped_queries import queries_of_links
 from hornbeam.graphs.linked_graph import canonical_paths
 from hornbeam.graphs.path_rules import PathRules, PathTable, best_rules, path_table, reversed_paths
@@ -25,36 +24,14 @@ from hornbeam.rules.codes import inverse_code, predicate_of, step_code
 LATE_STAGE_SHARE = 0.2
 
 
-class StageTime(NamedTuple):
-    """A stage's fraction of the work, and the fraction of the time limit when it must start."""
-
-    share: float
-    until: float
-
-
-class FindingTimes(NamedTuple):
-    """Times for discovering, judging and counting the rules of a graph."""
-
-    discovering: StageTime
-    judging: StageTime
-    counting: StageTime
-
-
 @dataclass(frozen=True, eq=False)
 class GraphLearning:
-    """What all stages of learning share; `steps` are the relations and directions to learn.
-
-    `canonical` has the canonical step of every step (`hornbeam.graphs.linked_graph`). It is that of
-    the whole graph in all stages, as hidden links would make any two steps differ.
-    """
+    """What all stages of learning share; `steps` are the relations and directions to learn."""
 
     graph: GraphCounter
     steps: list[int]
-    length: int
-    canonical: Ids
-    extent: Extent
+    plan: GraphPlan
     settings: GraphSettings
-    seed: int
     work: Workload
     shares: StageShares
 
@@ -71,41 +48,36 @@ class GraphLearning:
 # --- rules ----------------------------------------------------------------------------------------
 
 
-def find_rules(learning: GraphLearning) -> dict[int, PathRules]:
-    """Discover paths of every relation, judge them, and count those that are kept."""
-    shares = learning.shares
-    times = FindingTimes(
-        StageTime(shares.discovering, 0.2),
-        StageTime(shares.judging, 0.4),
-        StageTime(shares.counting, 0.5),
-    )
-    return _found_rules(learning, learning.graph, times)
-
-
-def _found_rules(
-    learning: GraphLearning, graph: GraphCounter, times: FindingTimes
+def find_rules(
+    learning: GraphLearning,
+    graph: GraphCounter,
+    discovering: tuple[float, float],
+    judging: tuple[float, float],
+    counting: tuple[float, float],
 ) -> dict[int, PathRules]:
-    """Find the rules of a graph."""
-    extent, forward, holders = learning.extent, learning.steps[::2], graph.holders_by_step
-    portion = learning.portion(*times.discovering)
-    found = graph.discover(
-        forward, learning.length, extent, learning.seed, learning.canonical, portion
-    )
+    """Discover paths of every relation of a graph, judge them, and count those that are kept.
+
+    Each of the three stages has a fraction of the work, and the fraction of the time limit when it
+    must start.
+    """
+    plan, forward, holders = learning.plan, learning.steps[::2], graph.holders_by_step
+    extent = plan.extent
+    found = graph.discover(forward, plan, learning.portion(*discovering))
     paths = {}
     for step in forward:
-        paths[step] = found.get(step, path_table([], learning.length))
+        paths[step] = found.get(step, path_table([], plan.length))
         paths[inverse_code(step)] = reversed_paths(paths[step])
-    queries = graph.sampled(learning.steps, extent.judged, learning.seed, JUDGING)
-    judged = graph.count(paths, queries, learning.portion(*times.judging))
+    queries = graph.sampled(learning.steps, extent.judged, plan.seed, JUDGING)
+    judged = graph.count(paths, queries, learning.portion(*judging))
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
-        rules = judged.get(step, PathRules.none(step, learning.length))
+        rules = judged.get(step, PathRules.none(step, plan.length))
         base = 1 / max(int(holders[inverse_code(step)]), 1)
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
         if links[predicate_of(step)] > same:  # otherwise all links were already counted
             left[step] = chosen[step].paths
-    return chosen | count_rules(learning, graph, left, learning.portion(*times.counting))
+    return chosen | count_rules(learning, graph, left, learning.portion(*counting))
 
 
 def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, PathRules]:
@@ -123,8 +95,8 @@ def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, Path
     for step in learning.steps[::2]:
         named = given.paths.get(predicates[predicate_of(step)], ())
         codes = [[step_code(predicates.index(s.predicate), s.inverse) for s in p] for p in named]
-        table = path_table(codes, learning.length)
-        paths[step] = canonical_paths(table, step, learning.canonical)
+        table = path_table(codes, learning.plan.length)
+        paths[step] = canonical_paths(table, step, learning.plan.canonical)
         paths[inverse_code(step)] = reversed_paths(paths[step])
     portion = learning.portion(learning.shares.counting, 0.5)
     return count_rules(learning, learning.graph, paths, portion)
@@ -137,9 +109,10 @@ def count_rules(
     portion: Portion,
 ) -> dict[int, PathRules]:
     """Count paths on a graph; rules for which no time is left are dropped."""
-    queries = graph.sampled(list(paths), learning.extent.counted, learning.seed, COUNTING)
+    plan = learning.plan
+    queries = graph.sampled(list(paths), plan.extent.counted, plan.seed, COUNTING)
     counted = graph.count(paths, queries, portion)
-    return {step: counted.get(step, PathRules.none(step, learning.length)) for step in paths}
+    return {step: counted.get(step, PathRules.none(step, plan.length)) for step in paths}
 
 
 # --- queries to learn from ------------------------------------------------------------------------
@@ -155,19 +128,19 @@ def training_pool(
     """
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
-    extent, work = learning.extent, learning.work
-    folds = learning.graph.hidden_folds(extent, learning.seed, learning.canonical)
+    plan, extent, work = learning.plan, learning.plan.extent, learning.work
+    folds = learning.graph.hidden_folds(plan)
     for number in range(extent.hidden):
         if work.expired(0.6 if pools else 0.9):
             break
         rest, hidden = next(folds)
         of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
-        sampled = hidden.sampled(learning.steps, most, learning.seed, ASKING)
+        sampled = hidden.sampled(learning.steps, most, plan.seed, ASKING)
         queries = {step: some for step, some in sampled.items() if len(some.sources)}
         if rediscover:
-            third = StageTime(learning.shares.recounting / 3, 0.7)
-            found = _found_rules(learning, rest, FindingTimes(third, third, third))
+            third = learning.shares.recounting / 3, 0.7
+            found = find_rules(learning, rest, third, third, third)
             seen = {step: found[step] for step in queries}
         else:
             paths = {step: rules[step].paths for step in queries}
@@ -230,7 +203,7 @@ def held_pool(
         rows = np.flatnonzero(predicate == predicate_of(step))
         queries[step] = queries_of_links(step, subject[rows], object_[rows])
     portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
-    pools = learning.graph.pools(rules, queries, learning.extent.pool, 0, portion)
+    pools = learning.graph.pools(rules, queries, learning.plan.extent.pool, 0, portion)
     return Pool.concatenated(pools) if pools else None
 
 

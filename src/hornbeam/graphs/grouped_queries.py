@@ -17,7 +17,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Ids, Ints, pointers, ranges
 from hornbeam.graph.link_hashes import LinkHash
-from hornbeam.graphs.graph_settings import Extent
+from hornbeam.graphs.graph_settings import GraphPlan
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import is_inverse
 
@@ -80,20 +80,18 @@ def queries_of_links(step: int, subject: Ids, object_: Ids) -> GroupedQueries:
     return GroupedQueries(sources, pointers(counts), answer)
 
 
-def folds_of(graph: LinkedGraph, folds: int, seed: int, canonical: Ids) -> Ints:
+def folds_of(graph: LinkedGraph, plan: GraphPlan) -> Ints:
     """The fold of every link, which depends on its ids and on the canonical steps alone."""
     fold = np.empty(len(graph), dtype=np.int64)
     for predicate in range(graph.n_predicates):
         rows = graph.rows_of(predicate)
-        number = LinkHash.of_fold(seed, predicate, canonical)
-        fold[rows] = number.of_links(graph.subject[rows], graph.object[rows]) % folds
+        number = LinkHash.of_fold(plan.seed, predicate, plan.canonical)
+        fold[rows] = number.of_links(graph.subject[rows], graph.object[rows]) % plan.extent.folds
     return fold
 
 
-def hidden_folds(
-    graph: LinkedGraph, extent: Extent, seed: int, canonical: Ids
-) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
-    """Pairs of the graph without a fold and that fold, `extent.hidden` of them."""
-    fold = folds_of(graph, extent.folds, seed, canonical)
-    for number in range(extent.hidden):
+def hidden_folds(graph: LinkedGraph, plan: GraphPlan) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
+    """Pairs of the graph without a fold and that fold, as many as the plan hides."""
+    fold = folds_of(graph, plan)
+    for number in range(plan.extent.hidden):
         yield graph.select(fold != number), graph.select(fold == number)

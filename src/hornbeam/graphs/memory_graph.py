@@ -18,7 +18,7 @@ from hornbeam.graph.link_hashes import CHOOSING, DISCOVERING, LinkHash
 from hornbeam.graphs.constants import any_entity_rules, constant_rules
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_evidence import GraphEvidence
-from hornbeam.graphs.graph_settings import Extent, GraphSettings, inverse_seconds
+from hornbeam.graphs.graph_settings import GraphPlan, GraphSettings, inverse_seconds
 from hornbeam.graphs.grouped_queries import (
     GroupedQueries,
     QueriesByStep,
@@ -58,14 +58,16 @@ class MemoryGraph:
     facts: Facts
     graph: LinkedGraph
     settings: GraphSettings
-    penalty: float = DEFAULT_PENALTY
+    ridge_penalty: float | None = None
 
     counts_given_rules_only = False
 
     @classmethod
     def of(cls, facts: Facts, settings: GraphSettings) -> MemoryGraph:
-        """Take the binary facts that round to true."""
-        return cls(facts, LinkedGraph.of(facts), settings)
+        """Take the binary facts that round to true; a ridge's matrix of too many does not fit."""
+        graph = LinkedGraph.of(facts)
+        has_ridge = settings.ridge and graph.n_entities <= MAX_ENTITIES
+        return cls(facts, graph, settings, DEFAULT_PENALTY if has_ridge else None)
 
     @property
     def size(self) -> GraphSize:
@@ -77,38 +79,26 @@ class MemoryGraph:
         """Names of all predicates of the facts."""
         return self.facts.predicates
 
-    @property
-    def fits_constants(self) -> bool:
-        """Whether constants are fitted together: only up to MAX_ENTITIES, whose matrix fits."""
-        return self.settings.ridge and self.graph.n_entities <= MAX_ENTITIES
-
-    @property
-    def ridge_penalty(self) -> float | None:
-        """The ridge's penalty, None where constants are not fitted together."""
-        return self.penalty if self.fits_constants else None
-
-    def with_chosen_ridge(
-        self, extent: Extent, seed: int, canonical: Ids, work: Workload
-    ) -> MemoryGraph:
+    def with_chosen_ridge(self, plan: GraphPlan, work: Workload) -> MemoryGraph:
         """The same graph, with the penalty by which the ridge ranks the first hidden fold best.
 
         Without a ridge if its inverses would take longer than the remaining time.
         """
-        if not self.fits_constants:
+        if self.ridge_penalty is None:
             return self
-        tried = len(PENALTIES) if self.graph.n_entities <= MAX_ENTITIES_TO_CHOOSE else 0
-        inverses = extent.hidden + 1 + tried
+        is_chosen = self.graph.n_entities <= MAX_ENTITIES_TO_CHOOSE
+        inverses = plan.extent.hidden + 1 + (len(PENALTIES) if is_chosen else 0)
         if inverses * inverse_seconds(self.size) > work.left(RIDGE_UNTIL):
             work.progress.message(
                 "Constants are not fitted together: the time limit is too short for it."
             )
-            return replace(self, settings=replace(self.settings, ridge=False))
-        if self.graph.n_entities > MAX_ENTITIES_TO_CHOOSE:
+            return replace(self, ridge_penalty=None)
+        if not is_chosen:
             return self
-        rest, hidden = next(self.hidden_folds(extent, seed, canonical))
+        rest, hidden = next(self.hidden_folds(plan))
         steps = range(2, self.graph.step_limit)
-        queries = hidden.sampled(steps, LINKS_PER_RELATION, seed, CHOOSING)
-        return replace(self, penalty=choose_penalty(rest.graph, queries))
+        queries = hidden.sampled(steps, LINKS_PER_RELATION, plan.seed, CHOOSING)
+        return replace(self, ridge_penalty=choose_penalty(rest.graph, queries))
 
     @cached_property
     def links_by_predicate(self) -> Ints:
@@ -153,24 +143,16 @@ class MemoryGraph:
         return {step: found[step] for step in steps}
 
     def discover(
-        self,
-        steps: Sequence[int],
-        length: int,
-        extent: Extent,
-        seed: int,
-        canonical: Ids,
-        portion: Portion,
+        self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths of canonical steps that connect the ends of the steps' links most often."""
-        sampled = self.sampled(steps, extent.sampled, seed, DISCOVERING)
-        links = canonical_links(self.graph.links, canonical)
-
-        self.graph.prepare()
-
-        def one(step: int) -> PathTable:
-            return discover_paths(links, canonical, step, length, sampled[step], extent.found)
-
-        found = portion.each(one, steps, [len(sampled[step].sources) + 10.0 for step in steps])
+        sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
+        links = canonical_links(self.graph.links, plan.canonical)
+        found = portion.each(
+            lambda step: discover_paths(links, step, sampled[step], plan),
+            steps,
+            [len(sampled[step].sources) + 10.0 for step in steps],
+        )
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
 
     def count(
@@ -191,7 +173,7 @@ class MemoryGraph:
         """At most `limit` candidates of every source, with their features."""
         evidence = GraphEvidence(self.graph, self.ridge_penalty, self.settings)
         evidence.prepare()
-        if self.fits_constants:
+        if self.ridge_penalty is not None:
             portion.work.advance(portion.preparation)
 
         def one(part: tuple[int, GroupedQueries]) -> Pool:
@@ -218,11 +200,9 @@ class MemoryGraph:
         found = portion.each(one, steps, [1.0] * len(steps))
         return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
 
-    def hidden_folds(
-        self, extent: Extent, seed: int, canonical: Ids
-    ) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
+    def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
         """Pairs of the graph without a fold and that fold."""
-        for rest, hidden in hidden_folds(self.graph, extent, seed, canonical):
+        for rest, hidden in hidden_folds(self.graph, plan):
             yield replace(self, graph=rest), replace(self, graph=hidden)
 
 

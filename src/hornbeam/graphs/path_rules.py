@@ -21,6 +21,7 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers, ranges
 from hornbeam.graphs.discovery_kernels import paths_between
 from hornbeam.graphs.evidence_kernels import count_paths
+from hornbeam.graphs.graph_settings import GraphPlan
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.linked_graph import (
     WORTH_COMPILING,
@@ -292,29 +293,23 @@ def is_keyed(size: GraphSize, length: int) -> bool:
 
 
 def discover_paths(
-    links: LinkArrays,
-    canonical: Ids,
-    step: int,
-    length: int,
-    queries: GroupedQueries,
-    kept: int,
+    links: LinkArrays, step: int, queries: GroupedQueries, plan: GraphPlan
 ) -> PathTable:
     """Find the paths that connect the ends of a step's links most often.
 
     Parameters
     ----------
-    links, canonical
-        The links along canonical steps, and the canonical step of every step
-        (`hornbeam.graphs.linked_graph`).
+    links
+        The links along canonical steps.
     step
         The step (a relation and a direction) whose links are searched.
-    length
-        Maximum number of steps of a path.
     queries
         The links that are searched.
-    kept
-        Maximum number of paths, chosen by the number of links that they connect.
+    plan
+        The maximum number of steps of a path, the canonical steps, and the maximum number of paths,
+        which are chosen by the number of links that they connect.
     """
+    length, canonical = plan.length, plan.canonical
     bits = key_bits(length)
     prefix, suffix = (length + 1) // 2, length // 2
     search = paths_between.for_size(len(links.end) // 2, WORTH_COMPILING)
@@ -323,7 +318,7 @@ def discover_paths(
     found, counts = np.unique(keys, return_counts=True)
     min_links = 2 if len(queries.answers) > 20 else 1
     found, counts = found[counts >= min_links], counts[counts >= min_links]
-    best = np.sort(np.argsort(-counts, kind="stable")[:kept])
+    best = np.sort(np.argsort(-counts, kind="stable")[: plan.extent.found])
     codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
     # the steps of suffixes are the inverses of those that were walked, which may not be canonical
     paths = canonical[from_subject(codes, flipped=False).astype(np.int32)]

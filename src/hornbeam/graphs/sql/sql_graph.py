@@ -22,7 +22,7 @@ from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
 from hornbeam.graph.link_hashes import DISCOVERING, LinkHash
-from hornbeam.graphs.graph_settings import Extent, GraphSettings
+from hornbeam.graphs.graph_settings import GraphPlan, GraphSettings
 from hornbeam.graphs.grouped_queries import (
     GroupedQueries,
     QueriesByStep,
@@ -63,7 +63,6 @@ class SqlGraph:
     lock: RLock = field(default_factory=RLock)
     numbers: Iterator[int] = field(default_factory=count)
 
-    fits_constants = False
     ridge_penalty = None
 
     @classmethod
@@ -139,9 +138,7 @@ class SqlGraph:
         np.minimum.at(canonical, found["step"][same], found["other"][same].astype(np.int32))
         return canonical
 
-    def with_chosen_ridge(
-        self, extent: Extent, seed: int, canonical: Ids, work: Workload
-    ) -> SqlGraph:
+    def with_chosen_ridge(self, plan: GraphPlan, work: Workload) -> SqlGraph:
         """The same graph: there is no ridge."""
         return self
 
@@ -191,19 +188,14 @@ class SqlGraph:
         }
 
     def discover(
-        self,
-        steps: Sequence[int],
-        length: int,
-        extent: Extent,
-        seed: int,
-        canonical: Ids,
-        portion: Portion,
+        self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths of canonical steps that connect the ends of the steps' links most often."""
-        sampled, found = self.sampled(steps, extent.sampled, seed, DISCOVERING), {}
+        canonical, found = plan.canonical, {}
+        sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
         dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
         tables = self.tables.without_steps(dropped.tolist())
-        for some, near in neighbourhoods(tables, sampled, length):
+        for some, near in neighbourhoods(tables, sampled, plan.length):
             if portion.work.expired(portion.until):
                 break
 
@@ -211,7 +203,7 @@ class SqlGraph:
 
             def one(step: int) -> PathTable:
                 queries = near.localised(sampled[step])  # noqa: B023
-                return discover_paths(links, canonical, step, length, queries, extent.found)  # noqa: B023
+                return discover_paths(links, step, queries, plan)  # noqa: B023
 
             share = portion.share * len(some) / len(steps)
             paths = portion.work.each(one, some, [1.0] * len(some), share)
@@ -317,16 +309,14 @@ class SqlGraph:
 
     # --- folds ------------------------------------------------------------------------------------
 
-    def hidden_folds(
-        self, extent: Extent, seed: int, canonical: Ids
-    ) -> Iterator[tuple[SqlGraph, SqlGraph]]:
+    def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[SqlGraph, SqlGraph]]:
         """Pairs of the graph without a fold and that fold."""
         present = np.flatnonzero(self.links_by_predicate).tolist()
-        hashes = {p: LinkHash.of_fold(seed, p, canonical) for p in present}
-        for number in range(extent.hidden):
+        hashes = {p: LinkHash.of_fold(plan.seed, p, plan.canonical) for p in present}
+        for number in range(plan.extent.hidden):
             rest, hidden = (
                 self.tables.of_fold(
-                    f"part_{next(self.numbers)}", hashes, extent.folds, number, hide
+                    f"part_{next(self.numbers)}", hashes, plan.extent.folds, number, hide
                 )
                 for hide in (False, True)
             )
