@@ -10,10 +10,17 @@ import pytest
 from hornbeam.explaining.explanation import ExplainedScore, Explanation
 from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.rules.body import Kind
-from hornbeam.serve.drawing import GUTTER, MAX_BANDS, NODE_HEIGHT, WIDTH, Drawing, draw
+from hornbeam.serve.drawing import (
+    GUTTER,
+    MAX_BANDS,
+    NODE_HEIGHT,
+    PHONE_NODES,
+    WIDTH,
+    Drawing,
+    draw,
+    draw_vertical,
+)
 from hornbeam.serve.drawn_groundings import MAX_NODES
-from hornbeam.serve.vertical_drawing import MAX_NODES as UPRIGHT_NODES
-from hornbeam.serve.vertical_drawing import draw_vertical
 
 
 def path(*entities: str, inverse: bool = False) -> Grounding:
@@ -71,9 +78,7 @@ def test_nothing_overlaps() -> None:
     many = [path("s", f"m{i}", f"n{k}", "o") for i in range(4) for k in range(5)]
     drawing = drawn(many, [path("s", "o")], [path("s", "a", "o"), path("s", "b", "o")])
     boxes = [(n.left, n.right, n.top, n.top + NODE_HEIGHT) for b in drawing.bands for n in b.nodes]
-    boxes += [
-        (n.left, n.right, n.top, n.top + NODE_HEIGHT) for n in (drawing.subject, drawing.object)
-    ]
+    boxes += [(n.left, n.right, n.top, n.top + NODE_HEIGHT) for n in drawing.ends]
     for i, (left, right, top, bottom) in enumerate(boxes):
         assert left >= 0
         assert right <= WIDTH
@@ -87,8 +92,8 @@ def test_nothing_overlaps() -> None:
         for node in band.nodes:
             assert band.top < node.top
             assert node.top + NODE_HEIGHT <= band.top + band.height
-            assert drawing.subject.right + GUTTER <= node.left
-            assert node.right <= drawing.object.left - GUTTER
+            assert drawing.ends[0].right + GUTTER <= node.left
+            assert node.right <= drawing.ends[1].left - GUTTER
 
 
 def ends(curve: str) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -104,8 +109,8 @@ def test_edges_end_at_their_entities_and_point_as_their_facts_do(inverse: bool) 
     first, second = (ends(edge.curve) for edge in band.edges)
     if inverse:
         first, second = first[::-1], second[::-1]
-    assert first == ((drawing.subject.right, drawing.subject.y), (node.left, node.y))
-    assert second == ((node.right, node.y), (drawing.object.left, drawing.object.y))
+    assert first == ((drawing.ends[0].right, drawing.ends[0].y), (node.left, node.y))
+    assert second == ((node.right, node.y), (drawing.ends[1].left, drawing.ends[1].y))
     assert band.steps[0].text == ("← p" if inverse else "p →")
     assert band.edges[0].title == ("p(a, s)" if inverse else "p(s, a)")
 
@@ -146,7 +151,7 @@ def test_upright_bands_lead_from_subject_to_object() -> None:
             assert node.top + NODE_HEIGHT <= band.top + band.height
             rows.setdefault(node.y, []).append((node.left, node.right))
         for row in rows.values():
-            assert len(row) <= UPRIGHT_NODES
+            assert len(row) <= PHONE_NODES
             assert all(one[1] <= other[0] for one, other in itertools.pairwise(sorted(row)))
     assert drawing.bands[0].hidden > 0
     first, second = (ends(edge.curve) for edge in drawing.bands[2].edges)

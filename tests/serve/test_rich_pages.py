@@ -123,7 +123,7 @@ def test_every_kind_is_drawn(rich: RuleExplorer) -> None:
         for band in bands[-1]:
             assert drawing is not None
             for node in band.nodes:
-                assert drawing.subject.right < node.left < node.right < drawing.object.left
+                assert drawing.ends[0].right < node.left < node.right < drawing.ends[1].left
                 assert band.top < node.top < node.y < band.top + band.height
     assert [len(some) for some in bands] == [1, 1, 1, 1, 3, 0, 1, 1, 0]
     [on_object], [on_subject], [unary] = bands[1], bands[2], bands[3]

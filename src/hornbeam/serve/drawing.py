@@ -1,11 +1,13 @@
-"""A drawing of what is behind a prediction: subject on the left, object on the right.
-
-On a phone it is drawn from top to bottom: `hornbeam.serve.vertical_drawing`.
+"""Drawings of what is behind a prediction: from left to right, and from top to bottom for phones.
 
 Every condition of a rule is a band. All its paths have the same predicates, so these are written
-once, above the band's columns; the entities of each step form a column, merged where paths share
-them. That stays readable with many paths, where a force-directed layout would not. A condition on
-one argument is a band of one step from that end.
+once per step; the entities of each step form a layer, merged where paths share them. That stays
+readable with many paths, where a force-directed layout would not. A condition on one argument is a
+band of one step from that end.
+
+From left to right the layers are columns, and all bands share one subject and one object. From top
+to bottom they are rows of a few entities, and every band has its own subject and object, so that no
+edge crosses other bands.
 """
 
 from __future__ import annotations
@@ -19,7 +21,6 @@ from hornbeam.base.texts import elided
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_words import said, with_shown_entities
 from hornbeam.serve.drawn_groundings import DrawnGroundings, strongest_groundings
 
@@ -39,6 +40,11 @@ GUTTER = 58
 MAX_BANDS = 6
 #: Estimated width of a letter, rather too wide, and of a bold one.
 LETTER, BOLD_LETTER = 7.0, 8.2
+#: Sizes from top to bottom, which are CSS pixels on a phone 390 pixels wide: of the drawing, from
+#: the middle of a row to the next one's, between bands, of a footer, and of the widest node.
+PHONE_WIDTH, PHONE_ROW, PHONE_GAP, PHONE_FOOTER, PHONE_NODE = 336, 72, 12, 18, 180.0
+#: Maximum number of entities side by side from top to bottom.
+PHONE_NODES = 3
 
 #: A point in a drawing.
 DrawnPoint = tuple[float, float]
@@ -59,6 +65,16 @@ class DrawnNode:
     width: float
     is_end: bool = False
     is_entity: bool = True
+
+    @classmethod
+    def of(
+        cls, name: str, names: EntityNames, at: DrawnPoint, width: float, *,
+        is_end: bool = False, is_entity: bool = True,
+    ) -> DrawnNode:  # fmt: skip
+        """A node at a point, with as much of its name as fits."""
+        full = names.shown(name) if is_entity else name
+        label = fitted(full, width, BOLD_LETTER if is_end else LETTER)
+        return cls(name, full, label, *at, width, is_end, is_entity)
 
     @property
     def left(self) -> float:
@@ -86,7 +102,7 @@ class DrawnEdge:
 
 @dataclass(frozen=True)
 class StepLabel:
-    """The predicate of one step, above its column."""
+    """The predicate of one step, beside its facts."""
 
     text: str
     full: str
@@ -124,39 +140,47 @@ class Band:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Bands below one another between subject and object; `undrawn` weaker rules are left out."""
+    """Bands below one another; `undrawn` weaker rules are left out.
+
+    From left to right they are between two `ends`, subject and object.
+    """
 
     width: float
     height: float
-    subject: DrawnNode
-    object: DrawnNode
     bands: Sequence[Band]
     undrawn: int
+    ends: Sequence[DrawnNode] = ()
 
 
 def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
-    """Draw the groundings of the strongest reasons; None where no rule has a fact."""
+    """Draw the strongest reasons from left to right; None where no rule has a fact."""
     strongest, undrawn = strongest_groundings(explanation, MAX_BANDS)
     if not strongest:
         return None
     gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(strongest)]
     total = sum(map(_height, strongest)) + sum(gaps) + 2 * MARGIN
-    middle = total / 2
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (
-        DrawnNode(
-            name, full, fitted(full, ENDS_WIDTH, BOLD_LETTER), x, middle, ENDS_WIDTH, is_end=True
-        )
-        for name, full, x in (
-            (explanation.subject, names.shown(explanation.subject), left),
-            (explanation.object, names.shown(explanation.object), right),
-        )
+        DrawnNode.of(name, names, (x, total / 2), ENDS_WIDTH, is_end=True)
+        for name, x in ((explanation.subject, left), (explanation.object, right))
     )
-    bands, top = [], float(MARGIN)
+    bands, top = list[Band](), float(MARGIN)
     for drawn, gap in zip(strongest, [*gaps, 0], strict=True):
         bands.append(_band(drawn, top, subject, object_, names))
-        top += _height(drawn) + gap
-    return Drawing(WIDTH, total, subject, object_, bands, undrawn)
+        top += bands[-1].height + gap
+    return Drawing(WIDTH, total, bands, undrawn, (subject, object_))
+
+
+def draw_vertical(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | None:
+    """Draw the strongest reasons from top to bottom; None where no rule has a fact."""
+    strongest, undrawn = strongest_groundings(explanation, MAX_BANDS, PHONE_NODES)
+    if not strongest:
+        return None
+    bands, top = list[Band](), 0.0
+    for drawn in strongest:
+        bands.append(_vertical_band(drawn, top, names))
+        top += bands[-1].height + PHONE_GAP
+    return Drawing(PHONE_WIDTH, top - PHONE_GAP, bands, undrawn)
 
 
 def _footer(drawn: DrawnGroundings) -> float:
@@ -173,33 +197,77 @@ def _height(drawn: DrawnGroundings) -> float:
 def _band(
     drawn: DrawnGroundings, top: float, subject: DrawnNode, object_: DrawnNode, names: EntityNames
 ) -> Band:
+    """A band between subject and object, its layers in columns."""
     left, right = subject.right + GUTTER, object_.left - GUTTER
-    column = (right - left) / drawn.columns
-    width = min(column * 0.7, 200.0)
-    height = _height(drawn)
-    room = height - HEADER - _footer(drawn)
-    entities = drawn.condition.kind is not Kind.UNARY
+    column, height = (right - left) / drawn.columns, _height(drawn)
+    width, room = min(column * 0.7, 200.0), height - HEADER - _footer(drawn)
     placed: list[dict[str, DrawnNode]] = [{} for _ in drawn.drawn[0].nodes]
     for k, layer in zip(drawn.inner, drawn.ordered_layers, strict=True):
         x = left + column * (drawn.offset + k)
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed[k] = {
-            name: DrawnNode(name, full, fitted(full, width), x, first + ROW * i, width,
-                            is_entity=entities)
+            name: DrawnNode.of(
+                name, names, (x, first + ROW * i), width, is_entity=drawn.has_entities
+            )
             for i, name in enumerate(layer)
-            for full in [names.shown(name) if entities else name]
-        }  # fmt: skip
+        }
     nodes = [node for layer in placed for node in layer.values()]
     for k, end in ((0, subject), (len(placed) - 1, object_)):
         if k not in drawn.inner:
             placed[k] = {drawn.drawn[0].nodes[k]: end}
     curve = partial(_curve, band_middle=top + HEADER + room / 2)
-    edges = fact_curves(drawn, placed, names, curve)
-    labels = _step_labels(drawn, left, column, top + HEADER / 2 + 4)
+    start, y = left + column * (drawn.offset + 0.5), top + HEADER / 2 + 4
+    places = [(start + column * k, y) for k in range(len(placed) - 1)]
+    labels = _step_labels(drawn, places, column - 30, ("← {}", "{} →"))
+    edges = _fact_curves(drawn, placed, names, curve)
     return Band.of(drawn, names, top, height, nodes, edges, labels)
 
 
-def fact_curves(
+def _vertical_band(drawn: DrawnGroundings, top: float, names: EntityNames) -> Band:
+    """A band with its own subject above and object below, its layers in rows."""
+    layers = dict(zip(drawn.inner, drawn.ordered_layers, strict=True))
+    placed = list[dict[str, DrawnNode]]()
+    for k, end in enumerate(drawn.drawn[0].nodes):
+        layer, is_end = layers.get(k, [end]), k not in layers
+        room = (PHONE_WIDTH - 2 * MARGIN) / len(layer)
+        y = top + MARGIN + NODE_HEIGHT / 2 + PHONE_ROW * k
+        placed.append({
+            name: DrawnNode.of(
+                name, names, (MARGIN + room * (i + 0.5), y), min(room - 8, PHONE_NODE),
+                is_end=is_end, is_entity=is_end or drawn.has_entities,
+            )
+            for i, name in enumerate(layer)
+        })  # fmt: skip
+    footer = PHONE_FOOTER if drawn.hidden else 0
+    height = 2 * MARGIN + NODE_HEIGHT + PHONE_ROW * (len(placed) - 1) + footer
+    middle = top + MARGIN + (NODE_HEIGHT + PHONE_ROW) / 2 + 4
+    places = [(PHONE_WIDTH / 2, middle + PHONE_ROW * k) for k in range(len(placed) - 1)]
+    labels = _step_labels(drawn, places, PHONE_WIDTH - 2 * MARGIN - 30, ("↑ {}", "↓ {}"))
+    nodes = [node for row in placed for node in row.values()]
+    edges = _fact_curves(drawn, placed, names, _vertical_curve)
+    return Band.of(drawn, names, top, height, nodes, edges, labels)
+
+
+def _step_labels(
+    drawn: DrawnGroundings, places: Sequence[DrawnPoint], width: float, arrows: tuple[str, str]
+) -> list[StepLabel]:
+    """The predicates of the steps at `places`; `arrows` for facts that point back, and forwards."""
+    grounding = drawn.drawn[0]
+    steps = zip(grounding.facts, grounding.backwards, places, strict=True)
+    return [
+        StepLabel(
+            # a unary atom is written in its node
+            arrows[not backwards].format(
+                fitted(fact.predicate if drawn.has_entities else "is", width)
+            ),
+            fact.predicate,
+            *place,
+        )
+        for fact, backwards, place in steps
+    ]
+
+
+def _fact_curves(
     drawn: DrawnGroundings,
     placed: Sequence[Mapping[str, DrawnNode]],
     names: EntityNames,
@@ -207,9 +275,9 @@ def fact_curves(
 ) -> list[DrawnEdge]:
     """The facts, each once, as curves between nodes."""
     edges: dict[tuple[int, str, str], DrawnEdge] = {}
-    for one in drawn.drawn:
-        for k, (fact, backwards) in enumerate(zip(one.facts, one.backwards, strict=True)):
-            here, there = one.nodes[k], one.nodes[k + 1]
+    for grounding in drawn.drawn:
+        steps = zip(grounding.facts, grounding.backwards, pairwise(grounding.nodes), strict=True)
+        for k, (fact, backwards, (here, there)) in enumerate(steps):
             line = curve(placed[k][here], placed[k + 1][there], backwards)
             soft = "" if fact.truth >= 1 else f" = {fact.truth:.3g}"
             title = renamed(fact, names.shown).atom + soft
@@ -217,23 +285,18 @@ def fact_curves(
     return list(edges.values())
 
 
-def _curve(here: DrawnNode, there: DrawnNode, inverse: bool, band_middle: float) -> str:
+def _curve(here: DrawnNode, there: DrawnNode, backwards: bool, band_middle: float) -> str:
     """A curve between two nodes in the direction of its fact, so that its arrow is right.
 
     It rises and falls only in the gutters, or between two columns of a band.
     """
-    x1, x2 = here.right, there.left
-    y1 = here.y if not here.is_end else band_middle if there.is_end else there.y
-    y2 = there.y if not there.is_end else band_middle if here.is_end else here.y
-    points = [(x1, here.y)]
+    points = [(here.right, here.y)]
     if here.is_end:
-        points.append((x1 + GUTTER, y1))
+        points.append((here.right + GUTTER, band_middle if there.is_end else there.y))
     if there.is_end:
-        points.append((x2 - GUTTER, y2))
-    points.append((x2, there.y))
-    if inverse:
-        points.reverse()
-    return level_curve(points)
+        points.append((there.left - GUTTER, band_middle if here.is_end else here.y))
+    points.append((there.left, there.y))
+    return level_curve(points[::-1] if backwards else points)
 
 
 def level_curve(points: Sequence[DrawnPoint]) -> str:
@@ -245,25 +308,16 @@ def level_curve(points: Sequence[DrawnPoint]) -> str:
     return " ".join(parts)
 
 
-def vertical_curve(start: DrawnPoint, end: DrawnPoint) -> str:
-    """A curve that is vertical at both ends."""
+def _vertical_curve(above: DrawnNode, below: DrawnNode, backwards: bool) -> str:
+    """A curve from row to row in the direction of its fact, vertical at both ends."""
+    ends = [(above.x, above.y + NODE_HEIGHT / 2), (below.x, below.top)]
+    start, end = reversed(ends) if backwards else ends
     middle = (start[1] + end[1]) / 2
     return f"M {_at(*start)} C {_at(start[0], middle)}, {_at(end[0], middle)}, {_at(*end)}"
 
 
 def _at(x: float, y: float) -> str:
     return f"{x:.1f} {y:.1f}"
-
-
-def _step_labels(drawn: DrawnGroundings, start: float, column: float, y: float) -> list[StepLabel]:
-    labels, grounding = [], drawn.drawn[0]
-    for k, (fact, backwards) in enumerate(zip(grounding.facts, grounding.backwards, strict=True)):
-        # a unary atom is written in its node
-        label = "is" if drawn.condition.kind is Kind.UNARY else fact.predicate
-        name = fitted(label, column - 30)
-        text = f"← {name}" if backwards else f"{name} →"
-        labels.append(StepLabel(text, fact.predicate, start + column * (drawn.offset + k + 0.5), y))
-    return labels
 
 
 def fitted(text: str, width: float, letter: float = LETTER) -> str:

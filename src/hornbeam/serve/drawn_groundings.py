@@ -35,7 +35,7 @@ class DrawnGrounding:
             nodes, inverse = (*nodes, facts[0].predicate), (False,)
         if condition.kind is Kind.PATH or condition.argument == 0:
             return cls(nodes, facts, inverse)
-        return cls(nodes[::-1], facts, tuple(not one for one in inverse))
+        return cls(nodes[::-1], facts, tuple(not step for step in inverse))
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,11 @@ class DrawnGroundings:
         return cls(reason, condition, kept, columns, offset, inner)
 
     @property
+    def has_entities(self) -> bool:
+        """Whether the inner nodes are entities, and not the predicate of a unary atom."""
+        return self.condition.kind is not Kind.UNARY
+
+    @property
     def unit(self) -> str:
         """The word for one grounding."""
         return "path" if self.condition.kind is Kind.PATH else "fact"
@@ -78,7 +83,9 @@ class DrawnGroundings:
     @property
     def layers(self) -> list[list[str]]:
         """Names of the inner nodes at every step, each once, in the order of the groundings."""
-        return [list(dict.fromkeys(one.nodes[k] for one in self.drawn)) for k in self.inner]
+        return [
+            list(dict.fromkeys(grounding.nodes[k] for grounding in self.drawn)) for k in self.inner
+        ]
 
     @property
     def ordered_layers(self) -> list[list[str]]:

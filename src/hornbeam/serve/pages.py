@@ -26,7 +26,6 @@ from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.filters import FILTERS, link_url
 from hornbeam.serve.plain_values import (
     entities_in,
-    plain_branch,
     plain_compared_rules,
     plain_figures,
     plain_link,
@@ -403,7 +402,7 @@ class Pages:
         return View(
             template,
             values,
-            lambda: {"entity": view.root, "neighbours": plain_branch(root)["groups"]},
+            lambda: {"entity": view.root, "neighbours": asdict(root)["groups"]},
         )
 
     def pin(self, visit: Visit) -> PageAnswer:

@@ -12,7 +12,6 @@ from hornbeam.rules.rule_words import said
 from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.serve.comparison import LinkComparison, ModelComparison, RulePair
 from hornbeam.serve.shown_values import QueryAnswers, ShownLink
-from hornbeam.serve.unfolding import Branch, Group
 
 
 def plain_link(
@@ -102,29 +101,3 @@ def entities_in(queries: Iterable[QueryAnswers]) -> list[str]:
     """Entities that queries and their answers name."""
     links = [answer for asked in queries for answer in asked.answers]
     return [name for link in links for name in (link.subject, link.object)]
-
-
-def plain_branch(branch: Branch) -> dict[str, Any]:
-    """An open node and its neighbours by relation; other pages of them by their addresses."""
-    groups = [
-        {
-            "predicate": group.predicate,
-            "inverse": group.inverse,
-            "leaves": [
-                {
-                    "name": leaf.name,
-                    "branch": None if leaf.branch is None else plain_branch(leaf.branch),
-                    "is_open_elsewhere": leaf.is_open_elsewhere,
-                }
-                for leaf in group.leaves
-            ],
-            **_plain_page(group),
-        }
-        for group in branch.groups
-    ]
-    return {"name": branch.name, "groups": groups, **_plain_page(branch)}
-
-
-def _plain_page(shown: Branch | Group) -> dict[str, Any]:
-    before, after = (None if view is None else view.address for view in (shown.before, shown.after))
-    return {"first": shown.first, "total": shown.total, "before": before, "after": after}

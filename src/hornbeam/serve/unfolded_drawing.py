@@ -90,36 +90,72 @@ class UnfoldedDrawing:
     grounds: Sequence[GroupBackground]
 
 
-def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
-    """Draw an unfolded graph from left to right."""
-    columns = _ColumnLayout(view, names)
-    block = columns.block_height(root)
-    top = MARGIN + max((block - NODE_HEIGHT) / 2, 0.0)
-    first = columns.node(Leaf(root.name, root), MARGIN, top, is_root=True)
-    columns.place(root, first, 1)
-    height = max(max(columns.used, default=0.0), first.top + NODE_HEIGHT) + MARGIN
-    width = MARGIN * 2 + NODE_WIDTH + COLUMN * len(columns.used)
-    return UnfoldedDrawing(
-        width, height, columns.nodes, columns.headers, columns.edges, columns.grounds
-    )
-
-
-class _ColumnLayout:
-    """Collects placed elements; `used` is the lowest used position of each column."""
+class _Layout:
+    """Collects the elements of a drawing as they are placed."""
 
     def __init__(self, view: Unfolding, names: EntityNames) -> None:
         self.view = view
         self.names = names
-        self.used = list[float]()
         self.nodes = list[GraphNode]()
         self.headers = list[GroupHeader]()
         self.edges = list[str]()
         self.grounds = list[GroupBackground]()
 
-    def node(self, leaf: Leaf, x: float, top: float, is_root: bool = False) -> GraphNode:
-        made = _node(leaf, x, top, NODE_WIDTH, self.view, self.names, is_root)
-        self.nodes.append(made)
-        return made
+    def node(
+        self, leaf: Leaf, x: float, top: float, width: float, is_root: bool = False
+    ) -> GraphNode:
+        """Place a node."""
+        full, toggle = self.names.shown(leaf.name), self.view.toggled(leaf.name).address
+        label, is_open = fitted(full, width - PAGE_LINK), leaf.branch is not None
+        state = (is_root, is_open, leaf.is_open_elsewhere)
+        self.nodes.append(GraphNode(leaf.name, full, label, x, top, width, toggle, *state))
+        return self.nodes[-1]
+
+    def relations_header(self, branch: Branch, x: float, top: float, width: float) -> float:
+        """Place the header of a node whose relations fill several pages; returns its height."""
+        if not (branch.before or branch.after):
+            return 0.0
+        last = branch.first + len(branch.groups)
+        text = f"relations {branch.first + 1}–{last} of {branch.total:,}"
+        self._header(text, text, x, top, width, branch)
+        return HEADER
+
+    def group_header(self, group: Group, x: float, top: float, width: float) -> None:
+        """Place the header of neighbours by one relation."""
+        of = f"{group.total:,}"
+        if group.before or group.after:
+            of = f"{group.first + 1:,}–{group.first + len(group.leaves):,} of {of}"
+        name = elided(group.predicate, max(int((width - 34) / LETTER) - len(of) - 3, 3))
+        text = f"← {name} {of}" if group.inverse else f"{name} → {of}"
+        self._header(text, group.predicate, x, top, width, group)
+
+    def _header(
+        self, text: str, full: str, x: float, top: float, width: float, paged: Branch | Group
+    ) -> None:
+        y = top + HEADER / 2 + 4
+        self.headers.append(GroupHeader(text, full, x, y, width, paged.before, paged.after))
+
+    def drawing(self, width: float, height: float) -> UnfoldedDrawing:
+        """Everything that was placed."""
+        return UnfoldedDrawing(width, height, self.nodes, self.headers, self.edges, self.grounds)
+
+
+def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
+    """Draw an unfolded graph from left to right."""
+    columns = _ColumnLayout(view, names)
+    top = MARGIN + max((columns.block_height(root) - NODE_HEIGHT) / 2, 0.0)
+    first = columns.node(Leaf(root.name, root), MARGIN, top, NODE_WIDTH, is_root=True)
+    columns.place(root, first, 1)
+    height = max(max(columns.used, default=0.0), first.top + NODE_HEIGHT) + MARGIN
+    return columns.drawing(MARGIN * 2 + NODE_WIDTH + COLUMN * len(columns.used), height)
+
+
+class _ColumnLayout(_Layout):
+    """Places neighbours to the right; `used` is the lowest used position of each column."""
+
+    def __init__(self, view: Unfolding, names: EntityNames) -> None:
+        super().__init__(view, names)
+        self.used = list[float]()
 
     def block_height(self, branch: Branch) -> float:
         """Height of the neighbours of an open node."""
@@ -134,17 +170,16 @@ class _ColumnLayout:
             self.used.append(float(MARGIN))
         x = MARGIN + COLUMN * level
         top = max(self.used[level - 1], parent.middle - self.block_height(branch) / 2)
-        if branch.before or branch.after:
-            self.headers.append(_relations_header(branch, x, top + HEADER / 2 + 4, NODE_WIDTH))
-            top += HEADER
+        top += self.relations_header(branch, x, top, NODE_WIDTH)
         open_leaves = list[tuple[Branch, GraphNode]]()
         for group in branch.groups:
             height = HEADER + ROW * len(group.leaves)
             self.grounds.append(GroupBackground(x - MARGIN, top, NODE_WIDTH + 2 * MARGIN, height))
-            self.headers.append(_group_header(group, x, top + HEADER / 2 + 4, NODE_WIDTH))
+            self.group_header(group, x, top, NODE_WIDTH)
             for k, leaf in enumerate(group.leaves):
-                node = self.node(leaf, x, top + HEADER + ROW * k)
-                self.edges.append(_across(parent, node, group.inverse))
+                node = self.node(leaf, x, top + HEADER + ROW * k, NODE_WIDTH)
+                ends = [(parent.x + parent.width, parent.middle), (node.x, node.middle)]
+                self.edges.append(level_curve(ends[::-1] if group.inverse else ends))
                 if leaf.branch is not None:
                     open_leaves.append((leaf.branch, node))
             top += height + GAP
@@ -155,93 +190,36 @@ class _ColumnLayout:
 
 def draw_outline(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedDrawing:
     """Draw an unfolded graph from top to bottom, neighbours indented below their node."""
-    outline = _Outline(view, names)
-    first = outline.node(Leaf(root.name, root), MARGIN, is_root=True)
-    outline.place(root, first, 1)
-    return UnfoldedDrawing(
-        OUTLINE, outline.top + MARGIN, outline.nodes, outline.headers, outline.edges, ()
-    )
+    outline = _OutlineLayout(view, names)
+    outline.place_node(Leaf(root.name, root), 0)
+    return outline.drawing(OUTLINE, outline.top + MARGIN)
 
 
-class _Outline:
-    """Collects placed elements; `top` is the position of the next line."""
+class _OutlineLayout(_Layout):
+    """Places neighbours below; `top` is the position of the next line."""
 
-    def __init__(self, view: Unfolding, names: EntityNames) -> None:
-        self.view = view
-        self.names = names
-        self.top = float(MARGIN)
-        self.nodes = list[GraphNode]()
-        self.headers = list[GroupHeader]()
-        self.edges = list[str]()
+    top = float(MARGIN)
 
-    def node(self, leaf: Leaf, x: float, is_root: bool = False) -> GraphNode:
-        width = OUTLINE - MARGIN - x
-        made = _node(leaf, x, self.top, width, self.view, self.names, is_root)
-        self.nodes.append(made)
-        self.top += ROW
-        return made
+    def place_node(self, leaf: Leaf, level: int) -> GraphNode:
+        """Place a node, and the neighbours of an open one below it.
 
-    def place(self, branch: Branch, parent: GraphNode, level: int) -> None:
-        """Place the neighbours of an open node below it; deep levels are not indented further."""
+        Deep levels are not indented further.
+        """
         x = MARGIN + INDENT * min(level, 6)
-        rail = x - INDENT / 2
-        width = OUTLINE - MARGIN - x
-        if branch.before or branch.after:
-            self.headers.append(_relations_header(branch, x, self.top + HEADER / 2 + 4, width))
-            self.top += HEADER
+        node = self.node(leaf, x, self.top, OUTLINE - MARGIN - x, is_root=not level)
+        self.top += ROW
+        if leaf.branch is not None:
+            self._place(leaf.branch, node, level + 1)
+        return node
+
+    def _place(self, branch: Branch, parent: GraphNode, level: int) -> None:
+        x = MARGIN + INDENT * min(level, 6)
+        rail, width = x - INDENT / 2, OUTLINE - MARGIN - x
+        self.top += self.relations_header(branch, x, self.top, width)
         for group in branch.groups:
-            self.headers.append(_group_header(group, x, self.top + HEADER / 2 + 4, width))
+            self.group_header(group, x, self.top, width)
             self.top += HEADER
             for leaf in group.leaves:
-                node = self.node(leaf, x)
-                start = parent.top + NODE_HEIGHT
-                self.edges.append(f"M {rail:.1f} {start:.1f} V {node.middle:.1f} H {x:.1f}")
-                if leaf.branch is not None:
-                    self.place(leaf.branch, node, level + 1)
-
-
-def _node(
-    leaf: Leaf, x: float, top: float, width: float, view: Unfolding, names: EntityNames,
-    is_root: bool,
-) -> GraphNode:  # fmt: skip
-    full = names.shown(leaf.name)
-    return GraphNode(
-        leaf.name,
-        full,
-        fitted(full, width - PAGE_LINK),
-        x,
-        top,
-        width,
-        view.toggled(leaf.name).address,
-        is_root,
-        leaf.branch is not None,
-        leaf.is_open_elsewhere,
-    )
-
-
-def _group_header(group: Group, x: float, y: float, width: float) -> GroupHeader:
-    last = group.first + len(group.leaves)
-    of = f"{group.total:,}"
-    if group.before or group.after:
-        of = f"{group.first + 1:,}–{last:,} of {of}"
-    name = elided(group.predicate, max(int((width - 34) / LETTER) - len(of) - 3, 3))
-    text = f"← {name} {of}" if group.inverse else f"{name} → {of}"
-    return GroupHeader(
-        text, group.predicate, x, y, width, _address(group.before), _address(group.after)
-    )
-
-
-def _relations_header(branch: Branch, x: float, y: float, width: float) -> GroupHeader:
-    last = branch.first + len(branch.groups)
-    text = f"relations {branch.first + 1}–{last} of {branch.total:,}"
-    return GroupHeader(text, text, x, y, width, _address(branch.before), _address(branch.after))
-
-
-def _address(view: Unfolding | None) -> str | None:
-    return None if view is None else view.address
-
-
-def _across(parent: GraphNode, node: GraphNode, inverse: bool) -> str:
-    """A curve from a node to a neighbour on its right, in the direction of the fact."""
-    ends = [(parent.x + parent.width, parent.middle), (node.x, node.middle)]
-    return level_curve(ends[::-1] if inverse else ends)
+                start, middle = parent.top + NODE_HEIGHT, self.top + NODE_HEIGHT / 2
+                self.edges.append(f"M {rail:.1f} {start:.1f} V {middle:.1f} H {x:.1f}")
+                self.place_node(leaf, level)

@@ -57,16 +57,16 @@ class Unfolding:
             if page and name in kept
             for part in (name, step, str(page))
         ]
-        parts = {"open": self.opened, "page": pages}
+        lists = {"open": self.opened, "page": pages}
         further = "".join(
-            f"&{key}={quoted(SEPARATOR.join(some))}" for key, some in parts.items() if some
+            f"&{key}={quoted(SEPARATOR.join(parts))}" for key, parts in lists.items() if parts
         )
         return f"/around?name={quoted(self.root)}{further}"
 
     def toggled(self, name: str) -> Unfolding:
         """With a closed node opened, or an open one closed."""
         if name in self.opened:
-            return replace(self, opened=tuple(one for one in self.opened if one != name))
+            return replace(self, opened=tuple(node for node in self.opened if node != name))
         return replace(self, opened=(*self.opened, name)[-MAX_OPEN:])
 
     def with_page(self, name: str, step: str, page: int) -> Unfolding:
@@ -85,27 +85,30 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Group:
-    """A page of the neighbours of a node by one relation, `first` of `total` the first of them."""
+    """A page of the neighbours of a node by one relation, `first` of `total` the first of them.
+
+    `before` and `after` are the addresses of other pages.
+    """
 
     predicate: str
     inverse: bool
     leaves: Sequence[Leaf]
     first: int
     total: int
-    before: Unfolding | None
-    after: Unfolding | None
+    before: str | None
+    after: str | None
 
 
 @dataclass(frozen=True)
 class Branch:
-    """An open node: a page of its relations, `first` of `total` the first of them."""
+    """An open node: a page of its relations, with the numbers and addresses of a `Group`."""
 
     name: str
     groups: Sequence[Group]
     first: int
     total: int
-    before: Unfolding | None
-    after: Unfolding | None
+    before: str | None
+    after: str | None
 
 
 #: The edges of an entity by its id.
@@ -145,23 +148,24 @@ def _with_open_nodes(
 def _branch(view: Unfolding, name: str, entities: Names, edges_of: EdgesOf) -> Branch:
     """An open node with its neighbours by relation."""
     edges = edges_of(entities.index(name))
-    first, before, after = _page(view, name, ALL_RELATIONS, len(edges), RELATIONS)
+    page = _page(view, name, ALL_RELATIONS, len(edges), RELATIONS)
     groups = []
-    for one in edges[first : first + RELATIONS]:
-        step = ("<" if one.inverse else ">") + one.predicate
-        start, back, on = _page(view, name, step, len(one.others), NEIGHBOURS)
-        leaves = [Leaf(other) for other in entities.take(one.others[start : start + NEIGHBOURS])]
-        total = len(one.others)
-        groups.append(Group(one.predicate, one.inverse, leaves, start, total, back, on))
-    return Branch(name, groups, first, len(edges), before, after)
+    for predicate, inverse, others in edges[page[0] : page[0] + RELATIONS]:
+        step = ("<" if inverse else ">") + predicate
+        shown = _page(view, name, step, len(others), NEIGHBOURS)
+        names = entities.take(others[shown[0] : shown[0] + NEIGHBOURS])
+        groups.append(Group(predicate, inverse, list(map(Leaf, names)), *shown))
+    return Branch(name, groups, *page)
 
 
 def _page(
     view: Unfolding, name: str, step: str, total: int, size: int
-) -> tuple[int, Unfolding | None, Unfolding | None]:
-    """The first row of a page, and the pages before and after it."""
+) -> tuple[int, int, str | None, str | None]:
+    """The first row of a page and the number of rows, and the pages before and after it."""
     last = max((total - 1) // size, 0)
     page = min(view.pages.get((name, step), 0), last)
-    before = view.with_page(name, step, page - 1) if page > 0 else None
-    after = view.with_page(name, step, page + 1) if page < last else None
-    return page * size, before, after
+    before, after = (
+        view.with_page(name, step, other).address if 0 <= other <= last else None
+        for other in (page - 1, page + 1)
+    )
+    return page * size, total, before, after

@@ -16,7 +16,7 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Fact
 from hornbeam.rules.rule_words import rule_words
 from hornbeam.serve.comparison import compare
-from hornbeam.serve.drawing import draw
+from hornbeam.serve.drawing import draw, draw_vertical
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.plain_values import (
@@ -27,7 +27,6 @@ from hornbeam.serve.plain_values import (
 )
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.templating import PageWriter
-from hornbeam.serve.vertical_drawing import draw_vertical
 from hornbeam.serve.visits import (
     EDITS_KEY,
     PageAnswer,
