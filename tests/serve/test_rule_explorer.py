@@ -99,12 +99,12 @@ def test_pages_of_the_list(explorer: RuleExplorer, order: str) -> None:
 def test_comparison(explorer: RuleExplorer) -> None:
     assert explorer.other is not None
     found = compare(explorer, explorer.other, NO_EDITS, 4)
-    assert [pair.text for pair in found.only_other] == ["knows(B, A) -> trusts(A, B)"]
-    assert {pair.text for pair in found.only_edited} == {
+    assert [pair.rule for pair in found.only_other] == ["knows(B, A) -> trusts(A, B)"]
+    assert {pair.rule for pair in found.only_edited} == {
         "knows(A, B) -> trusts(A, B)",
         "dislikes(A, B) -> !trusts(A, B)",
     }
-    assert [(pair.text, pair.weight, pair.other_weight) for pair in found.shared] == [
+    assert [(pair.rule, pair.weight, pair.other_weight) for pair in found.shared] == [
         ("knows(A, B) & trusts(B, C) -> trusts(A, C)", 2.0, 0.7),
         ("!trusts(A, B)", 1.0, 1.0),
     ]
@@ -114,7 +114,7 @@ def test_comparison(explorer: RuleExplorer) -> None:
     scores = [Model.parse(text).predict(facts, labels)["score"] for text in (RULES, OTHER_RULES)]
     assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
     off = compare(explorer, explorer.other, NO_EDITS.switched(1, on=False), 4)
-    assert [pair.text for pair in off.only_edited] == ["dislikes(A, B) -> !trusts(A, B)"]
+    assert [pair.rule for pair in off.only_edited] == ["dislikes(A, B) -> !trusts(A, B)"]
 
 
 def test_a_clause_that_stands_twice_weighs_both() -> None:

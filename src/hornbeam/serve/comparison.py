@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.rules.rule_words import Words, rule_words, said, with_plain_words
 from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.rule_explorer import RuleExplorer
@@ -37,34 +39,30 @@ class ComparedRule:
             self.second.strength if self.second else 0.0
         )
 
-
-@dataclass(frozen=True)
-class LinkComparison:
-    """Two explained links; `rules` have the larger differences first, priors before all.
-
-    Where `adds_up`, the effects of rules are log-odds, which add up to those of the scores.
-    """
-
-    first: Explanation
-    second: Explanation
-    rules: Sequence[ComparedRule]
-    adds_up: bool
+    def as_dict(self) -> dict[str, Any]:
+        """Its effect on either link, in log-odds or in how far it moves the score, for JSON."""
+        first, second = (reason and reason.strength for reason in (self.first, self.second))
+        return {
+            "rule": self.reason.rule,
+            "words": said(self.reason.words),
+            "first": first,
+            "second": second,
+            "difference": self.difference,
+        }
 
 
-def compare_links(first: Explanation, second: Explanation) -> LinkComparison:
-    """Compare two links rule by rule."""
+def compared_rules(first: Explanation, second: Explanation) -> list[ComparedRule]:
+    """The rules of two links, those with the larger differences first, priors before all."""
     left, right = ({reason.index: reason for reason in link.reasons} for link in (first, second))
     rules = [ComparedRule(left.get(k), right.get(k)) for k in dict.fromkeys([*left, *right])]
-    rules.sort(key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))
-    adds_up = first.waterfall() is not None and second.waterfall() is not None
-    return LinkComparison(first, second, rules, adds_up)
+    return sorted(rules, key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))
 
 
 @dataclass(frozen=True)
 class RulePair:
     """A clause and its weight in either model, None where a model does not have it."""
 
-    text: str
+    rule: str
     words: Words
     weight: float | None
     other_weight: float | None
@@ -90,6 +88,21 @@ class ModelComparison:
     figures_other: Evaluation | None
     links: Sequence[ShownLink]
 
+    def as_dict(self, known: KnownScores | None) -> dict[str, Any]:
+        """The same for JSON; `known` scores are those of the edited model."""
+
+        def plain(pairs: Sequence[RulePair]) -> list[dict[str, Any]]:
+            return [asdict(pair, dict_factory=with_plain_words) for pair in pairs]
+
+        return {
+            "figures": self.figures_edited and self.figures_edited.as_dict(),
+            "other_figures": self.figures_other and self.figures_other.as_dict(),
+            "shared": plain(self.shared),
+            "only": plain(self.only_edited),
+            "other_only": plain(self.only_other),
+            "links": [link.as_dict(known) for link in self.links],
+        }
+
 
 def compare(explorer: RuleExplorer, other: RuleExplorer, edits: Edits, top: int) -> ModelComparison:
     """Compare the model as it is edited with the other one."""
@@ -113,7 +126,7 @@ def paired_rules(edited: Sequence[Rule], other: Sequence[Rule]) -> list[RulePair
         RulePair(text, rule_words(clause), weights.get(clause), other_weights.get(clause))
         for clause, text in zip(clauses, texts, strict=True)
     ]
-    return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.text))
+    return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.rule))
 
 
 def _weights(rules: Sequence[Rule]) -> Mapping[Clause, float]:

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from hornbeam.errors import InputError
 from hornbeam.rules.rule_model import Rule
@@ -35,15 +34,11 @@ class Edits:
     ('a1b2_0x_2w0.5', True)
     """
 
-    weights: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
+    weights: Mapping[int, float] = field(default_factory=dict)
     off: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.weights or self.off)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle support: the mapping proxy of the weights cannot be pickled."""
-        return _edits, (dict(self.weights), self.off)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -59,7 +54,7 @@ class Edits:
         """Give a rule another weight."""
         if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
             raise InputError(f"a weight is a number from 0 to {MAX_WEIGHT:,.0f}")
-        return replace(self, weights=MappingProxyType({**self.weights, rule: weight}))
+        return replace(self, weights={**self.weights, rule: weight})
 
     def switched(self, rule: int, on: bool) -> Edits:
         """Switch a rule on or off."""
@@ -68,7 +63,7 @@ class Edits:
     def without(self, rule: int) -> Edits:
         """Undo the edits of a rule."""
         weights = {i: weight for i, weight in self.weights.items() if i != rule}
-        return Edits(MappingProxyType(weights), self.off - {rule})
+        return Edits(weights, self.off - {rule})
 
     def scoring(self, rules: Sequence[Rule]) -> list[Rule]:
         """All rules, those that are off with weight 0, so that rule numbers do not change."""
@@ -104,21 +99,17 @@ class Edits:
             return cls()
         edits = cls()
         for item in items:
-            found = _ITEM.fullmatch(item)
-            if found is None or int(found["rule"]) >= n_rules:
+            match = _ITEM.fullmatch(item)
+            if match is None or int(match["rule"]) >= n_rules:
                 return cls()
             try:
-                if found["weight"]:
-                    edits = edits.with_weight(int(found["rule"]), float(found["weight"]))
+                if match["weight"]:
+                    edits = edits.with_weight(int(match["rule"]), float(match["weight"]))
             except (ValueError, InputError):
                 return cls()
-            if found["off"]:
-                edits = edits.switched(int(found["rule"]), on=False)
+            if match["off"]:
+                edits = edits.switched(int(match["rule"]), on=False)
         return edits
-
-
-def _edits(weights: Mapping[int, float], off: frozenset[int]) -> Edits:
-    return Edits(MappingProxyType(weights), off)
 
 
 #: The model as it was loaded.

@@ -12,28 +12,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.reason import Fact, renamed
 from hornbeam.ranking.queries import Direction
-from hornbeam.rules.rule_words import rule_in_names, with_plain_words
-from hornbeam.serve.comparison import compare_links
+from hornbeam.rules.rule_words import with_plain_words
+from hornbeam.serve.comparison import compared_rules
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer, UnknownNameError
-from hornbeam.serve.filters import FILTERS, link_url
-from hornbeam.serve.plain_values import (
-    entities_in,
-    plain_compared_rules,
-    plain_figures,
-    plain_link,
-    plain_query,
-)
+from hornbeam.serve.filters import link_url
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import EdgeGroup, QueryAnswers, edge_groups, other_groups
-from hornbeam.serve.templating import PageWriter, page_writer
+from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.unfolded_drawing import draw_columns, draw_outline
 from hornbeam.serve.unfolding import Unfolding, unfold
 from hornbeam.serve.visits import (
@@ -45,8 +37,6 @@ from hornbeam.serve.visits import (
     View,
     ViewOf,
     Visit,
-    pinned,
-    shared_address,
     triple_in,
     whole_number,
 )
@@ -87,25 +77,8 @@ class Pages:
     @cached_property
     def writer(self) -> PageWriter:
         """Fills the templates."""
-        names = self.explorer.entity_names
-
-        def shown_atom(fact: Fact) -> str:
-            """A fact as an atom, with names instead of ids."""
-            return renamed(fact, names.shown).atom
-
-        def named_rule(rule: str) -> str:
-            """A rule of a whole graph, with names instead of ids."""
-            return rule_in_names(rule, names.shown)
-
-        filters = FILTERS | {
-            "shown_atom": shown_atom,
-            "named_rule": named_rule,
-            "shared_address": partial(
-                shared_address, fingerprint=self.explorer.fingerprint, pages=self.views
-            ),
-        }
         weights = isinstance(self.explorer, RuleExplorer)
-        return page_writer(names, filters, self.explorer, weights=weights)
+        return PageWriter.of(self.explorer, self.views, weights=weights)
 
     @cached_property
     def weighted(self) -> WeightPages | None:
@@ -251,7 +224,7 @@ class Pages:
                 "relations": self._plain_relations(),
                 "cautions": list(explorer.cautions),
                 "examples": list(explorer.examples),
-                "figures": plain_figures(values.get("figures")),
+                "figures": values.get("figures") and values["figures"].as_dict(),
             }
 
         return View("home.html", values, plain)
@@ -280,17 +253,17 @@ class Pages:
         def plain() -> dict[str, Any]:
             named = [
                 name,
-                *entities_in(one.asked for one in missing),
+                *(entity for query in missing for entity in query.asked.entities),
                 *(end for link in listed for end in (link.subject, link.object)),
                 *(end for group in known for end in group.first),
             ]
             return {
                 "entity": name,
                 "missing": [
-                    {**self._plain_query(one.asked, visit), "expected": one.expected}
-                    for one in missing
+                    {**self._plain_query(query.asked, visit), "expected": query.expected}
+                    for query in missing
                 ],
-                "listed": [plain_link(link, known_scores) for link in listed],
+                "listed": [link.as_dict(known_scores) for link in listed],
                 "known": [asdict(group) for group in known],
                 "stated": [asdict(group) for group in stated],
                 "names": self._names(named),
@@ -323,7 +296,7 @@ class Pages:
         }
 
         def plain() -> dict[str, Any]:
-            named = self._names([known, *entities_in([asked])])
+            named = self._names([known, *asked.entities])
             return {**self._plain_query(asked, visit), "names": named}
 
         return View("query.html", values, plain)
@@ -350,7 +323,8 @@ class Pages:
         first, second = (self.explorer.explain(*link.triple, visit.edits) for link in links)
         values: dict[str, Any] = {"links": links, "first": first, "second": second}
         if self.weighted is not None:
-            values["compared"] = compare_links(first, second)
+            values["rules"] = compared_rules(first, second)
+            values["adds_up"] = None not in (first.waterfall(), second.waterfall())
             values["labels"] = [self.weighted.explorer.label(*link.triple) for link in links]
 
         def plain() -> dict[str, Any]:
@@ -359,9 +333,9 @@ class Pages:
                 "second": self._plain_explanation(links[1], second),
                 "names": self._names([*first.mentioned, *second.mentioned]),
             }
-            if "compared" in values:
-                told["rules"] = plain_compared_rules(values["compared"])
-                told["adds_up"] = values["compared"].adds_up
+            if "rules" in values:
+                told["rules"] = [rule.as_dict() for rule in values["rules"]]
+                told["adds_up"] = values["adds_up"]
             return told
 
         return View("links.html", values, plain)
@@ -408,7 +382,10 @@ class Pages:
     def pin(self, visit: Visit) -> PageAnswer:
         """Pin a link, or unpin it, and go back to it."""
         pin = link_in(visit, self.explorer)
-        return pinned(visit, pin, link_url(pin))
+        if not pin.fits:
+            raise InputError("The names of this link are too long to pin it.")
+        unpins = visit.query.get("what") == "unpin"
+        return PageAnswer(status=303, go_to=link_url(pin).unescape(), pin="" if unpins else pin)
 
     # -- parts ------------------------------------------------------------------------------------
 
@@ -438,7 +415,7 @@ class Pages:
 
     def _plain_query(self, asked: QueryAnswers, visit: Visit) -> dict[str, Any]:
         known = self.explorer.known_scores(visit.edits)
-        return plain_query(asked, known, self.explorer.score_name)
+        return asked.as_dict(known, self.explorer.score_name)
 
     def _plain_explanation(self, link: Pin, explained: Explanation) -> dict[str, Any]:
         """An explanation, with the relation and whether the link is a fact, for either kind."""

@@ -1,21 +1,23 @@
 """Values that pages show: facts of an entity, scored links, answers of queries, counted rules.
 
-All of them name entities; `hornbeam.serve.plain_values` turns them into JSON.
+`as_dict` gives what JSON has of them: the same keys for every kind of model.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hornbeam.base.arrays import Floats, Ids, Integers
 from hornbeam.explaining.grounding_finder import FactNumbers
+from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.explaining.reason import Fact
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.ranking.named_queries import ASKED
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import Words
 
@@ -75,6 +77,24 @@ class ShownLink:
         """Difference of the score from the one before."""
         return 0.0 if self.before is None else self.score - self.before
 
+    def as_dict(self, known: KnownScores | None, score_name: str = "score") -> dict[str, Any]:
+        """The link with its score, also under the `score_name`, and what else is shown of it.
+
+        A score that decides nothing has its place among the `known` ones.
+        """
+        plain: dict[str, Any] = {
+            "subject": self.subject,
+            "relation": self.predicate,
+            "object": self.object,
+            "score": self.score,
+            score_name: self.score,
+        }
+        further = {"rank": self.rank, "label": self.label, "before": self.before}
+        plain |= {key: value for key, value in further.items() if value is not None}
+        if known is not None:
+            plain["place"] = known.place(self.predicate, self.score).as_dict()
+        return plain
+
 
 @dataclass(frozen=True)
 class QueryAnswers:
@@ -89,6 +109,23 @@ class QueryAnswers:
     candidates: int
     answers: Sequence[ShownLink]
     left_out: int = 0
+
+    @property
+    def entities(self) -> list[str]:
+        """Entities that the answers name."""
+        return [name for link in self.answers for name in (link.subject, link.object)]
+
+    def as_dict(self, known: KnownScores | None, score_name: str) -> dict[str, Any]:
+        """The query with its answers; the argument that it asks for is a question mark."""
+        asks_object = self.asks is Direction.OBJECT
+        return {
+            "subject": self.known if asks_object else ASKED,
+            "relation": self.relation,
+            "object": ASKED if asks_object else self.known,
+            "candidates": self.candidates,
+            "left_out": self.left_out,
+            "answers": [answer.as_dict(known, score_name) for answer in self.answers],
+        }
 
 
 @dataclass(frozen=True)

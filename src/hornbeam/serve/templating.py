@@ -1,20 +1,38 @@
-"""Pages from templates: those that every explorer has, and how others are made."""
+"""Pages from templates: the filters that show entities by their names, and pages of one message.
+
+A page has dozens of links and facts, so whole tables are made at once: a template escapes each
+value separately, which is slower.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from hornbeam.explaining.known_scores import KnownScores
+from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.rendering import templates_of, words_html
-from hornbeam.rules.rule_words import Words, with_shown_entities
-from hornbeam.serve.named_filters import named_filters
-from hornbeam.serve.visits import PageAnswer, Visit
+from hornbeam.rules.rule_words import Words, rule_in_names, with_shown_entities
+from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.filters import (
+    FILTERS,
+    change,
+    entity_url,
+    label,
+    link_address,
+    rank_text,
+    score_bar,
+    short_name,
+)
+from hornbeam.serve.shown_values import EdgeGroup, ShownLink
+from hornbeam.serve.visits import PageAnswer, Visit, shared_address
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +40,22 @@ class PageWriter:
     """Fills templates."""
 
     environment: Environment
+
+    @classmethod
+    def of(cls, explorer: Explorer, pages: Collection[str], *, weights: bool) -> PageWriter:
+        """The writer of an explorer's pages; `pages` are their paths.
+
+        `weights` says whether its rules have weights.
+        """
+        environment, names = templates_of("hornbeam.serve"), explorer.entity_names
+        shared = partial(shared_address, fingerprint=explorer.fingerprint, pages=pages)
+        environment.filters |= {**FILTERS, **named_filters(names), "shared_address": shared}
+        environment.globals |= {
+            "explorer": explorer,
+            "weights": weights,
+            "stylesheet": "/static/explorer.css",
+        }
+        return cls(environment)
 
     def page(self, template: str, visit: Visit, **values: object) -> PageAnswer:
         """The page, or part of one, that a template makes of values."""
@@ -44,14 +78,10 @@ class PageWriter:
         return PageAnswer(self.environment.get_template("token.html").render(), 401)
 
 
-def page_writer(
-    names: EntityNames,
-    filters: Mapping[str, Callable[..., Any]],
-    explorer: object,
-    *,
-    weights: bool,
-) -> PageWriter:
-    """Templates with filters, for pages of an explorer; `weights`: whether its rules have some."""
+def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
+    """Filters that show entities by these names."""
+    # cached: all pairs of an entity's page have its name
+    shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
 
     # cached: the same rules occur repeatedly on a page
     @lru_cache(maxsize=10_000)
@@ -59,17 +89,112 @@ def page_writer(
         """A rule in words, with names instead of ids."""
         return words_html(with_shown_entities(pieces, names.shown))
 
-    environment = templates_of("hornbeam.serve")
-    environment.filters |= {
-        **filters,
+    def short(name: str) -> Markup:
+        return short_name(names.shown(name))
+
+    def pill_text(name: str) -> str:
+        return f'<a class="pill" href="{entity_url(name)}">{short(name)}</a>'
+
+    def pill(name: str) -> Markup:
+        """A hyperlink to an entity's page."""
+        return Markup(pill_text(name))
+
+    def pair_link(link: ShownLink, seen_from: str) -> str:
+        """A hyperlink to a pair's page; the entity whose page it is on is greyed."""
+        quiet = 'class="quiet"'
+        subject, object_ = (
+            f"<bdi {quiet if name == seen_from else ''}>{shown(name)}</bdi>"
+            for name in (link.subject, link.object)
+        )
+        predicate = f'<span class="predicate">{escape(link.predicate)}</span>'
+        return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
+
+    def scored_cell(link: ShownLink, score: float, known: KnownScores | None, head: str) -> str:
+        """A score as a bar and, where the model decides nothing, with its place."""
+        place = ""
+        if known is not None:
+            words = known.place(link.predicate, score).short
+            place = f'<small class="quiet">{words}</small>'
+        return f'<td class="score" {head}>{score_bar(score)}{place}</td>'
+
+    def link_row(
+        link: ShownLink,
+        seen_from: str,
+        heads: Sequence[str],
+        show_label: bool,
+        known: KnownScores | None,
+        other_known: KnownScores | None,
+    ) -> str:
+        head = f'data-name="{heads[0]}"' if heads else ""
+        rank = "" if link.rank is None else f'<td class="number">{rank_text(link.rank)}</td>'
+        cells = [
+            f'  {rank}<td class="wide">{pair_link(link, seen_from)}</td>\n'
+            f"  {scored_cell(link, link.score, known, head)}\n"
+        ]
+        if heads and link.before is not None:
+            head = f'data-name="{heads[1]}"'
+            cells.append(scored_cell(link, link.before, other_known, head))
+        if link.before is not None:
+            head = "difference" if heads else "change"
+            cells.append(f'<td class="number" data-name="{head}">{change(link.change)}</td>')
+        if show_label:
+            cells.append(f"<td>{label(link.label)}</td>")
+        return f"<tr>\n{''.join(cells)}</tr>\n"
+
+    def link_rows(
+        links: Iterable[ShownLink],
+        seen_from: str = "",
+        names: Sequence[str] = (),
+        show_label: bool = True,
+        known: KnownScores | None = None,
+        other_known: KnownScores | None = None,
+    ) -> Markup:
+        """Rows of a table of links, scored by one model or by two with these `names`.
+
+        Scores of a model that decides nothing are shown with their places among `known` ones, the
+        second model's among `other_known`. Answers that are ranked begin with their ranks.
+        """
+        heads = [f"{escape(name)}" for name in names]
+        further = (seen_from, heads, show_label, known, other_known)
+        return Markup("".join(link_row(link, *further) for link in links))
+
+    def edge_group(group: EdgeGroup) -> str:
+        predicate = f'<span class="predicate">{escape(group.predicate)}</span>'
+        if group.inverse:
+            caption = (
+                f'<span aria-hidden="true">←</span> {predicate} '
+                '<span class="hidden">of which this is the object</span>'
+            )
+        else:
+            caption = f'{predicate} <span aria-hidden="true">→</span>'
+        pills = "".join(f"{pill_text(other)} " for other in group.first)
+        further = group.total - len(group.first)
+        more = f'<span class="quiet">and {further:,} more</span>' if further > 0 else ""
+        return (
+            f'<div>\n  <dt>{caption} <span class="count">{group.total:,}</span></dt>\n'
+            f"  <dd>{pills}{more}</dd>\n</div>\n"
+        )
+
+    def edge_groups(groups: Iterable[EdgeGroup]) -> Markup:
+        """Known facts, group by group."""
+        return Markup("".join(map(edge_group, groups)))
+
+    def question(known: str, relation: str, asks: Direction) -> Markup:
+        """A query, with a question mark for what it asks for."""
+        entity = f"<bdi>{shown(known)}</bdi>"
+        predicate = f'<span class="predicate">{escape(relation)}</span>'
+        parts = (entity, predicate, "?") if asks is Direction.OBJECT else ("?", predicate, entity)
+        return Markup(" ".join(parts))
+
+    return {
         "shown": names.shown,
         "entity_type": names.type_of,
         "words": words,
-        **named_filters(names),
+        "named_rule": lambda rule: rule_in_names(rule, names.shown),
+        "shown_atom": lambda fact: renamed(fact, names.shown).atom,
+        "short": short,
+        "pill": pill,
+        "link_rows": link_rows,
+        "edge_groups": edge_groups,
+        "question": question,
     }
-    environment.globals |= {
-        "explorer": explorer,
-        "weights": weights,
-        "stylesheet": "/static/explorer.css",
-    }
-    return PageWriter(environment)

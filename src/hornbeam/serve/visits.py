@@ -13,9 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
-from markupsafe import Markup
-
-from hornbeam.errors import InputError
 from hornbeam.ranking.named_queries import ASKED
 from hornbeam.serve.edits import NO_EDITS, Edits
 
@@ -142,14 +139,6 @@ def triple_in(visit: Visit, which: str = "") -> tuple[str, str, str]:
         return "" if text == ASKED else text
 
     return given("subject"), given("relation") or given("predicate"), given("object")
-
-
-def pinned(visit: Visit, pin: Pin, page: Markup) -> PageAnswer:
-    """Pin a link, or unpin it, and go back to its page."""
-    if not pin.fits:
-        raise InputError("The names of this link are too long to pin it.")
-    return PageAnswer(status=303, go_to=page.unescape(),
-                      pin="" if visit.query.get("what") == "unpin" else pin)  # fmt: skip
 
 
 def whole_number(text: str, otherwise: int) -> int:

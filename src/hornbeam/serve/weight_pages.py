@@ -14,17 +14,11 @@ from hornbeam.base.texts import number_in
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Fact
-from hornbeam.rules.rule_words import rule_words
+from hornbeam.rules.rule_words import rule_words, said
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.drawing import draw, draw_vertical
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer, UnknownNameError
-from hornbeam.serve.plain_values import (
-    plain_comparison,
-    plain_figures,
-    plain_link,
-    plain_rule,
-)
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import (
@@ -63,7 +57,8 @@ class WeightPages:
 
     def home_values(self, edits: Edits) -> dict[str, Any]:
         """The strongest rules, the priors, and the figures."""
-        rows = sorted((row for row in self._rule_rows(edits) if row["on"]), key=_by_weight)
+        rows = [row for row in self._rule_rows(edits) if row["on"]]
+        rows.sort(key=lambda row: -float(row["weight"]))
         return {
             "priors": [row for row in rows if row["prior"]],
             "strongest": [row for row in rows if not row["prior"]][:STRONGEST],
@@ -91,10 +86,14 @@ class WeightPages:
 
     def plain_rules(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same as plain values."""
+        keys = ("number", "relation", "weight", "learned", "on", "edited", "prior", "negated")
         return {
-            "rules": list(map(plain_rule, values["rows"])),
-            "figures": plain_figures(values["figures"]),
-            "changed": [plain_link(link, values["known_scores"]) for link in values["changed"]],
+            "rules": [
+                {"rule": row["text"], "words": said(row["words"])} | {key: row[key] for key in keys}
+                for row in values["rows"]
+            ],
+            "figures": values["figures"] and values["figures"].as_dict(),
+            "changed": [link.as_dict(values["known_scores"]) for link in values["changed"]],
         }
 
     # -- pages ------------------------------------------------------------------------------------
@@ -123,7 +122,7 @@ class WeightPages:
         return View(
             "pairs.html",
             values,
-            lambda: {**place, "links": [plain_link(link, known) for link in links]},
+            lambda: {**place, "links": [link.as_dict(known) for link in links]},
         )
 
     def compare(self, visit: Visit) -> View:
@@ -143,7 +142,7 @@ class WeightPages:
 
         def plain() -> dict[str, Any]:
             names = {"model": explorer.name, "other": other.name}
-            return {**names, **plain_comparison(comparison, known)}
+            return {**names, **comparison.as_dict(known)}
 
         return View("compare.html", values, plain)
 
@@ -274,10 +273,6 @@ class WeightPages:
             for step in steps
             if step.object and not self.explorer.is_fact(step.subject, step.predicate, step.object)
         )
-
-
-def _by_weight(row: Mapping[str, Any]) -> float:
-    return -float(row["weight"])
 
 
 def link_in(visit: Visit, explorer: Explorer, which: str = "") -> Pin:
