@@ -30,7 +30,7 @@ from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import PathRules, reversed_paths
-from hornbeam.graphs.sql import fired_pools, neighbourhoods, sql_graph
+from hornbeam.graphs.sql import evidence_queries, neighbourhoods, sql_graph
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.codes import step_code
@@ -193,7 +193,7 @@ def test_models_have_the_same_text(
     chosen = replace(SETTINGS, extent=Extent(folds=3, hidden=1))
     expected = learn_graph(hb.read_facts(*inputs), valid, seed=2, settings=chosen)
     for module, name, size in (
-        (fired_pools, "ROWS", 500), (sql_graph, "PAIRS", 500), (sql_graph, "SOURCES", 20),
+        (evidence_queries, "ROWS", 500), (sql_graph, "PAIRS", 500), (sql_graph, "SOURCES", 20),
         (sql_graph, "LINKS", 50),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, size)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from hornbeam.base.arrays import Array
+from hornbeam.counting.projections import projections
+from hornbeam.facts.names import Names
 from hornbeam.rules.codes import step_code_sql
 
 TableColumns = Mapping[str, Array]
@@ -102,3 +104,20 @@ def wide_nodes(max_fanout: int) -> str:
         f"SELECT origin, code FROM ({walked_steps()}) AS s GROUP BY origin, code "
         f"HAVING count(*) > {int(max_fanout)}"
     )
+
+
+def projected_edges(
+    not_binary: Mapping[str, int], stored: Names, walked: Names, atoms: str
+) -> list[str]:
+    """Selects (subject, object, predicate, value) of the projections of wide atoms.
+
+    The same as `hornbeam.counting.projections.with_projections` for arrays. The tables `{atoms}_3`
+    and so on have predicates numbered as `stored`; those of edges are numbered as `walked`.
+    """
+    return [
+        f"SELECT a{first + 1} AS subject, a{second + 1} AS object, "
+        f"{walked.index(name)} AS predicate, value FROM {atoms}_{arity} "
+        f"WHERE value > 0 AND predicate = {stored.index(predicate)}"
+        for predicate, arity in not_binary.items()
+        for (first, second), name in projections(predicate, arity).items()
+    ]

@@ -17,8 +17,8 @@ from hornbeam.base.arrays import Array
 from hornbeam.base.files import replaced_file
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.projections import projections, walked_predicates
-from hornbeam.counting.sql.database import DEGREES, TableColumns
+from hornbeam.counting.projections import walked_predicates
+from hornbeam.counting.sql.database import DEGREES, TableColumns, projected_edges
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
@@ -158,32 +158,23 @@ def open_duckdb(
 
 
 def project(database: DuckDB, stored: StoredFacts) -> Names:
-    """Add projections of atoms with three or more arguments to `facts`; returns all predicates.
-
-    The same as `hornbeam.counting.projections.with_projections` for arrays.
-    """
+    """Add projections of atoms with three or more arguments to `facts`; returns all predicates."""
     names = walked_predicates(stored.predicates, stored.not_binary)
     if names is stored.predicates:
         return names
     old = np.arange(len(stored.predicates), dtype=np.int32)
     database.upload("renamed", {"old": old, "new": stored.predicates.translate(names)})
-    selects = {}
+    projected = projected_edges(stored.not_binary, stored.predicates, names, "facts")
     for arity in (1, 2):
         table, columns = atom_table(arity)
         listed = ", ".join(f"t.{column}" for column in columns)
-        selects[table] = (
+        select = (
             f"SELECT {listed}, r.new AS predicate, t.value FROM {table} AS t "
             "JOIN renamed AS r ON r.old = t.predicate"
         )
-    for predicate, arity in stored.not_binary.items():
-        table, columns = atom_table(arity)
-        for (first, second), name in projections(predicate, arity).items():
-            selects["facts"] += (
-                f" UNION ALL SELECT {columns[first]}, {columns[second]}, {names.index(name)}, "
-                f"value FROM {table} WHERE predicate = {stored.predicates.index(predicate)}"
-            )
-    for table, select in selects.items():
-        database.replace(table, select)
+        database.replace(
+            table, " UNION ALL ".join([select, *projected] if arity == 2 else [select])
+        )
     database.drop("renamed", *(atom_table(n)[0] for n in {*stored.not_binary.values()} - {1}))
     return names
 

@@ -182,8 +182,7 @@ def open_spark(
             "hdfs:///tmp or s3a://bucket/tmp"
         )
     folder = os.fspath(spill_dir or tempfile.gettempdir())
-    given = SparkInputs.of([os.fspath(item) for item in inputs])
-    given.check_place(folder)
+    given = SparkInputs.of([os.fspath(item) for item in inputs], folder)
     layout = TableLayout.of(columns, header)
     with ExitStack() as stack:
         place = stack.enter_context(_own_folder(folder))

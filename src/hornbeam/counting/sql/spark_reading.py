@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.base.texts import quote
-from hornbeam.counting.projections import projections, walked_predicates
-from hornbeam.counting.sql.database import DEGREES
+from hornbeam.counting.projections import walked_predicates
+from hornbeam.counting.sql.database import DEGREES, projected_edges
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 #: Suffixes of the names of Parquet files.
 PARQUET = (".parquet", ".pq")
+#: Spark's types of columns of names, and of truth values.
+NAME_TYPES = ("string", "int", "bigint", "smallint", "tinyint")
+VALUE_TYPES = ("double", "float", "decimal", "boolean", *NAME_TYPES[1:])
 NONE_PREPARED: Mapping[int, str] = {}
 #: Malformed names (empty, or with TAB, CR, LF or NUL) in `names` and `predicates`.
 BAD_NAMES = (
@@ -92,8 +95,8 @@ def spark_engine_over(
     for arity in arities:
         database.create(f"atoms_{arity}", _by_ids(arity))
         soft |= _checked_values(database, arity, listed)
-    database.view("facts", _edges(arities, predicates, not_binary))
-    database.view("unary_facts", _unary(arities))
+    for arity in (1, 2):
+        database.view(atom_table(arity)[0], _facts(arity, arities, predicates, not_binary))
     database.create("degrees", DEGREES)
     return SqlEngine(
         database,
@@ -152,12 +155,8 @@ def _input_frame(session: SparkSession, item: str, layout: TableLayout) -> tuple
 
 def _check_types(item: str, columns: Sequence[str], kinds: Sequence[str]) -> None:
     for column, kind in zip(columns, kinds, strict=True):
-        numbers = ("int", "bigint", "smallint", "tinyint")
-        if not column:
-            continue
-        allowed = ("double", "float", "boolean", *numbers) if column == "value" else (
-            "string", *numbers)  # fmt: skip
-        if kind not in allowed and not (column == "value" and kind.startswith("decimal")):
+        allowed = VALUE_TYPES if column == "value" else NAME_TYPES
+        if column and kind.partition("(")[0] not in allowed:
             expected = "numbers" if column == "value" else "text or integers"
             raise DataError(item, f"column {column!r} is of type {kind}; expected {expected}")
 
@@ -195,10 +194,10 @@ def _one_arity(database: Spark, listed: str) -> Mapping[str, int]:
 
 def _by_ids(arity: int) -> str:
     """Atoms by ids; `other` is a second value where an atom has two."""
-    places = range(1, arity + 1)
-    ids = ", ".join(f"e{k}.id AS a{k}" for k in places)
-    joins = " ".join(f"JOIN entity_ids AS e{k} ON e{k}.name = f.a{k}" for k in places)
-    group = ", ".join(["p.id", *(f"e{k}.id" for k in places)])
+    columns = dict(enumerate(atom_table(arity)[1], start=1))
+    ids = ", ".join(f"e{k}.id AS {column}" for k, column in columns.items())
+    joins = " ".join(f"JOIN entity_ids AS e{k} ON e{k}.name = f.a{k}" for k in columns)
+    group = ", ".join(["p.id", *(f"e{k}.id" for k in columns)])
     return (
         f"SELECT p.id AS predicate, {ids}, min(f.value) AS value, max(f.value) AS other "
         f"FROM given_{arity} AS f JOIN predicate_ids AS p ON p.name = f.predicate {joins} "
@@ -221,30 +220,18 @@ def _checked_values(database: Spark, arity: int, listed: str) -> bool:
     return soft > 0
 
 
-def _edges(arities: Sequence[int], predicates: Names, not_binary: Mapping[str, int]) -> str:
-    """Select of all edges: binary facts, and projections of wider ones."""
+def _facts(
+    arity: int, arities: Sequence[int], predicates: Names, not_binary: Mapping[str, int]
+) -> str:
+    """Select of the unary facts, or of all edges: binary facts, and projections of wider ones."""
+    columns = [*atom_table(arity)[1], "predicate", "value"]
     parts = []
-    if 2 in arities:
-        parts.append(
-            "SELECT a1 AS subject, predicate, a2 AS object, value FROM atoms_2 WHERE value > 0"
-        )
-    for predicate, arity in not_binary.items():
-        p = predicates.index(predicate)
-        for (first, second), name in projections(predicate, arity).items():
-            parts.append(
-                f"SELECT a{first + 1} AS subject, {predicates.index(name)} AS predicate, "
-                f"a{second + 1} AS object, value FROM atoms_{arity} "
-                f"WHERE value > 0 AND predicate = {p}"
-            )
-    zeros = "SELECT 0 AS subject, 0 AS predicate, 0 AS object, 0 AS value WHERE 1 = 0"
-    return " UNION ALL ".join(parts) or zeros
-
-
-def _unary(arities: Sequence[int]) -> str:
-    """Facts about one entity."""
-    if 1 not in arities:
-        return "SELECT 0 AS entity, 0 AS predicate, 0 AS value WHERE 1 = 0"
-    return "SELECT a1 AS entity, predicate, value FROM atoms_1 WHERE value > 0"
+    if arity in arities:
+        parts.append(f"SELECT {', '.join(columns)} FROM atoms_{arity} WHERE value > 0")
+    if arity == 2:
+        parts += projected_edges(not_binary, predicates, predicates, "atoms")
+    zeros = ", ".join(f"0 AS {column}" for column in columns)
+    return " UNION ALL ".join(parts) or f"SELECT {zeros} WHERE 1 = 0"
 
 
 def _reason(error: Exception) -> str:
@@ -261,16 +248,16 @@ class SparkInputs:
     others: tuple[str, ...]  #: files on this machine that the readers of all engines read
 
     @classmethod
-    def of(cls, inputs: Sequence[str]) -> SparkInputs:
-        """Classify the inputs; unreadable ones are refused here, before Spark starts."""
-        others = tuple(item for item in inputs if _is_for_readers(item))
-        return cls(tuple(item for item in inputs if item not in others), others)
+    def of(cls, inputs: Sequence[str], place: str = "") -> SparkInputs:
+        """Classify the inputs; unreadable ones are refused here, before Spark starts.
 
-    def check_place(self, place: str) -> None:
-        """Refuse files on this machine if `place` is a store that they cannot be written to."""
-        if self.others and "://" in place:
+        So are files on this machine if `place` is a store that they cannot be written to.
+        """
+        others = tuple(item for item in inputs if _is_for_readers(item))
+        if others and "://" in place:
             problem = f"is read on this machine, and {place} is elsewhere"
-            raise DataError(self.others[0], f"{problem}; expected Parquet there")
+            raise DataError(others[0], f"{problem}; expected Parquet there")
+        return cls(tuple(item for item in inputs if item not in others), others)
 
     def to_parquet(self, folder: str, layout: TableLayout = BY_ITSELF) -> dict[int, str]:
         """Write the atoms of `others` by arity: predicate, a1 .. ak, and value in millionths."""

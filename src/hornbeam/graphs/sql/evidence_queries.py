@@ -1,10 +1,11 @@
-"""Evidence of rules for queries, as joins: constants, backward rules, frequent answers, paths.
+"""Evidence of rules for queries, as joins, and pools of candidates with features from it.
 
-A property is a step and an entity, or ANY. The tables `asked`, `known` and `fired` are those of
-`hornbeam.graphs.sql.walk_queries`; `asked_steps` has the steps of the queries. Every rule that
-fires is a row (query, entity, kind, order, hits, predicted): the kinds are those of
-`hornbeam.graphs.features`, and three columns of order give the order in which the kernels of
-`hornbeam.graphs.evidence_kernels` add it, so that sums of floats are the same to the last bit.
+Rules are paths, constants and backward rules. A property is a step and an entity, or ANY. The
+tables `asked`, `known` and `fired` are those of `hornbeam.graphs.sql.walk_queries`; `asked_steps`
+has the steps of the queries. Every rule that fires is a row (query, entity, kind, order, hits,
+predicted): the kinds are those of `hornbeam.graphs.features`, and three columns of order give the
+order in which the kernels of `hornbeam.graphs.evidence_kernels` add it, so that sums of floats are
+the same to the last bit.
 """
 
 from __future__ import annotations
@@ -13,17 +14,27 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from hornbeam.base.arrays import Array, Ids, Ints, pointers
+from hornbeam.counting.sql.database import Database
+from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.constant_kernels import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.constants import FREQUENT
+from hornbeam.graphs.evidence_kernels import gather_fired
 from hornbeam.graphs.features import BACKWARD, FORWARD, PATH
+from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import QueriesByStep
+from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.path_rules import PathRules
+from hornbeam.graphs.pools import FurtherCandidates, Pool
 from hornbeam.graphs.sql.link_tables import ANY, LinkTables
-from hornbeam.graphs.sql.walk_queries import PathTries, walk_paths
+from hornbeam.graphs.sql.walk_queries import walk_paths
+from hornbeam.graphs.workload import batches
 from hornbeam.rules.codes import inverse_code_sql, inverse_sql
 from hornbeam.rules.rule_model import SMOOTHING
 
+#: Maximum number of rows of fired rules and candidates that are fetched at a time.
+ROWS = 1_000_000
 #: Doubles in both dialects; without an exponent DuckDB reads a decimal.
 _MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
 #: The step of a query walked backwards.
@@ -141,7 +152,7 @@ def fire_rules(
 ) -> None:
     """Create the tables `firing` and `candidates`: rules that fire for queries, and answers."""
     upload, create = tables.database.upload, tables.create
-    walk_paths(tables, PathTries.of({step: some.paths for step, some in rules.items()}), queries)
+    walk_paths(tables, {step: some.paths for step, some in rules.items()}, queries)
     upload("asked_steps", {"step": np.array(list(queries), dtype=np.int32)})
     hits, predicted = (
         np.concatenate([getattr(some, name) for some in rules.values()])
@@ -207,3 +218,87 @@ _CANDIDATES = (
     "WHERE l.step <> a.step GROUP BY a.query, l.other) AS n "
     "ON n.query = p.query AND n.entity = p.entity"
 )
+
+
+# --- pools ----------------------------------------------------------------------------------------
+
+
+def fired_pools(
+    database: Database,
+    queries: QueriesByStep,
+    totals: Ints,
+    limit: int,
+    fold: int,
+    further: bool = False,
+) -> list[Pool]:
+    """One pool per step, from the tables `firing` and `candidates` of the queries.
+
+    `totals` has the number of links along every step, `limit` is the maximum number of candidates
+    of a source that are described; `further` lists the others too.
+    """
+    sizes = [len(some.sources) for some in queries.values()]
+    sources = np.concatenate([some.sources for some in queries.values()])
+    total = np.repeat(totals[list(queries)], sizes)
+    parts = [
+        _gathered(database, numbers, sources[numbers], total[numbers], limit, further)
+        for numbers in _chunks(database, len(sources))
+    ]
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    counts, entity, feature, further_counts, beyond = columns
+    first = pointers(sizes)
+    rows, further_rows = pointers(counts)[first], pointers(further_counts)[first]
+    pools = []
+    for i, (step, some) in enumerate(queries.items()):
+        own, described, rest = (slice(*bounds[i : i + 2]) for bounds in (first, rows, further_rows))
+        others = FurtherCandidates(further_counts[own], beyond[rest])
+        pools.append(
+            Pool.of(step, some, counts[own], entity[described], feature[described], fold, others)
+        )
+    return pools
+
+
+def _chunks(database: Database, n_queries: int) -> list[slice]:
+    """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
+    rows = np.zeros(n_queries, dtype=np.int64)
+    for table in ("firing", "candidates"):
+        sizes = database.fetch(f"SELECT query, count(*) AS size FROM {table} GROUP BY query")
+        rows[sizes["query"]] += sizes["size"]
+    numbers = batches(range(n_queries), rows.tolist(), ROWS)
+    return [slice(some[0], some[-1] + 1) for some in numbers]
+
+
+def _gathered(
+    database: Database, numbers: slice, sources: Ids, total: Ints, limit: int, further: bool
+) -> Sequence[Array]:
+    """The candidates of a range of queries, and their number per query.
+
+    Number of described candidates, they and their features; number of further ones, and they.
+    """
+    where = f"WHERE query >= {numbers.start} AND query < {numbers.stop}"
+    listed = database.fetch(
+        "SELECT query, entity, answers, degree, along, against, reverse, together "
+        f"FROM candidates {where} ORDER BY query, entity"
+    )
+    fired = database.fetch(
+        "SELECT query, entity, kind, hits, predicted FROM firing "
+        f"{where} ORDER BY query, entity, kind, order_1, order_2, order_3"
+    )
+    keys, firing = (pair_keys(table["query"], table["entity"]) for table in (listed, fired))
+    rows = np.append(np.searchsorted(firing, keys), len(firing))
+    query = np.arange(numbers.start, numbers.stop + 1)
+    offsets = np.searchsorted(listed["query"], query)
+    own = pair_keys(query[:-1], sources)
+    itself = np.where(contained(own, keys), np.searchsorted(keys, own), -1)
+    linked = np.stack([listed[name] for name in LINK_COUNTS], axis=1)
+    confidence = fired["hits"] / (fired["predicted"] + SMOOTHING)
+    n = len(keys)
+    prior = np.log((listed["answers"] + 0.5) / (np.repeat(total, np.diff(offsets)) + 1.0))
+    run = gather_fired.for_size(len(confidence), WORTH_COMPILING)
+    counts, chosen, feature, further_counts, others = run(
+        fired["kind"], confidence, -np.log1p(-confidence), rows.astype(np.int64),
+        offsets.astype(np.int64), itself, prior, listed["answers"] > 0,
+        listed["degree"], linked, limit, max(n, limit) if further else limit,
+        CandidateArrays.of(n, listed=True),
+    )  # fmt: skip
+    entity = listed["entity"]
+    return counts, entity[chosen], feature, further_counts, entity[others]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count
+from itertools import count, pairwise
 from threading import RLock
 
 import numpy as np
@@ -35,11 +35,15 @@ from hornbeam.graphs.path_rules import PathRules, PathTable, discover_paths
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import LinkedShares, known_argument
 from hornbeam.graphs.softmax import Firings
-from hornbeam.graphs.sql.evidence_queries import best_constants, count_constants, fire_rules
-from hornbeam.graphs.sql.fired_pools import fired_pools
+from hornbeam.graphs.sql.evidence_queries import (
+    best_constants,
+    count_constants,
+    fire_rules,
+    fired_pools,
+)
 from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
-from hornbeam.graphs.sql.walk_queries import COUNTS, PathTries, walk_paths
+from hornbeam.graphs.sql.walk_queries import COUNTS, walk_paths
 from hornbeam.graphs.workload import Portion, Result, Workload, batches
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import CountedRule
@@ -217,16 +221,17 @@ class SqlGraph:
         sizes = {step: len(some) * len(queries[step].sources) for step, some in paths.items()}
 
         def one(steps: list[int]) -> list[PathRules]:
-            tries = PathTries.of({step: paths[step] for step in steps})
-            walk_paths(self.tables, tries, {step: queries[step] for step in steps})
+            some_paths = {step: paths[step] for step in steps}
+            walk_paths(self.tables, some_paths, {step: queries[step] for step in steps})
             counts = self.database.fetch(COUNTS)
+            first = pointers([len(some) for some in some_paths.values()])
             figures = [
-                _scattered(counts["rule"], counts[name], int(tries.first[-1]))
+                _scattered(counts["rule"], counts[name], int(first[-1]))
                 for name in ("hits", "predicted")
             ]
             return [
                 PathRules(step, paths[step], *(column[low:high] for column in figures))
-                for step, low, high in zip(steps, tries.first, tries.first[1:], strict=False)
+                for step, (low, high) in zip(steps, pairwise(first), strict=True)
             ]
 
         steps = [step for step, some in paths.items() if len(some)]
@@ -268,7 +273,7 @@ class SqlGraph:
         }
         with self.lock:
             queries = {rules.step: no_queries(pool.source)}
-            walk_paths(self.tables, PathTries.of({rules.step: rules.paths}), queries)
+            walk_paths(self.tables, {rules.step: rules.paths}, queries)
             self.database.upload("chosen", chosen)
             found = self.database.fetch(
                 "SELECT c.place, f.rule FROM fired AS f JOIN chosen AS c "

@@ -11,11 +11,10 @@ entities is dropped with its whole subtree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Ids, Ints, pointers
+from hornbeam.base.arrays import Array, Ids, Ints
 from hornbeam.graphs.evidence_kernels import MAX_PROPOSED, SEVERAL
 from hornbeam.graphs.grouped_queries import QueriesByStep
 from hornbeam.graphs.path_rules import PathTable, build_trie
@@ -46,31 +45,21 @@ COUNTS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class PathTries:
-    """Tries of several steps as one table: the rules of the i-th step are numbered from `first[i]`.
+def _joint_trie(paths: Mapping[int, PathTable]) -> tuple[dict[str, Array], int]:
+    """The table `trie` of the paths of all steps, and the length of the longest path.
 
-    `depth` is the length of the longest path.
+    Nodes and rules are numbered on from step to step.
     """
-
-    first: Ints
-    columns: Mapping[str, Array]
-    depth: int
-
-    @classmethod
-    def of(cls, paths: Mapping[int, PathTable]) -> PathTries:
-        """Number the nodes and rules of all steps."""
-        first, nodes, depth = pointers([len(some) for some in paths.values()]), 0, 0
-        parts = [(np.empty(0, dtype=np.int64),) * 3]
-        for (step, some), rules in zip(paths.items(), first.tolist(), strict=False):
-            trie = build_trie(step, some, np.zeros(len(some)))
-            rule = np.where(trie.rule >= 0, trie.rule + rules, -1)
-            parts.append((_parents(trie.depth, step, nodes), trie.step, rule))
-            nodes += len(rule)
-            depth = max(depth, int(trie.depth.max(initial=0)))
-        parent, code, rule = map(np.concatenate, zip(*parts, strict=True))
-        columns = {"node": np.arange(nodes), "parent": parent, "code": code, "rule": rule}
-        return cls(first, columns, depth)
+    nodes, rules, depth = 0, 0, 0
+    parts = [(np.empty(0, dtype=np.int64),) * 3]
+    for step, some in paths.items():
+        trie = build_trie(step, some, np.zeros(len(some)))
+        rule = np.where(trie.rule >= 0, trie.rule + rules, -1)
+        parts.append((_parents(trie.depth, step, nodes), trie.step, rule))
+        nodes, rules = nodes + len(rule), rules + len(some)
+        depth = max(depth, int(trie.depth.max(initial=0)))
+    parent, code, rule = map(np.concatenate, zip(*parts, strict=True))
+    return {"node": np.arange(nodes), "parent": parent, "code": code, "rule": rule}, depth
 
 
 def _parents(depth: Ints, step: int, base: int) -> Ints:
@@ -104,16 +93,19 @@ def _concatenated(parts: Iterable[Array]) -> Ids:
     return together
 
 
-def walk_paths(tables: LinkTables, tries: PathTries, queries: QueriesByStep) -> None:
-    """Create the tables `fired` and `known`: the paths that queries fire, and known answers."""
+def walk_paths(tables: LinkTables, paths: Mapping[int, PathTable], queries: QueriesByStep) -> None:
+    """Create the tables `fired` and `known`: the paths that queries fire, and known answers.
+
+    The rules that fire are numbered on from step to step of `paths`.
+    """
     database = tables.database
-    asked, answers = asked_columns(queries)
-    for name, columns in (("asked", asked), ("answers", answers), ("trie", tries.columns)):
+    (asked, answers), (trie, longest) = asked_columns(queries), _joint_trie(paths)
+    for name, columns in (("asked", asked), ("answers", answers), ("trie", trie)):
         database.upload(name, columns)
     tables.create("known", KNOWN)
     database.view("reached_0", STARTS)
     levels = []
-    for depth in range(1, tries.depth + 1):
+    for depth in range(1, longest + 1):
         tables.create("expanded", _expanded(depth))
         tables.create(f"reached_{depth}", KEPT)
         levels.append(_fired(depth))
