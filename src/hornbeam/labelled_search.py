@@ -25,7 +25,7 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import EvidenceFolds, assign_evidence_folds, pair_groups
 from hornbeam.facts.known import is_symmetric, with_known
-from hornbeam.facts.negatives import origins, with_negatives_of_each
+from hornbeam.facts.negatives import origins, with_negatives
 from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.table import Targets
 from hornbeam.learning.collective_problem import collective_problem
@@ -221,4 +221,4 @@ def sampled_labels(
     )
     names = [target] if isinstance(target, str) else target
     rng = np.random.default_rng(seed)
-    return with_negatives_of_each(facts, names, negatives, sampling, rng=rng)
+    return with_negatives(facts, names, negatives, sampling, rng=rng)

@@ -16,7 +16,7 @@ from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.folds import FOLDS, EvidenceFolds, assign_evidence_folds
 from hornbeam.facts.known import with_targets
-from hornbeam.facts.negatives import origins, with_negatives, with_negatives_of_each
+from hornbeam.facts.negatives import origins, with_negatives
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.rule_model import Semantics
 from tests.support.dense_counts import dense
@@ -61,7 +61,7 @@ def sampled(
     rng = np.random.default_rng(seed)
     facts = random_facts(rng, symmetric)
     table = hb.read_facts(facts)
-    pairs = with_negatives(table, "t", 1.0, sampling, rng=rng)
+    pairs = with_negatives(table, ["t"], 1.0, sampling, rng=rng)
     origin = origins(pairs, sampling, rng)
     return facts, assign_evidence_folds(table, pairs, rng, origin, symmetric), origin
 
@@ -185,7 +185,7 @@ def test_origins_have_the_chances_of_the_drawing(sampling: Sampling) -> None:
     """By Bayes: a true pair is drawn, a coin flipped, and the other end replaced."""
     rng = np.random.default_rng(4)
     facts = hb.read_facts(random_facts(rng))
-    pairs = with_negatives(facts, "t", 1.0, sampling, rng=rng)
+    pairs = with_negatives(facts, ["t"], 1.0, sampling, rng=rng)
     n, true = len(facts.entities), np.flatnonzero(pairs.positive)
     subject, object_ = pairs.subject, pairs.object
     replacement = []
@@ -269,7 +269,7 @@ def test_several_targets_have_folds_of_their_own(seed: int, sampling: Sampling) 
     """A pair sees all facts of the other target, and of its own what it would see of it alone."""
     rng = np.random.default_rng(seed)
     table = hb.read_facts(random_facts(rng))
-    pairs = with_negatives_of_each(table, ["t", "p"], 1.0, sampling, rng=rng)
+    pairs = with_negatives(table, ["t", "p"], 1.0, sampling, rng=rng)
     origin = origins(pairs, sampling, rng)
     assert (pairs.predicate[origin] == pairs.predicate).all()
     assert pairs.positive[origin].all()

@@ -16,7 +16,7 @@ from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
 from hornbeam.facts import negatives
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.negatives import with_negatives, with_negatives_of_each
+from hornbeam.facts.negatives import with_negatives
 from hornbeam.facts.table import HALF, ONE, Atoms, Facts, Targets
 from tests.support.worlds import SOFT, World, facts_of, worlds
 
@@ -31,12 +31,12 @@ def pairs(targets: Targets) -> list[Pair]:
 
 
 def positives_of(facts: Facts, predicate: str) -> Targets:
-    return with_negatives(facts, predicate, 0.0, rng=np.random.default_rng(0))
+    return with_negatives(facts, [predicate], 0.0, rng=np.random.default_rng(0))
 
 
 def sampled(facts: Facts, ratio: float, sampling: Sampling, seed: int = 0) -> list[Pair]:
     """The negatives alone."""
-    targets = with_negatives(facts, "p", ratio, sampling, rng=np.random.default_rng(seed))
+    targets = with_negatives(facts, ["p"], ratio, sampling, rng=np.random.default_rng(seed))
     return [pair for pair, true in zip(pairs(targets), targets.positive, strict=True) if not true]
 
 
@@ -83,7 +83,7 @@ def test_invariants(
                 sampled(facts, ratio, sampling, seed)
             return
         rng = np.random.default_rng(seed)
-        targets = with_negatives(facts, "p", ratio, sampling, rng=rng)
+        targets = with_negatives(facts, ["p"], ratio, sampling, rng=rng)
         again = sampled(facts, ratio, sampling, seed)
     found = pairs(targets)[len(positives) :]
     assert targets.entities is facts.entities
@@ -223,11 +223,11 @@ def test_refuses() -> None:
         positives_of(facts, "dim")
     for ratio in (-1.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match=r"`negatives` is .*; expected a number of at least 0"):
-            with_negatives(facts, "p", ratio, rng=rng)
+            with_negatives(facts, ["p"], ratio, rng=rng)
     with pytest.raises(
         InputError, match=r"unknown `negative_sampling` .*: uniform, frequency, typed"
     ):
-        with_negatives(facts, "p", 1.0, "random", rng=rng)  # type: ignore[arg-type]
+        with_negatives(facts, ["p"], 1.0, "random", rng=rng)  # type: ignore[arg-type]
 
 
 def test_refuses_other_arities() -> None:
@@ -243,12 +243,12 @@ def test_refuses_other_arities() -> None:
 def test_each_of_several_predicates_has_its_negatives(sampling: Sampling) -> None:
     rows = [(f"a{i}", p, f"b{i % 5}") for i in range(20) for p in ("p", "q")]
     facts = read_facts([*rows, ("b0", "other", "b1")])
-    targets = with_negatives_of_each(facts, ["q", "p"], 2.0, sampling, rng=np.random.default_rng(0))
+    targets = with_negatives(facts, ["q", "p"], 2.0, sampling, rng=np.random.default_rng(0))
     assert list(targets.predicates) == ["p", "q"]
     for name in ("p", "q"):
         own = targets.only([name])
         assert list(own.predicates) == [name]
         assert (len(own), int(own.positive.sum())) == (60, 20)
         assert len(set(pairs(own))) == 60
-    alone = with_negatives(facts, "p", 2.0, sampling, rng=np.random.default_rng(0))
+    alone = with_negatives(facts, ["p"], 2.0, sampling, rng=np.random.default_rng(0))
     assert pairs(targets.only(["p"])) == pairs(alone)

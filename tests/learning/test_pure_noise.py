@@ -41,7 +41,7 @@ def fresh_pairs(
     facts: list[Triple], held_out: list[Triple], sampling: Sampling, rng: np.random.Generator
 ) -> hb.Targets:
     """The held-out pairs, and as many false ones, drawn as in training."""
-    drawn = with_negatives(hb.read_facts(facts + held_out), "treats", 1.0, sampling, rng=rng)
+    drawn = with_negatives(hb.read_facts(facts + held_out), ["treats"], 1.0, sampling, rng=rng)
     false = drawn.select(~drawn.positive)
     rows = rng.permutation(len(false))[: len(held_out)].tolist()
     labels = [(*pair, 1.0) for pair in held_out]

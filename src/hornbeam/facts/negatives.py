@@ -20,7 +20,7 @@ from typing import get_args
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, Millionths
 from hornbeam.base.choices import Sampling
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.atom_keys import contained, pair_keys
@@ -35,17 +35,18 @@ BLOCK = 1 << 22
 
 def with_negatives(
     facts: Facts,
-    predicate: str,
+    predicates: Sequence[str],
     ratio: float = 1.0,
     sampling: Sampling = "typed",
     *,
     rng: np.random.Generator,
 ) -> Targets:
-    """Return the positives of a predicate, followed by sampled negatives with label 0.
+    """Return the positives of each predicate, followed by sampled negatives with label 0.
 
-    Positives are its facts that count as true (value >= 0.5); the targets share the facts' table
-    of entities. No negative is a known fact of the predicate, of whatever value, and none comes
-    twice. The same facts and the same state of `rng` give the same targets.
+    Predicates come in the order of their names. Positives are facts that count as true (value >=
+    0.5); the targets share the facts' table of entities. No negative is a known fact of its
+    predicate, of whatever value, and none comes twice. The same facts and the same state of `rng`
+    give the same targets.
 
     `round(ratio * positives)` negatives are drawn; fewer where no more exist, with a warning that
     gives the number: somewhat unbalanced labels are of more use than none. `sampling` decides where
@@ -66,7 +67,7 @@ def with_negatives(
     --------
     >>> from hornbeam.facts.reading.readers import read_facts
     >>> facts = read_facts([("a", "knows", "b"), ("b", "knows", "c"), ("c", "is", "d")])
-    >>> with_negatives(facts, "knows", 1.0, rng=np.random.default_rng(0))
+    >>> with_negatives(facts, ["knows"], 1.0, rng=np.random.default_rng(0))
     Targets(4 pairs of knows, 2 true)
     """
     if not (math.isfinite(ratio) and ratio >= 0.0):
@@ -74,40 +75,29 @@ def with_negatives(
     if sampling not in get_args(Sampling):
         choices = ", ".join(get_args(Sampling))
         raise InputError(f"unknown `negative_sampling` {sampling!r}; expected one of: {choices}")
+    names = Names.of(predicates)
+    parts = [_labelled(facts, name, ratio, sampling, rng) for name in names]
+    ids = np.repeat(np.arange(len(names), dtype=np.int32), [len(labels) for _, _, labels in parts])
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Targets(facts.entities, names, ids, *columns)
+
+
+def _labelled(
+    facts: Facts, predicate: str, ratio: float, sampling: Sampling, rng: np.random.Generator
+) -> tuple[Ids, Ids, Millionths]:
+    """Subjects, objects and labels of one predicate."""
     subject, object_, true = _edges(facts, predicate)
     n_entities = len(facts.entities)
     known = np.sort(pair_keys(subject, object_, n_entities))
     subject, object_ = subject[true], object_[true]
     region = _Region.of(subject, object_, known, n_entities, sampling)
     wanted = round(ratio * len(subject))
-    found = _drawn(region, wanted, rng)
-    if len(found) < wanted:
-        _warn_of_shortage(predicate, sampling, wanted, len(found))
-    subjects = np.append(subject, found // n_entities).astype(np.int32)
-    objects = np.append(object_, found % n_entities).astype(np.int32)
-    labels = np.repeat([ONE, 0], [len(subject), len(found)]).astype(np.int32)
-    return Targets(
-        facts.entities, Names.of([predicate]), np.zeros_like(labels), subjects, objects, labels
-    )
-
-
-def with_negatives_of_each(
-    facts: Facts,
-    predicates: Sequence[str],
-    ratio: float = 1.0,
-    sampling: Sampling = "typed",
-    *,
-    rng: np.random.Generator,
-) -> Targets:
-    """Return positives and sampled negatives of several predicates, by the predicates' names."""
-    names = Names.of(predicates)
-    parts = [with_negatives(facts, name, ratio, sampling, rng=rng) for name in names]
-    ids = np.repeat(np.arange(len(names), dtype=np.int32), [len(part) for part in parts])
-    subject, object_ = (
-        np.concatenate([getattr(part, end) for part in parts]) for end in ("subject", "object")
-    )
-    labels = np.concatenate([part.millionths for part in parts if part.millionths is not None])
-    return Targets(facts.entities, names, ids, subject, object_, labels)
+    drawn = _drawn(region, wanted, rng)
+    if len(drawn) < wanted:
+        _warn_of_shortage(predicate, sampling, wanted, len(drawn))
+    subjects = np.append(subject, drawn // n_entities).astype(np.int32)
+    objects = np.append(object_, drawn % n_entities).astype(np.int32)
+    return subjects, objects, np.repeat([ONE, 0], [len(subject), len(drawn)]).astype(np.int32)
 
 
 def origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
