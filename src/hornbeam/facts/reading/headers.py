@@ -225,8 +225,7 @@ def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...
     positions = POSITIONS[: len(fields)]
     # A known name in an unexpected place means that the order is not the usual one.
     agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
-    enough = (2, 3, 4) if role is Role.FACTS else (3, 4)
-    if len(fields) not in enough or not agree:
+    if len(fields) not in role.widths or not agree:
         found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
         raise DataError(name, f"expected columns {role.expected}, found {found}")
     warn_of_order(name, fields)

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.sources import FORBIDDEN, MAX_ARITY, Role, Source
+from hornbeam.facts.reading.sources import FORBIDDEN, MAX_ARITY, Role, RowShape, Source
 from hornbeam.facts.reading.tables import tuple_source
 from hornbeam.facts.reading.text import delimited
 from hornbeam.facts.reading.workspace import File, Workspace, find_file
@@ -140,18 +140,17 @@ class AtomList:
     ) -> Iterator[Source]:
         """One source per file, and one for all rows in the program itself."""
         arguments = [f"a{k}" for k in range(1, arity + 1)]
-        columns = (*arguments, "" if partition == PARTITIONS[Role.PAIRS] else "value")
+        last = "" if partition == PARTITIONS[Role.PAIRS] else "value"
+        shape = RowShape((*arguments, last), predicate, optional_last=True)
         where = f"{partition} of {predicate}"
         for name in self.files:
             try:
                 file = find_file(name, space.folder)
             except DataError as error:
                 raise DataError(program, f"{where}: {error}") from None
-            source = delimited(file, columns, "\t", predicate=predicate, optional_last=True)
-            yield replace(source, private=is_outside(name, program))
+            yield replace(delimited(file, shape, "\t"), private=is_outside(name, program))
         if self.rows:
-            called = f"{program}, {where}"
-            yield tuple_source(space, called, self.rows, columns, predicate, optional_last=True)
+            yield tuple_source(space, f"{program}, {where}", self.rows, shape)
 
 
 def _chosen_splits(

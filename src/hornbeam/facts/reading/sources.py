@@ -8,7 +8,7 @@ says what was expected there (`first_mistake`, `contradiction`, `change_of_arity
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,29 +47,31 @@ class Role(StrEnum):
         }[self.value]
         return f"subject, predicate, object{last}"
 
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many columns a table may have that are read by their order."""
+        return (2, 3, 4) if self is Role.FACTS else (3, 4)
+
 
 @dataclass(frozen=True)
-class Source:
-    """One table of atoms of one arity; unary facts may be among triples."""
+class RowShape:
+    """What the rows of a table are: atoms of one arity; unary facts may be among triples."""
 
-    name: str
-    #: SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; the predicate is
-    #: NULL where a row is malformed, and `a2` of a unary fact among triples.
-    select: str
     #: What each field of a row stands for: "predicate", "a1" .., "value" or "" (ignored).
     columns: tuple[str, ...]
-    #: The strict scan: (line or row number, fields). It raises `DataError` at a place that cannot
-    #: be split into fields.
-    rows: Callable[[], Iterator[Row]]
-    unit: str = "line"  #: "line" for text files, "row" for tables
     #: The one predicate of all rows, where they do not name it themselves.
     predicate: str | None = None
     optional_last: bool = False  #: whether rows may lack the last field
     #: Whether rows of triples may be unary facts: these have the first two fields, and no value.
     unary: bool = False
-    #: Whether messages about malformed rows hide the text: a program may name any readable file,
-    #: also one that is private.
-    private: bool = False
+
+    @classmethod
+    def of_width(cls, name: str, width: int, role: Role, line: int | None = None) -> RowShape:
+        """Rows of (subject, predicate, object[, value]) by their number of fields, 2 to 4."""
+        if role is Role.PAIRS:
+            return cls(for_role(name, POSITIONS, role), optional_last=True)
+        columns = for_role(name, POSITIONS[:width], role, line)
+        return cls(columns, unary=role is Role.FACTS and width > 2)
 
     @property
     def arity(self) -> int:
@@ -85,6 +87,59 @@ class Source:
     def valued(self) -> bool:
         """Whether rows carry a truth value."""
         return "value" in self.columns
+
+    def select_text(
+        self,
+        scan: str,
+        fields: Sequence[str],
+        texts: Collection[str] = (),
+        valued: str = "",
+        valid: str = "",
+    ) -> str:
+        """Write the select that turns a scan's fields into (predicate, a1 .. ak, value).
+
+        `texts` are the fields whose numbers are text. Where the condition `valued` fails, the value
+        is 1. Where `valid` fails, the predicate is NULL, which marks the row as malformed.
+        """
+        place = dict(zip(self.columns, fields, strict=True))
+        wanted = [f"CAST({place[f'a{k}']} AS VARCHAR) AS a{k}" for k in range(1, self.arity + 1)]
+        named = place["predicate"] if self.predicate is None else literal(self.predicate)
+        named = f"CASE WHEN {valid} THEN {named} END" if valid else named
+        value = "1.0"
+        if self.valued:
+            number = place["value"]
+            # DuckDB would take 1_0 for 10
+            number = f"replace({number}, '_', '?')" if number in texts else number
+            value = f"CAST({number} AS DOUBLE)"
+            value = f"CASE WHEN {valued} THEN {value} ELSE 1.0 END" if valued else value
+        return (
+            f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
+            f"FROM {scan}"
+        )
+
+    def source(
+        self, name: str, select: str, rows: Callable[[], Iterator[Row]], unit: str = "row"
+    ) -> Source:
+        """The source of rows of this shape."""
+        shape = self.columns, self.predicate, self.optional_last, self.unary
+        return Source(*shape, name=name, select=select, rows=rows, unit=unit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(RowShape):
+    """One table of atoms, and both ways of reading its rows."""
+
+    name: str
+    #: SQL that yields `predicate`, `a1` .. `ak` as text and `value` as a double; the predicate is
+    #: NULL where a row is malformed, and `a2` of a unary fact among triples.
+    select: str
+    #: The strict scan: (line or row number, fields). It raises `DataError` at a place that cannot
+    #: be split into fields.
+    rows: Callable[[], Iterator[Row]]
+    unit: str  #: "line" for text files, "row" for tables
+    #: Whether messages about malformed rows hide the text: a program may name any readable file,
+    #: also one that is private.
+    private: bool = False
 
     def place(self, at: int) -> str:
         """Name of one of the rows in messages."""
@@ -111,36 +166,6 @@ def argument_columns(name: str, number: int, line: int | None = None) -> tuple[s
 def literal(text: str) -> str:
     """Text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def number_text(cell: str) -> str:
-    """SQL of a text that is to be a number: DuckDB would take 1_0 for 10."""
-    return f"replace({cell}, '_', '?')"
-
-
-def select_text(
-    scan: str,
-    columns: tuple[str, ...],
-    fields: Sequence[str],
-    predicate: str | None = None,
-    valued: str = "",
-    valid: str = "",
-) -> str:
-    """Write the select that turns a scan's fields into (predicate, a1 .. ak, value).
-
-    Where the condition `valued` fails, the value is 1. Where `valid`
-    fails, the predicate is NULL, which marks the row as malformed.
-    """
-    place = dict(zip(columns, fields, strict=True))
-    wanted = [f"CAST({place[f'a{k}']} AS VARCHAR) AS a{k}" for k in range(1, arity_of(columns) + 1)]
-    named = literal(predicate) if predicate is not None else place["predicate"]
-    named = f"CASE WHEN {valid} THEN {named} END" if valid else named
-    value = f"CAST({place['value']} AS DOUBLE)" if "value" in place else "1.0"
-    value = f"CASE WHEN {valued} THEN {value} ELSE 1.0 END" if valued else value
-    return (
-        f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
-        f"FROM {scan}"
-    )
 
 
 def for_role(

@@ -24,15 +24,12 @@ from hornbeam.facts.reading.headers import (
     columns_without_predicate,
 )
 from hornbeam.facts.reading.sources import (
-    POSITIONS,
     Role,
     Row,
+    RowShape,
     Source,
     first_mistake,
-    for_role,
     literal,
-    number_text,
-    select_text,
 )
 from hornbeam.facts.reading.workspace import File, Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
@@ -144,11 +141,9 @@ def described_source(
             raise DataError(name, problem) from None
 
     cells = ['"' + field.replace('"', '""') + '"' for field in fields]
-    for at, (column, row) in enumerate(zip(columns, described, strict=True)):
-        if column == "value" and row[1] == "VARCHAR":
-            cells[at] = number_text(cells[at])
-    select = select_text(scan, columns, cells, predicate)
-    source = Source(name, select, columns, rows, unit="row", predicate=predicate)
+    texts = {cell for cell, row in zip(cells, described, strict=True) if row[1] == "VARCHAR"}
+    shape = RowShape(columns, predicate)
+    source = shape.source(name, shape.select_text(scan, cells, texts), rows)
     _check_types(source, [(row[0], row[1]) for row in described])
     return source
 
@@ -289,35 +284,22 @@ def _rows_source(
     widths = [len(row) if isinstance(row, list | tuple) else 0 for row in rows]
     lacking = WITHOUT_PREDICATE.get(role)
     if target is not None and lacking is not None and widths[0] == len(lacking):
-        return tuple_source(space, name, rows, lacking, target)
-    if role is Role.PAIRS:
-        return tuple_source(space, name, rows, ("a1", "predicate", "a2", ""), optional_last=True)
-    unary = role is Role.FACTS
-    width = next((width for width in widths if width != 2 or not unary), 2)
-    if width == 2 and unary:
-        return tuple_source(space, name, rows, POSITIONS[:2])
-    columns = for_role(name, POSITIONS[: 3 if width < 4 else 4], role)
-    return tuple_source(space, name, rows, columns, unary=unary)
+        return tuple_source(space, name, rows, RowShape(lacking, target))
+    deciding = [width for width in widths if width != 2 or role is not Role.FACTS]
+    width = min(max(deciding[0], 3), 4) if deciding else 2
+    return tuple_source(space, name, rows, RowShape.of_width(name, width, role))
 
 
 def _atoms_source(space: Workspace, facts: Facts, arity: int, name: str) -> Source:
     """The atoms of one arity of facts that were read before."""
-    columns = ("a1", "predicate", *(f"a{k}" for k in range(2, arity + 1)), "value")
+    shape = RowShape(("a1", "predicate", *(f"a{k}" for k in range(2, arity + 1)), "value"))
     table, view = facts.to_table(arity, values=True), space.fresh("atoms")
-    space.connection.register(view, dict(zip(columns, table.arrays.values(), strict=True)))
-    select = select_text(view, columns, columns)
-    return Source(name, select, columns, lambda: enumerate(table, start=1), unit="row")
+    space.connection.register(view, dict(zip(shape.columns, table.arrays.values(), strict=True)))
+    select = shape.select_text(view, shape.columns)
+    return shape.source(name, select, lambda: enumerate(table, start=1))
 
 
-def tuple_source(
-    space: Workspace,
-    name: str,
-    tuples: Sequence[object],
-    columns: tuple[str, ...],
-    predicate: str | None = None,
-    optional_last: bool = False,
-    unary: bool = False,
-) -> Source:
+def tuple_source(space: Workspace, name: str, tuples: Sequence[object], shape: RowShape) -> Source:
     """Check rows in memory at once and put them into columns that DuckDB scans in place."""
 
     def rows() -> Iterator[Row]:
@@ -327,14 +309,13 @@ def tuple_source(
             yield at, [None if isinstance(cell, float) and cell != cell else cell for cell in row]
 
     view = space.fresh("tuples")
-    fields = [f"c{i}" for i in range(len(columns))]
-    select = select_text(view, columns, fields, predicate)
-    source = Source(name, select, columns, rows, "row", predicate, optional_last, unary)
+    fields = [f"c{i}" for i in range(len(shape.columns))]
+    source = shape.source(name, shape.select_text(view, fields), rows)
     mistake = first_mistake([source])
     if mistake is not None:
         raise mistake
     arrays = {}
-    for i, (field, column) in enumerate(zip(fields, columns, strict=True)):
+    for i, (field, column) in enumerate(zip(fields, shape.columns, strict=True)):
         # a field may be missing where it is a value, is ignored, or a unary fact has no object
         cells = [row[i] if i < len(row) else None for _, row in rows()]
         if column == "value":

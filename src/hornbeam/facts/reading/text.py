@@ -24,12 +24,10 @@ from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
     Row,
+    RowShape,
     Source,
     argument_columns,
-    for_role,
     literal,
-    number_text,
-    select_text,
 )
 from hornbeam.facts.reading.workspace import BLOCK, File
 
@@ -70,7 +68,7 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
     number, fields = _first_fields(file, delimiter)
     if layout.arguments_of is not None:
         arguments = argument_columns(file.name, len(fields), number)
-        return delimited(file, arguments, delimiter, predicate=layout.arguments_of)
+        return delimited(file, RowShape(arguments, layout.arguments_of), delimiter)
     columns = None
     if layout.header is not False and _is_header(file, fields, role, number, delimiter, layout):
         letters = csv or layout.header is True
@@ -84,15 +82,13 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
                 file.name, "holds a header and no facts; expected at least one", line=number
             )
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
-        return delimited(file, columns, delimiter, skip=number, unary=unary)
+        return delimited(file, RowShape(columns, unary=unary), delimiter, skip=number)
     if layout.header is None and csv:
         warn_of_header(file, number, fields)
     if role is Role.FACTS:
         wider = ((at, some) for at, some in lines if len(some) != 2)
         number, fields = next(wider, (number, fields))
-        if len(fields) == 2:
-            return delimited(file, POSITIONS[:2], delimiter)
-    if len(fields) not in (3, 4):
+    if len(fields) not in role.widths:
         if any(mark in fields[0] for mark in MODEL_MARKS):
             problem = f"looks like a model, not like a table; expected {role.expected}"
             raise DataError(file.name, problem, line=number)
@@ -103,11 +99,7 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
             others = [at for at in OTHER_SEPARATORS if at != delimiter and at in fields[0]]
             problem += f"; it has {OTHER_SEPARATORS[others[0]]}" if others else ""
         raise DataError(file.name, problem, line=number)
-    if role is Role.PAIRS:
-        columns = for_role(file.name, POSITIONS, role)
-        return delimited(file, columns, delimiter, optional_last=True)
-    columns = for_role(file.name, POSITIONS[: len(fields)], role, number)
-    return delimited(file, columns, delimiter, unary=role is Role.FACTS)
+    return delimited(file, RowShape.of_width(file.name, len(fields), role, number), delimiter)
 
 
 def _is_header(
@@ -171,20 +163,12 @@ def _first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
     return number, _split(file, number, line, delimiter)
 
 
-def delimited(
-    file: File,
-    columns: tuple[str, ...],
-    delimiter: str,
-    *,
-    skip: int = 0,
-    predicate: str | None = None,
-    optional_last: bool = False,
-    unary: bool = False,
-) -> Source:
-    """Read a delimited text file with known columns; `predicate` where the file names none.
+def delimited(file: File, shape: RowShape, delimiter: str, skip: int = 0) -> Source:
+    """Read a delimited text file whose rows have a known shape, after `skip` lines.
 
-    See `Source` for `optional_last` and `unary`, which needs the usual order of columns.
+    Unary facts among triples need the usual order of columns.
     """
+    columns = shape.columns
     quote = ""
     _check_lengths(file)
     if delimiter == ",":
@@ -206,31 +190,19 @@ def delimited(
     ignored = [field for field, column in zip(fields, columns, strict=True) if not column]
     looked_at = "".join(f" AND {field} IS DISTINCT FROM {NO_FIELD}" for field in ignored)
     valid, valued = f"rest IS NULL{looked_at}", ""
-    if optional_last:
+    if shape.optional_last:
         valued = f"{fields[-1]} IS NOT NULL" if columns[-1] == "value" else ""
-    elif unary:
+    elif shape.unary:
         valid += f" AND (c2 IS NULL OR {fields[-1]} IS NOT NULL)"
         valued = "c2 IS NOT NULL" if columns[-1] == "value" else ""
     else:
         valid += f" AND {fields[-1]} IS NOT NULL"
-    cells = [
-        number_text(field) if column == "value" else field
-        for field, column in zip(fields, columns, strict=True)
-    ]
-    select = select_text(scan, columns, cells, predicate, valued, valid)
+    select = shape.select_text(scan, fields, fields, valued, valid)
 
     def rows() -> Iterator[Row]:
         return (row for row in field_lines(file, delimiter) if row[0] > skip)
 
-    return Source(
-        file.name,
-        select,
-        columns,
-        rows,
-        predicate=predicate,
-        optional_last=optional_last,
-        unary=unary,
-    )
+    return shape.source(file.name, select, rows, "line")
 
 
 def text_lines(file: File) -> Iterator[tuple[int, str]]:
