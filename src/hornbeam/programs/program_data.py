@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -80,7 +79,7 @@ OBSERVED, TARGET, TRUTH = range(3)
 
 @dataclass(frozen=True)
 class _Listed:
-    """A source, which predicate it belongs to, and in which partition."""
+    """A source, the number of its predicate, and its partition."""
 
     source: Source
     predicate: int
@@ -105,13 +104,17 @@ def load_partitions(
         listed = [
             _Listed(source, number, partition)
             for number, predicate in enumerate(predicates)
-            for partition in range(3)
+            for partition in range(len(PARTITIONS))
             for source in _sources(space, predicate, partition, program)
         ]
+        width = max((one.source.arity for one in listed), default=0)
         try:
-            return _loaded(space, predicates, listed, extra)
+            _read_text(space.connection, listed, width)
+            names = _names(space, listed, width, extra)
+            tables = _tables(space.connection, predicates, listed, width, names)
         except duckdb.Error as error:
             raise reading_error(error, [one.source for one in listed]) from None
+    return ProgramData(names, tables)
 
 
 def _sources(
@@ -126,67 +129,43 @@ def _sources(
     )
 
 
-def _loaded(
-    space: Workspace,
-    predicates: Sequence[ProgramPredicate],
-    listed: Sequence[_Listed],
-    extra: list[str],
-) -> ProgramData:
-    connection = space.connection
+def _read_text(
+    connection: duckdb.DuckDBPyConnection, listed: Sequence[_Listed], width: int
+) -> None:
+    """Read all sources into one table of text, and refuse malformed rows, which have no number.
+
+    Arguments that a predicate does not have are NULL.
+    """
+    if not listed:
+        return
     connection.execute("SET preserve_insertion_order = false")
-    arities = sorted({one.source.arity for one in listed})
-    for arity in arities:
-        _read_text(connection, [one for one in listed if one.source.arity == arity])
-    names = _names(space, listed, arities, extra)
-    tables: dict[int, list[AtomTable]] = {}
-    for arity in arities:
-        same_arity = [one for one in listed if one.source.arity == arity]
-        tables |= _tables(connection, predicates, same_arity, names)
-    nothing = {
-        number: [_table(_AtomColumns.empty(predicate.arity), slice(0, 0), k) for k in range(3)]
-        for number, predicate in enumerate(predicates)
-    }
-    found = nothing | tables
-    return ProgramData(
-        names,
-        {
-            predicate.name: PredicateTables(predicate.arity, *found[number])
-            for number, predicate in enumerate(predicates)
-        },
-    )
-
-
-def _read_text(connection: duckdb.DuckDBPyConnection, listed: Sequence[_Listed]) -> None:
-    """Read all sources of one arity into one table of text; malformed rows have no number."""
-    arity = listed[0].source.arity
-    selects = [
-        f"SELECT CASE WHEN predicate IS NOT NULL THEN {one.predicate} END AS predicate, "  # noqa: S608
-        f"{one.partition} AS partition, {_columns(arity)}, value "
-        f"FROM ({one.source.select}) AS s{i}"
-        for i, one in enumerate(listed)
-    ]
-    connection.execute(f"CREATE TEMP TABLE text_{arity} AS {' UNION ALL '.join(selects)}")
+    selects = []
+    for i, one in enumerate(listed):
+        own, lacking = _arguments(one.source.arity), _arguments(width)[one.source.arity :]
+        columns = ", ".join([*own, *(f"NULL AS {name}" for name in lacking)])
+        whole = " AND ".join(f"{name} IS NOT NULL" for name in ["predicate", *own])
+        selects.append(
+            f"SELECT CASE WHEN {whole} THEN {one.predicate} END AS number, "  # noqa: S608
+            f"{one.partition} AS partition, {columns}, value FROM ({one.source.select}) AS s{i}"
+        )
+    connection.execute(f"CREATE TEMP TABLE atoms AS {' UNION ALL '.join(selects)}")
     [(bad,)] = connection.execute(
-        "SELECT count(*) FROM "  # noqa: S608
-        f"text_{arity} WHERE predicate IS NULL OR NOT coalesce(value >= 0 AND value <= 1, false)"
+        "SELECT count(*) FROM atoms "
+        "WHERE number IS NULL OR NOT coalesce(value >= 0 AND value <= 1, false)"
     ).fetchall()
     if bad:
         sources = [one.source for one in listed]
         raise first_mistake(sources) or DataError(sources[0].name, "a row is malformed")
 
 
-def _columns(arity: int) -> str:
-    return ", ".join(f"a{k}" for k in range(1, arity + 1))
+def _arguments(arity: int) -> list[str]:
+    return [f"a{k}" for k in range(1, arity + 1)]
 
 
-def _names(
-    space: Workspace, listed: Sequence[_Listed], arities: Sequence[int], extra: list[str]
-) -> Names:
+def _names(space: Workspace, listed: Sequence[_Listed], width: int, extra: list[str]) -> Names:
     """Names of all constants, and their table `constants` in the connection."""
-    selects = [
-        f"SELECT unnest([{_columns(arity)}]) AS name FROM text_{arity}"  # noqa: S608
-        for arity in arities
-    ]
+    unnested = f"SELECT unnest([{', '.join(_arguments(width))}]) AS name FROM atoms"  # noqa: S608
+    selects = [f"SELECT name FROM ({unnested}) WHERE name IS NOT NULL"] if listed else []  # noqa: S608
     if extra:
         view = space.fresh("extra")
         space.connection.register(view, {"name": np.array(extra, dtype=object)})
@@ -204,98 +183,63 @@ def _names(
     return fetch_names(space.connection, "constants")
 
 
-@dataclass(frozen=True)
-class _AtomColumns:
-    """Atoms of one arity, sorted by predicate, arguments, partition and value."""
-
-    predicate: Ids
-    arguments: tuple[Ids, ...]
-    partition: Ids
-    value: Floats
-
-    @classmethod
-    def empty(cls, arity: int) -> _AtomColumns:
-        none = np.empty(0, dtype=np.int32)
-        return cls(none, (none,) * arity, none, np.empty(0))
-
-
 def _tables(
     connection: duckdb.DuckDBPyConnection,
     predicates: Sequence[ProgramPredicate],
     listed: Sequence[_Listed],
+    width: int,
     names: Names,
-) -> dict[int, list[AtomTable]]:
-    """Tables of every predicate of one arity, by the predicate's number."""
-    arity = listed[0].source.arity
-    wanted = ", ".join(f"CAST(e{k}.id AS INTEGER) AS a{k}" for k in range(1, arity + 1))
-    joins = " ".join(f"JOIN constants AS e{k} ON t.a{k} = e{k}.name" for k in range(1, arity + 1))
-    fetched: dict[str, Any] = connection.execute(
-        "SELECT CAST(predicate AS INTEGER) AS predicate, "  # noqa: S608
-        f"CAST(partition AS INTEGER) AS partition, {wanted}, value FROM text_{arity} AS t {joins} "
-        f"ORDER BY predicate, {', '.join(f'e{k}.id' for k in range(1, arity + 1))}, "
-        "partition, value"
-    ).fetchnumpy()
-    arguments = tuple(np.asarray(fetched[f"a{k}"]) for k in range(1, arity + 1))
-    rows = _AtomColumns(
-        *(np.asarray(fetched["predicate"]), arguments),
-        *(np.asarray(fetched["partition"]), np.asarray(fetched["value"])),
-    )
-    rows = _once(rows, predicates, listed, names)
-    bounds = np.searchsorted(rows.predicate, np.arange(len(predicates) + 1))
-    return {
-        number: [_table(rows, slice(*bounds[number : number + 2]), k) for k in range(3)]
-        for number in {one.predicate for one in listed}
-    }
-
-
-def _table(rows: _AtomColumns, where: slice, partition: int) -> AtomTable:
-    chosen = rows.partition[where] == partition
-    arguments = tuple(column[where][chosen] for column in rows.arguments)
-    return AtomTable(arguments, None if partition == TARGET else rows.value[where][chosen])
-
-
-def _once(
-    rows: _AtomColumns,
-    predicates: Sequence[ProgramPredicate],
-    listed: Sequence[_Listed],
-    names: Names,
-) -> _AtomColumns:
-    """Drop repeated rows; an atom with two values, or both observed and a target, is an error."""
-    same = ~begin_runs(rows.predicate, *rows.arguments)[1:]
-    before, after = rows.partition[:-1], rows.partition[1:]
+) -> dict[str, PredicateTables]:
+    """The tables of every predicate; an atom with two values, or two roles, is an error."""
+    none = np.empty(0, dtype=np.int32)
+    number, *arguments, partition, value = (*[none] * (width + 2), np.empty(0))
+    if listed:
+        ids = [f"coalesce(e_{name}.id, -1) AS {name}" for name in _arguments(width)]
+        joins = [f"LEFT JOIN constants AS e_{a} ON t.{a} = e_{a}.name" for a in _arguments(width)]
+        fetched = connection.execute(
+            f"SELECT number, {', '.join(ids)}, partition, value FROM atoms AS t "  # noqa: S608
+            f"{' '.join(joins)} ORDER BY ALL"
+        ).fetchnumpy()
+        number, *arguments, partition, value = map(np.asarray, fetched.values())
+    same = ~begin_runs(number, *arguments)[1:]
+    before, after = partition[:-1], partition[1:]
     repeated = same & (before == after)
     clashing = same & (before == OBSERVED) & (after == TARGET)
-    clashing |= repeated & (rows.value[1:] != rows.value[:-1])
+    clashing |= repeated & (value[1:] != value[:-1])
     if clashing.any():
         at = int(np.argmax(clashing))
-        number = int(rows.predicate[at])
-        atom = {"predicate": predicates[number].name} | {
-            f"a{k}": names[int(column[at])] for k, column in enumerate(rows.arguments, start=1)
-        }
-        raise _clash([one for one in listed if one.predicate == number], atom)
-    if not repeated.any():
-        return rows
-    keep = np.concatenate([[True], ~repeated])
-    arguments = tuple(column[keep] for column in rows.arguments)
-    return _AtomColumns(rows.predicate[keep], arguments, rows.partition[keep], rows.value[keep])
+        of_atom = [one for one in listed if one.predicate == number[at]]
+        ids_of_atom = (int(column[at]) for column in arguments if column[at] >= 0)
+        raise _clash(of_atom, predicates[number[at]].name, [names[i] for i in ids_of_atom])
+    keep = np.append(np.ones(min(len(value), 1), np.bool_), ~repeated)
+    tables = {}
+    for k, predicate in enumerate(predicates):
+        own, parts = slice(*np.searchsorted(number, [k, k + 1])), []
+        columns = arguments[: predicate.arity] or [none] * predicate.arity
+        for role in range(len(PARTITIONS)):
+            rows = keep[own] & (partition[own] == role)
+            atoms = tuple(column[own][rows] for column in columns)
+            parts.append(AtomTable(atoms, None if role == TARGET else value[own][rows]))
+        tables[predicate.name] = PredicateTables(predicate.arity, *parts)
+    return tables
 
 
-def _clash(listed: Sequence[_Listed], atom: dict[str, str]) -> DataError:
+def _clash(listed: Sequence[_Listed], predicate: str, names: list[str]) -> DataError:
     """Name two places that contradict each other."""
+    atom = dict(zip(_arguments(len(names)), names, strict=True))
+    text = atom_text({"predicate": predicate} | atom)
     first: dict[int, tuple[str, float]] = {}
     for one in listed:
         for at, fields in one.source.rows():
             row = dict(zip(one.source.columns, fields, strict=False))
-            if any(row.get(column) != name for column, name in list(atom.items())[1:]):
+            if any(row.get(column) != name for column, name in atom.items()):
                 continue
             value = float(str(row.get("value", 1)))
             if one.partition == TARGET and OBSERVED in first:
-                problem = f"{atom_text(atom)} is a target here and observed in {first[OBSERVED][0]}"
+                problem = f"{text} is a target here and observed in {first[OBSERVED][0]}"
                 return one.source.error(f"{problem}; expected one of both", at)
             place, other = first.setdefault(one.partition, (one.source.place(at), value))
             if value != other and one.partition != TARGET:
-                problem = f"{atom_text(atom)} has value {value:.9g} here and {other:.9g} in {place}"
+                problem = f"{text} has value {value:.9g} here and {other:.9g} in {place}"
                 return one.source.error(f"{problem}; expected one value", at)
-    return DataError(
-        listed[0].source.name, f"{atom_text(atom)} does not stand once; expected it once"
-    )
+    return DataError(listed[0].source.name, f"{text} does not stand once; expected it once")
