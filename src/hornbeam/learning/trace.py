@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from hornbeam.base.choices import Sampling
 from hornbeam.base.files import cannot_be_written, fingerprint
 from hornbeam.errors import DataError, InputError, warn
-from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import RuleLimits
 
 #: Keys of the traces of all versions.
@@ -28,8 +27,8 @@ class CandidateOutcome:
     coverage: int
     coverage_true: int
     paths: int
-    kept: bool
-    outcome: str
+    kept: bool = False
+    outcome: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Choice:
     strength: float
     log_loss: float
     validation: Validation
-    path: tuple[PathPoint, ...]
+    path: tuple[PathPoint, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,30 +183,11 @@ class Trace:
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Trace:
         """The inverse of `as_dict`; a ValueError, KeyError or TypeError where it is not a trace."""
-        screening, second = written.get("screening"), written.get("second_step")
-        fit = FitReport(
-            str(written.get("status", "")),
-            written.get("iterations"),
-            written.get("loss"),
-            _choice(written) if "strength" in written else None,
-            None if screening is None else Screening(**screening),
-            written.get("histogram_groups"),
-        )
-        return cls(
-            method=str(written["method"]),
-            counts=str(written["counts"]),
-            targets=int(written["targets"]),
-            positives=int(written["positives"]),
-            found=None if written["found"] is None else int(written["found"]),
-            candidates=tuple(_outcome(row) for row in written["candidates"]),
-            seconds={str(phase): float(spent) for phase, spent in written["seconds"].items()},
-            seed=int(written.get("seed", 0)),
-            language=_language(written.get("language", {})),
-            sampled_negatives=_sampling(written.get("sampled_negatives")),
-            fit=fit,
-            model=str(written.get("model", "")),
-            second_step=None if second is None else SecondStep(**second),
-        )
+        # figures of the fit and of its choice are written among the others
+        choice = dict(written) if "strength" in written else None
+        if choice is not None:
+            choice["log_loss"] = written["validation_log_loss"]
+        return cast("Trace", _typed(cls, {**written, "fit": {**written, "choice": choice}}))
 
     @property
     def text(self) -> str:
@@ -265,42 +245,24 @@ def trace_of(model: Path) -> Trace | None:
     return trace
 
 
-def _sampling(written: Any) -> Sampling | None:  # noqa: ANN401
-    if written not in (None, *get_args(Sampling)):
+def _typed(kind: Any, written: Any) -> Any:  # noqa: ANN401
+    """A JSON value as a value of a type that a trace or its parts have.
+
+    A KeyError where a field without a default is missing; unknown keys are left out.
+    """
+    origin, of = get_origin(kind), get_args(kind)
+    if hasattr(kind, "__dataclass_fields__"):
+        hints, read = get_type_hints(kind), {}
+        for one in fields(kind):
+            if one.name in written or one.default is one.default_factory is MISSING:
+                read[one.name] = _typed(hints[one.name], written[one.name])
+        return kind(**read)
+    if type(None) in of:
+        return None if written is None else _typed(of[0], written)
+    if origin is tuple:
+        return tuple(_typed(of[0], item) for item in written)
+    if origin is Mapping:
+        return {_typed(of[0], key): _typed(of[1], value) for key, value in written.items()}
+    if origin is Literal and written not in of:
         raise ValueError(written)
-    return cast(Sampling | None, written)
-
-
-def _language(written: Mapping[str, Any]) -> RuleLimits:
-    bodies = written.get("bodies")
-    kinds = None if bodies is None else tuple(Kind(kind) for kind in bodies)
-    exclude = tuple(map(str, written.get("exclude", ())))
-    return RuleLimits(**{**written, "bodies": kinds, "exclude": exclude})
-
-
-def _outcome(row: Mapping[str, Any]) -> CandidateOutcome:
-    return CandidateOutcome(
-        str(row["clause"]),
-        int(row["coverage"]),
-        int(row["coverage_true"]),
-        int(row["paths"]),
-        bool(row.get("kept", False)),
-        str(row.get("outcome", "")),
-    )
-
-
-def _choice(written: Mapping[str, Any]) -> Choice:
-    run = written["validation"]
-    return Choice(
-        float(written["strength"]),
-        float(written["validation_log_loss"]),
-        Validation(*(_numbers(run[name]) for name in ("strengths", "log_loss", "folds"))),
-        tuple(
-            PathPoint(float(row["strength"]), int(row["rules"]), float(row["loss"]))
-            for row in written.get("path", ())
-        ),
-    )
-
-
-def _numbers(values: Sequence[Any]) -> tuple[float, ...]:
-    return tuple(map(float, values))
+    return written if origin is Literal else kind(written)
