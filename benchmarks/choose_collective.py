@@ -91,13 +91,13 @@ class Steps:
             first.learner.ties_mirrors,
         ).distinct_columns()  # fmt: skip
         learner = two_step._second_learner(first.learner)
-        strengths = learner.grid(problem)
-        scores = learner.held_out_scores(problem, strengths, self.fold[rows])
+        run, scores = learner.validate(problem, self.fold[rows])
         losses = np.array([log_losses(problem.y, score) for score in scores])
         by_asked, by_all = (
             int(np.argmin(part.sum(axis=1))) for part in (losses[:, : len(labels)], losses)
         )
-        fits = learner.path(problem, strengths[: max(by_asked, by_all) + 1])
+        strengths = np.array(run.strengths[: max(by_asked, by_all) + 1])
+        fits = learner.path(problem, strengths)
         for name, at in (("as asked", by_asked), ("all copies", by_all)):
             found = two_step._both_steps(first, None, Learned(problem, fits[at]), asked_only=False)
             yield name, found.model

@@ -14,7 +14,7 @@ from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import MIN_SPREAD, CountProblem
-from hornbeam.learning.joint import Joint, held_out_folds, log_loss
+from hornbeam.learning.joint import Joint, held_out_folds, log_losses
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.rules.rule_model import Rule, Semantics
@@ -229,8 +229,10 @@ def test_validation_is_the_held_out_log_loss() -> None:
     learner = Joint(strengths=6, folds=3, newton=EXACT)
     strengths = learner.grid(problem)
     fold = held_out_folds(problem, 3, 0)
-    scores = learner.held_out_scores(problem, strengths, fold)
-    losses = [log_loss(problem.y, score) / 60 for score in scores]
+    run, scores = learner.validate(problem, fold)
+    losses = run.log_loss
+    assert run.strengths == tuple(strengths[: len(losses)])
+    assert len(scores) == len(losses)
     for i in range(len(losses)):
         total = 0.0
         for k in range(3):
@@ -246,10 +248,7 @@ def test_validation_stops_when_its_patience_ends() -> None:
     counts, _ = planted(80, 8)
     hopeless = problem_of(counts, np.random.default_rng(5).random(80) < 0.5)
     learner = Joint(patience=3)
-    scores = learner.held_out_scores(
-        hopeless, learner.grid(hopeless), held_out_folds(hopeless, 5, 0)
-    )
-    losses = [log_loss(hopeless.y, score) for score in scores]
+    losses = learner.validate(hopeless, held_out_folds(hopeless, 5, 0))[0].log_loss
     assert len(losses) == int(np.argmin(losses)) + 1 + 3 < 30
 
 
@@ -355,10 +354,9 @@ def test_folds_spread_classes_evenly_whatever_the_order() -> None:
 
 
 def test_log_loss_of_sure_mistakes_is_finite() -> None:
-    assert log_loss(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == pytest.approx(
-        -2 * np.log(1e-15), rel=1e-3
-    )
-    assert log_loss(np.array([0.25]), np.array([0.5])) == pytest.approx(np.log(2))
+    losses = log_losses(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    assert losses == pytest.approx(-np.log(1e-15), rel=1e-3)
+    assert log_losses(np.array([0.25]), np.array([0.5])) == pytest.approx(np.log(2))
 
 
 @pytest.mark.parametrize(

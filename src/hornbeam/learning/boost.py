@@ -23,7 +23,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, mean_log_odds
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.joint import Joint, clustered_error, log_loss, log_losses
+from hornbeam.learning.joint import Joint, clustered_error, log_losses
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem
@@ -99,7 +99,7 @@ class Boost:
         fit = Fit(
             np.append(np.abs(weights), [max(0.0, constant), max(0.0, -constant)]),
             FitStatus.CONVERGED,
-            log_loss(columns.y, _probability(score)),
+            float(log_losses(columns.y, _probability(score)).sum()),
             len(trees),
         )
         if self.max_rules is None or len(grown) <= self.max_rules:

@@ -109,22 +109,17 @@ class CountProblem:
         listed = [one for one in body_clauses(bodies, ways, medians) if group[one.body] == one.body]
         first = {way: k * len(bodies) for k, way in enumerate(parts)}
         column = [first[one.way] + one.body for one in listed]
-        priors = [labels.predicate == p for p in range(len(labels.predicates))]
-        column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(priors))]
+        column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(labels.predicates))]
         clauses = [one.clause for one in listed] + priors_of(labels.predicates)
-        none = np.empty(0)
-        rows = np.concatenate(
-            [none, *(part.row for part in parts.values()), *map(np.flatnonzero, priors)]
-        )
-        x = np.concatenate([none, *(part.x for part in parts.values())])
-        sizes = [n for part in parts.values() for n in np.diff(part.indptr)]
-        sizes += map(np.count_nonzero, priors)
+        sizes = np.bincount(labels.predicate, minlength=len(labels.predicates))
+        rows = np.argsort(labels.predicate, kind="stable")
+        every = [*parts.values(), ColumnArrays(pointers(sizes), rows, np.ones(len(rows)))]
         return cls(
             clauses,
             _on_sides(clauses, column),
-            pointers(np.array(sizes, dtype=np.int64)),
-            rows.astype(np.int32),
-            np.append(x, np.ones(len(rows) - len(x))),
+            pointers(np.concatenate([np.diff(part.indptr) for part in every])),
+            np.concatenate([part.row for part in every]).astype(np.int32),
+            np.concatenate([part.x for part in every]),
             labels.truth,
             relaxation,
             symmetric=symmetric,

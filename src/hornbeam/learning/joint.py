@@ -8,7 +8,6 @@ best. A body has a clause for each way of counting, and the penalty chooses amon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -101,9 +100,7 @@ class Joint:
 
         Returns also E[y] of the targets under the weights that did not see their fold.
         """
-        strengths = self.grid(problem)
-        scores = self.held_out_scores(problem, strengths, fold, progress)
-        run = _validation(strengths, scores, problem.y, fold)
+        run, scores = self.validate(problem, fold, progress)
         fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))
         while len(fits) > 1 and self._too_long(problem, fits[-1]):
             fits.pop()
@@ -118,10 +115,8 @@ class Joint:
 
     def held_out(self, problem: Problem, fold: Ints, progress: Progress = SILENT) -> Floats:
         """E[y] of the targets at the chosen strength, by weights that did not see their fold."""
-        problem = problem.distinct_columns()
-        strengths = self.grid(problem)
-        scores = self.held_out_scores(problem, strengths, fold, progress)
-        return scores[self._chosen(_validation(strengths, scores, problem.y, fold))]
+        run, scores = self.validate(problem.distinct_columns(), fold, progress)
+        return scores[self._chosen(run)]
 
     def _chosen(self, run: Validation) -> int:
         """The strength of least loss, or the first whose loss is within one standard error.
@@ -172,18 +167,16 @@ class Joint:
         """Strengths from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
-    def held_out_scores(
-        self,
-        problem: Problem,
-        strengths: Floats,
-        fold: Ints,
-        progress: Progress = SILENT,
-    ) -> list[Floats]:
-        """E[y] of the targets at each strength, by weights that did not see their fold.
+    def validate(
+        self, problem: Problem, fold: Ints, progress: Progress = SILENT
+    ) -> tuple[Validation, list[Floats]]:
+        """Held-out losses along the path, and E[y] of the targets at each of its strengths.
 
-        All folds follow the path together, and stop when the loss has not fallen for `patience`
-        strengths: the weakest take longest and are never chosen.
+        A target is scored by weights that did not see its fold. All folds follow the path together,
+        and stop when the loss has not fallen for `patience` strengths: the weakest take longest and
+        are never chosen.
         """
+        strengths = self.grid(problem)
         parts = range(int(fold.max()) + 1)
         training = [problem.subset(fold != k) for k in parts]
         held_out = [problem.subset(fold == k) for k in parts]
@@ -194,32 +187,25 @@ class Joint:
             starts[k] = self.fit(training[k], strength, starts[k]).weights
             return held_out[k].score(starts[k])
 
-        y, scores, losses = problem.y, list[Floats](), list[float]()
+        scores, losses, means = list[Floats](), list[Floats](), list[float]()
         # folds are independent: threads change no number
         workers = min(len(parts), worker_threads()) if problem.size >= WORTH_THREADS else 1
         with ThreadPoolExecutor(workers) as executor:
             for i, strength in enumerate(strengths):
-                score = np.empty(len(y))
+                score = np.empty(len(problem.y))
                 by_fold = executor.map(held_out_score, parts, repeat(strength))
-                for place, found in zip(places, by_fold, strict=True):
-                    score[place] = found
+                for place, fold_score in zip(places, by_fold, strict=True):
+                    score[place] = fold_score
                 scores.append(score)
-                losses.append(float(log_losses(y, score).sum()))
+                losses.append(log_losses(problem.y, score))
+                means.append(float(losses[-1].mean()))
                 progress.advance(self.stage, i + 1, len(strengths))
-                if i - int(np.argmin(losses)) >= self.patience:
+                if i - int(np.argmin(means)) >= self.patience:
                     break
-        return scores
-
-
-def _validation(strengths: Floats, scores: Sequence[Floats], y: Floats, fold: Ints) -> Validation:
-    """Mean losses along the path, and those of the folds at the best strength."""
-    losses = [log_losses(y, score) for score in scores]
-    means = [float(loss.mean()) for loss in losses]
-    sums = np.bincount(fold, losses[int(np.argmin(means))])
-    sizes = np.maximum(np.bincount(fold), 1)
-    return Validation(
-        tuple(strengths[: len(means)].tolist()), tuple(means), tuple((sums / sizes).tolist())
-    )
+        of_folds = np.bincount(fold, losses[int(np.argmin(means))])
+        of_folds = of_folds / np.maximum(np.bincount(fold), 1)
+        tried = tuple(strengths[: len(means)].tolist())
+        return Validation(tried, tuple(means), tuple(of_folds.tolist())), scores
 
 
 def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
@@ -243,11 +229,6 @@ def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
     fold = np.empty(len(y), dtype=np.int64)
     fold[order] = fold_of_pair[number]
     return fold
-
-
-def log_loss(y: Floats, score: Floats) -> float:
-    """Sum of the cross-entropies."""
-    return float(log_losses(y, score).sum())
 
 
 def log_losses(y: Floats, score: Floats) -> Floats:
