@@ -270,14 +270,10 @@ class HingeRows(NamedTuple):
     number: Floats
 
     @classmethod
-    def of_prior(cls, targets: Ints) -> HingeRows:
-        """One ground clause per target, whose body is true."""
-        return cls.wholly_true(targets, np.ones(len(targets)))
-
-    @classmethod
-    def wholly_true(cls, targets: Integers, number: Floats) -> HingeRows:
-        """So many ground clauses per target, whose bodies are true."""
-        return cls(targets.astype(np.int64), np.ones(len(targets)), number)
+    def wholly_true(cls, targets: Integers, number: Floats | None = None) -> HingeRows:
+        """So many ground clauses per target, one by default, whose bodies are true."""
+        ones = np.ones(len(targets))
+        return cls(targets.astype(np.int64), ones, ones if number is None else number)
 
     def part(self, rows: slice | Bools) -> HingeRows:
         """Some of the rows."""

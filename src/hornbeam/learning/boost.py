@@ -21,14 +21,14 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
-from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem, mean_log_odds
+from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import Joint, clustered_error, log_losses
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.settings import Setting, check_settings, option
-from hornbeam.learning.trees import Binned, Booster, Tree, tree_values
+from hornbeam.learning.trees import Booster, Tree, tree_values
 from hornbeam.rules.body import Kind
 from hornbeam.rules.weighing import Counts
 
@@ -89,12 +89,12 @@ class Boost:
             raise InputError(f'boost learns with `relaxation="boolean"`, not {problem.relaxation}')
         columns = BoostedColumns.of(problem, self.folds, self.seed)
         n_trees = self._number_of_trees(columns, progress)
-        steps = list(islice(self._boosting(columns.binned, columns.y), n_trees))
+        steps = list(islice(self._boosting(columns), n_trees))
         trees = [tree for tree, _ in steps]
         score = steps[-1][1] if steps else np.full(len(columns.y), columns.start)
-        grown = columns.clauses(trees)
+        grown, constant = columns.clauses(trees)
         weights = np.array([one.weight for one in grown])
-        constant = columns.start + columns.constant(trees)
+        constant += columns.start
         boosted = clause_problem(grown, columns)
         fit = Fit(
             np.append(np.abs(weights), [max(0.0, constant), max(0.0, -constant)]),
@@ -138,28 +138,27 @@ class Boost:
 
     def _held_out_scores(self, columns: BoostedColumns) -> Iterator[Floats]:
         """Scores of all targets by 0, 1, 2, .. trees that did not see the target's fold."""
-        parts = [columns.split(k) for k in range(int(columns.fold.max()) + 1)]
-        places = [np.flatnonzero(columns.fold == k) for k in range(len(parts))]
-        growing = [self._boosting(train.binned, train.y) for train, _ in parts]
-        score = np.empty(len(columns.y))
-        for place, (train, _) in zip(places, parts, strict=True):
-            score[place] = train.start
+        fold = columns.fold
+        folds, score = [], np.empty(len(columns.y))
+        for k in range(int(columns.fold.max()) + 1):
+            training, held_out = (columns.subset(part) for part in (fold != k, fold == k))
+            score[fold == k] = training.start
+            folds.append((np.flatnonzero(fold == k), held_out, self._boosting(training)))
         while True:
             yield score
-            for place, (_, held_out), trees in zip(places, parts, growing, strict=True):
+            for place, held_out, trees in folds:
                 score[place] += held_out.added(tree_values(held_out.binned, next(trees)[0]))
 
-    def _boosting(self, binned: Binned, y: Floats) -> Iterator[tuple[Tree, Floats]]:
+    def _boosting(self, columns: BoostedColumns) -> Iterator[tuple[Tree, Floats]]:
         """An endless sequence of trees, each with the scores (log-odds) of all trees so far."""
-        rng = np.random.default_rng(self.seed)
-        score = np.full(len(y), mean_log_odds(y))
-        times = binned.n_rows // len(y)
+        rng, y, times = np.random.default_rng(self.seed), columns.y, columns.times
+        score = np.full(len(y), columns.start)
         booster = replace(self.booster, least=times * self.booster.least)
         while True:
             p = _probability(score)
             gradient, curvature = np.tile(p - y, times), np.tile(p * (1.0 - p), times)
-            tree, value = booster.grow(binned, gradient, curvature, rng)
-            score = score + value.reshape(times, -1).sum(axis=0)
+            tree, value = booster.grow(columns.binned, gradient, curvature, rng)
+            score = score + columns.added(value)
             yield tree, score
 
     def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:

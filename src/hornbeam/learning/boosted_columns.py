@@ -196,32 +196,25 @@ class BoostedColumns:
         total: Floats = values.reshape(self.times, -1).sum(axis=0)
         return total
 
-    def split(self, k: int) -> tuple[BoostedColumns, BoostedColumns]:
-        """The pairs of all folds but one, and of that one."""
-        return self._subset(self.fold != k), self._subset(self.fold == k)
-
-    def _subset(self, pairs: Bools) -> BoostedColumns:
+    def subset(self, pairs: Bools) -> BoostedColumns:
+        """Some of the pairs."""
         binned = self.binned.subset(np.tile(pairs, self.times))
         return replace(
             self, binned=binned, y=self.y[pairs], fold=self.fold[pairs], pair=self.pair[pairs]
         )
 
-    def constant(self, trees: Sequence[Tree]) -> float:
-        """The constant that all trees add to every pair."""
-        return self.times * polynomial(trees).get((), 0.0)
-
-    def clauses(self, trees: Sequence[Tree]) -> list[GrownClause]:
-        """The trees as clauses, each with its weight; a negative one pushes down.
+    def clauses(self, trees: Sequence[Tree]) -> tuple[list[GrownClause], float]:
+        """The trees as clauses, and the constant that they add to every pair besides.
 
         Only one of a monomial and its mirror image is listed, for both. A clause that is its own
         mirror image is written once, and has the weight of both rows of a pair.
         """
-        total: dict[Monomial, float] = {}
-        for monomial, weight in polynomial(trees).items():
-            if monomial:
-                image = mirrored(monomial, self.mirror) if self.mirror else monomial
-                first = min(monomial, image)
-                total[first] = total.get(first, 0.0) + weight
+        weights, total = polynomial(trees), dict[Monomial, float]()
+        constant = self.times * weights.pop((), 0.0)
+        for monomial, weight in weights.items():
+            image = mirrored(monomial, self.mirror) if self.mirror else monomial
+            first = min(monomial, image)
+            total[first] = total.get(first, 0.0) + weight
         listed = []
         for monomial, weight in sorted(total.items()):
             if weight != 0.0:
@@ -229,7 +222,7 @@ class BoostedColumns:
                 clause = Clause(body, weight < 0.0, weighing)
                 twice = 2.0 if self.mirror and clause.mirror == clause else 1.0
                 listed.append(GrownClause(monomial, clause, twice * weight))
-        return listed
+        return listed, constant
 
     def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
         """Pairs that meet all conditions themselves or mirrored, and how often they do."""

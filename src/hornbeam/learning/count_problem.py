@@ -112,7 +112,7 @@ class CountProblem:
         column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(labels.predicates))]
         clauses = [one.clause for one in listed] + priors_of(labels.predicates)
         sizes = np.bincount(labels.predicate, minlength=len(labels.predicates))
-        rows = np.argsort(labels.predicate, kind="stable")
+        rows = np.argsort(labels.predicate, kind="stable").astype(np.int32)
         every = [*parts.values(), ColumnArrays(pointers(sizes), rows, np.ones(len(rows)))]
         return cls(
             clauses,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class HingeProblem(Generic[C]):
     `target[h]`; the last five arrays are those of `hornbeam.densities.hinges.group_hinges`.
     """
 
+    #: A clause does not represent its mirror image, and a target's is a target like any other.
+    symmetric: ClassVar[bool] = False
+    pair: ClassVar[None] = None
+
     clauses: Sequence[C]
     lengths: Ints
     squared: Bools
@@ -61,16 +65,6 @@ class HingeProblem(Generic[C]):
     def relaxation(self) -> Relaxation:
         """What values a target may take."""
         return Relaxation.SQUARED if self.squared.any() else Relaxation.LINEAR
-
-    @property
-    def symmetric(self) -> bool:
-        """False: a clause does not represent its mirror image."""
-        return False
-
-    @property
-    def pair(self) -> None:
-        """None: a target's mirror image is a target like any other."""
-        return
 
     @property
     def size(self) -> int:
@@ -228,7 +222,7 @@ def hinge_problem(
     rows = {way: body_hinges(statistics, way) for way in {one.way for one in listed}}
     parts = [rows[one.way].part(statistics.column(one.body)) for one in listed]
     priors = range(len(clauses) - len(listed))  # two per predicate
-    parts += [HingeRows.of_prior(np.flatnonzero(labels.predicate == k // 2)) for k in priors]
+    parts += [HingeRows.wholly_true(np.flatnonzero(labels.predicate == k // 2)) for k in priors]
     rule, (target, height, count) = joined_rows(parts)
     return HingeProblem(
         clauses,

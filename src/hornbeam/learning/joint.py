@@ -202,8 +202,8 @@ class Joint:
                 progress.advance(self.stage, i + 1, len(strengths))
                 if i - int(np.argmin(means)) >= self.patience:
                     break
-        of_folds = np.bincount(fold, losses[int(np.argmin(means))])
-        of_folds = of_folds / np.maximum(np.bincount(fold), 1)
+        sums = np.bincount(fold, losses[int(np.argmin(means))])
+        of_folds = sums / np.maximum(np.bincount(fold), 1)
         tried = tuple(strengths[: len(means)].tolist())
         return Validation(tried, tuple(means), tuple(of_folds.tolist())), scores
 

@@ -82,18 +82,16 @@ def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> Lea
     kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
     rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
     if problem.symmetric:
-        rules = [one for rule in rules for one in _with_mirror(rule)]
+        rules = [
+            Rule(rule.weight, clause)
+            for rule in rules
+            for clause in dict.fromkeys([rule.clause, rule.clause.mirror])
+        ]
     return LearnedRules(
         RuleModel(sorted_rules(rules), semantics),
         FitReport(fit.status.value, fit.iterations, fit.loss, learned.choice),
         learned.chosen,
     )
-
-
-def _with_mirror(rule: Rule) -> list[Rule]:
-    """A rule and its mirror image, if different."""
-    mirror = rule.clause.mirror
-    return [rule] if mirror == rule.clause else [rule, Rule(rule.weight, mirror)]
 
 
 def _refitted(learned: Learned, weight_variance: float) -> Learned:

@@ -225,7 +225,7 @@ def rule_hinges(
     A share does not depend on the truth of its groundings, so it is one hinge of height 1.
     """
     if clause.is_prior:
-        return HingeRows.of_prior(targets_of(clause, targets))
+        return HingeRows.wholly_true(targets_of(clause, targets))
     if weighing.counts is Counts.SHARE:
         rows, x = columns.of(clause.body, weighing)
         return HingeRows.wholly_true(rows, x)
