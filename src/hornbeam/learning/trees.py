@@ -55,13 +55,9 @@ class Binned:
             for c, (_, x) in zip(cuts, columns, strict=True)
         ]
         none = np.empty(0, dtype=np.int32)
-        return cls(
-            pointers(np.array([len(rows) for rows, _ in columns], dtype=np.int64)),
-            np.concatenate([none, *(rows for rows, _ in columns)]).astype(np.int32),
-            np.concatenate([none, *bins]).astype(np.int32),
-            cuts,
-            n_rows,
-        )
+        indptr = pointers([len(rows) for rows, _ in columns])
+        row = np.concatenate([none, *(rows for rows, _ in columns)]).astype(np.int32)
+        return cls(indptr, row, np.concatenate([none, *bins]).astype(np.int32), cuts, n_rows)
 
     def subset(self, rows: Bools) -> Binned:
         """Keep some rows only (renumbered); the cuts stay."""
@@ -178,17 +174,12 @@ def best_splits(
             total[1, k] += curvature[i]
             total[2, k] += 1.0
     best = np.zeros((2, n_nodes), dtype=np.int64)
+    best[0] = -1
     gains = np.full(n_nodes, 1e-9)
-    for k in range(n_nodes):
-        best[0, k] = -1
     sums = np.zeros((3, n_nodes, n_bins + 1))
     for c in range(len(chosen)):
         j = chosen[c]
-        for k in range(n_nodes):
-            for b in range(n_bins + 1):
-                sums[0, k, b] = 0.0
-                sums[1, k, b] = 0.0
-                sums[2, k, b] = 0.0
+        sums[:] = 0.0
         for entry in range(indptr[j], indptr[j + 1]):
             i = row[entry]
             k = node[i] - first

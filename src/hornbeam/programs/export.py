@@ -17,7 +17,7 @@ from pathlib import Path as FilePath
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints
+from hornbeam.base.arrays import Bools, Integers, Ints
 from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.base.files import check_folder, save_folder
 from hornbeam.counting.columns import Columns, HingeRows, strengths_add_up
@@ -25,7 +25,7 @@ from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.known import among_facts
+from hornbeam.facts.known import among_facts, without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.syntax import LogicalRule
 from hornbeam.programs.exported_rules import (
@@ -196,15 +196,10 @@ class Export:
     # Data -----------------------------------------------------------------------------------------
 
     @cached_property
-    def to_fact(self) -> Ids:
-        """For every entity of the pairs its id among the facts, -1 where no fact has it."""
-        return self.pairs.entities.translate(self.facts.entities)
-
-    @cached_property
     def located(self) -> Bools:
         """Which pairs have both entities among the facts."""
-        subject, object_ = self.to_fact[self.pairs.subject], self.to_fact[self.pairs.object]
-        return np.asarray((subject >= 0) & (object_ >= 0))
+        has_fact = self.pairs.entities.translate(self.facts.entities) >= 0
+        return np.asarray(has_fact[self.pairs.subject] & has_fact[self.pairs.object])
 
     def files(self) -> Iterator[DataFile]:
         """The data files of all predicates that the rules need."""
@@ -218,15 +213,13 @@ class Export:
                 some = _lines(self._ends(rows[self.located[rows]]))
                 yield DataFile(names.located[target], 2, "observations", some)
             if collective:
-                known = self._fact_text(target, 2, with_pairs=False)
+                known = self._fact_text(without_targets(self.facts, self.pairs), target, 2)
                 yield DataFile(names.plain[target], 2, "observations", known)
         for name, arity in sorted(self.arities.items()):
-            if name not in self.targets:
-                text = self._fact_text(name, arity)
-                yield DataFile(names.plain[name], arity, "observations", text)
-            elif not collective:
-                text = self._fact_text(name, arity)
-                yield DataFile(names.known[name], arity, "observations", text)
+            if name not in self.targets or not collective:
+                spelt = names.plain if name not in self.targets else names.known
+                text = self._fact_text(self.facts, name, arity)
+                yield DataFile(spelt[name], arity, "observations", text)
         for rule in self.computed.values():
             of_pair, others = rule.columns()
             text = _lines([*self._ends(of_pair), *others])
@@ -245,23 +238,13 @@ class Export:
         first = np.unique(keys, return_index=True)[1]
         return np.sort(rows[first])
 
-    def _fact_text(self, name: str, arity: int, with_pairs: bool = True) -> str:
-        """Facts of a predicate as a data file, with or without those that are pairs, too."""
-        atoms = self.facts.atoms.get(arity)
+    def _fact_text(self, facts: Facts, name: str, arity: int) -> str:
+        """Facts of a predicate as a data file."""
+        atoms = facts.atoms.get(arity)
         if atoms is None:
             return ""
-        rows = np.flatnonzero(atoms.predicate == self.facts.predicates.index(name))
-        if not with_pairs:
-            listed = self._pair_rows(name)
-            # one extra id: entities of pairs that no fact has have id -1
-            n = len(self.facts.entities) + 1
-            pairs, (subject, object_) = self.pairs, atoms.arguments
-            keys = pair_keys(
-                self.to_fact[pairs.subject[listed]], self.to_fact[pairs.object[listed]], n
-            )
-            rows = rows[~np.isin(pair_keys(subject[rows], object_[rows], n), keys)]
-        entities = self.facts.entities
-        columns = [self.names.texts(entities.take(ids[rows])) for ids in atoms.arguments]
+        rows = np.flatnonzero(atoms.predicate == facts.predicates.index(name))
+        columns = [self.names.texts(facts.entities.take(ids[rows])) for ids in atoms.arguments]
         if atoms.millionths is not None:
             columns.append([f"{value / ONE:g}" for value in atoms.millionths[rows].tolist()])
         return _lines(columns)
