@@ -224,7 +224,7 @@ class GraphModel(RankingModel, AnyModel):
         Triples of the `filter` are not wrong answers; on the page `filtered_by` names what
         filtered. The model says itself how it was learned.
         """
-        from hornbeam.reporting.graph_report import graph_report
+        from hornbeam.reporting.report import graph_report
 
         if labels is not None:
             raise InputError("a model of a whole graph ranks answers: give `test`, not `labels`")

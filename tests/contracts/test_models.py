@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -181,8 +182,15 @@ def test_explain_gives_reasons(model: AnyModel) -> None:
 
 def test_report_is_a_page(model: AnyModel) -> None:
     judged = {"labels": LABELS} if isinstance(model, hb.Model) else {"test": TRUE}
-    for page in (model.report(FACTS), model.report(FACTS, **judged)):
+    sections = ["learned", "quality", "learning", "mistakes", "data"]
+    for given, expected in (
+        ({}, [*sections[:1], *sections[2:3], *sections[4:]]),
+        (judged, sections),
+    ):
+        page = model.report(FACTS, **given)
         assert page.startswith("<!doctype html>")
+        assert re.findall(r'<section id="(\w+)"', page) == expected
+        assert re.findall(r'<li><a href="#(\w+)"', page) == expected
 
 
 def test_export_writes_what_it_names(model: AnyModel, tmp_path: Path) -> None:

@@ -15,10 +15,11 @@ import hornbeam as hb
 from hornbeam.base.choices import Sampling
 from hornbeam.explaining.waterfall import COLOURS
 from hornbeam.reporting.rendering import named, percent, signed, template_text
-from hornbeam.reporting.report import LARGEST, confusion
+from hornbeam.reporting.report import LARGEST
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule
+from hornbeam.scoring.evaluation import confusion
 from tests.support.further_atoms import with_atoms
 from tests.support.pages import Page
 from tests.support.report_worlds import NASTY, PEOPLE, nasty_world, world
@@ -45,8 +46,8 @@ def test_the_figures_are_those_of_the_model() -> None:
     assert f"AUC-ROC {found.auc_roc:.3f}" in page.words
     assert f"Log-loss {found.log_loss:.3f}" in page.words
     scores = model.predict(facts, labels)["score"]
-    table = confusion(labels, scores, 0.5)
     called, true = scores >= 0.5, labels.positive
+    table = confusion(true, called)
     assert table.true_positive == int((called & true).sum())
     assert table.false_negative == int((~called & true).sum())
     assert table.accuracy == pytest.approx(float(np.mean(called == true)))

@@ -144,12 +144,9 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
     triples, n, n_relations = Triples.of(facts), len(facts.entities), len(facts.predicates)
     # facts are sorted, and so are their keys
     stated = atom_keys(triples.subject, triples.relation, triples.object, n, n_relations)
-    query = found.query
-    known, relation = queries.known[query], queries.relation[query]
-    asks_subject = queries.asks_subject[query]
-    subject = np.where(asks_subject, found.entities, known)
-    object_ = np.where(asks_subject, known, found.entities)
-    return found.where(~contained(atom_keys(subject, relation, object_, n, n_relations), stated))
+    own = found.triples(queries)
+    keys = atom_keys(own.subject, own.relation, own.object, n, n_relations)
+    return found.where(~contained(keys, stated))
 
 
 def _report_fewer(

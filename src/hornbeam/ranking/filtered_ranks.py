@@ -194,13 +194,13 @@ def _one_direction(
         distinct = queries.select(first[low:high])
         rows = order[starts[low] : starts[high]]
         part = progress.part(low, high, len(first))
-        found = answered(ranker, _in_facts(distinct, united), part)
+        found = answered(ranker, in_facts(distinct, united), part)
         rank[rows] = true.ranks(distinct, found, group[rows] - low, answer[rows])
         part.finish()
     return rank
 
 
-def _in_facts(queries: Queries, united: UnitedTriples) -> Queries:
+def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
     """Queries with the ids that a ranker knows, -1 for all others."""
     known = np.where(queries.known < len(united.facts.entities), queries.known, -1)
     relation = np.where(queries.relation < len(united.facts.predicates), queries.relation, -1)

@@ -138,6 +138,13 @@ class Answers:
         chosen = ranges(low, high)
         return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
 
+    def triples(self, queries: Queries) -> Triples:
+        """The triples that the answers make of their queries."""
+        query, answer = self.query, self.entities
+        known, asks_subject = queries.known[query], queries.asks_subject[query]
+        subject = np.where(asks_subject, answer, known)
+        return Triples(queries.relation[query], subject, np.where(asks_subject, known, answer))
+
     def where(self, kept: Bools) -> Answers:
         """Keep some of the answers, of all queries."""
         sizes = np.bincount(self.query[kept], minlength=len(self))

@@ -1,37 +1,46 @@
 """The report: one HTML file that shows what was learned, how good it is, and where it fails.
 
-Without labels it shows what was learned, from what and how; its figures are those of the internal
-validation.
+A page shows what a model has: rules with weights, judged by labelled pairs, or rules of a whole
+graph, judged by the ranks of true answers. Without labels or true triples it shows what was
+learned, from what and how; its figures are those of the internal validation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Positions
+from hornbeam.base.arrays import Bools, Floats, Positions
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import RuleExplainer
-from hornbeam.explaining.explanation import Explanation
+from hornbeam.explaining.explanation import ExplainedScore, Explanation
 from hornbeam.explaining.known_scores import cautions
 from hornbeam.explaining.reason import Grounding, renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links
-from hornbeam.facts.table import Targets
+from hornbeam.facts.table import Facts, Targets
+from hornbeam.graphs.graph_explainer import GraphExplainer
+from hornbeam.graphs.graph_ranker import MemoryRanker
+from hornbeam.graphs.graph_text import graph_rule_words
+from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.learning.trace import Trace
+from hornbeam.ranking.filtered_ranks import Ranks, in_facts
+from hornbeam.ranking.queries import Direction, answered
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting import charts, report_charts
-from hornbeam.reporting.data_profile import profile
+from hornbeam.reporting.data_profile import DataProfile, profile
 from hornbeam.reporting.rendering import page_of
 from hornbeam.reporting.rule_tables import covered_rows, rule_qualities
-from hornbeam.rules.rule_words import counting_words, with_shown_entities
-from hornbeam.scoring.evaluation import evaluate
+from hornbeam.rules.rule_words import Words, counting_words, with_shown_entities
+from hornbeam.scoring.evaluation import confusion, evaluate
 from hornbeam.scoring.model_checks import warn_of_other_targets
 
-#: Number of errors of each kind that are explained.
-WORST = 5
+#: Number of errors of each kind that are explained: of pairs, and of answers.
+WORST, HARDEST = 5, 8
 #: Rows of a table that are visible at first; the rest is folded.
 OPEN_ROWS = 20
 #: Row limits to try per table, largest first, until the page is small enough.
@@ -42,42 +51,44 @@ LARGEST = 200_000
 STEPS = 4
 #: Number of known links on which rules are shown if there are no labels.
 MAX_LINKS = 5_000
+#: Maximum number of test queries for the calibration of probabilities.
+CALIBRATED = 2000
+#: Rules that are shown per relation and direction.
+BEST = 3
+#: What a page may show; a kind of model leaves out what it does not have.
+NOTHING = dict.fromkeys(("graph", "ranks", "evaluation", "trace", "beliefs"))
 
 
 @dataclass(frozen=True)
-class Confusion:
-    """Decisions at the threshold against the labels."""
+class Failure:
+    """A wrong decision on a pair, by its label, or a true answer that ranks low, and why.
 
-    true_positive: int
-    false_positive: int
-    false_negative: int
-    true_negative: int
+    `scored` is the score that is wrong, with its reasons: that of the pair, or of the answer in the
+    direction of the query.
+    """
 
-    @property
-    def precision(self) -> float | None:
-        """Share of the pairs called true that are true."""
-        called = self.true_positive + self.false_positive
-        return self.true_positive / called if called else None
-
-    @property
-    def recall(self) -> float | None:
-        """Share of the true pairs that are called true."""
-        true = self.true_positive + self.false_negative
-        return self.true_positive / true if true else None
-
-    @property
-    def accuracy(self) -> float:
-        """Share of all pairs whose decision is right."""
-        n = self.true_positive + self.false_positive + self.false_negative + self.true_negative
-        return (self.true_positive + self.true_negative) / n
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong decision and its explanation."""
-
-    label: float
     explanation: Explanation
+    scored: ExplainedScore
+    label: float | None = None
+    rank: float | None = None
+
+
+def _page(
+    data: DataProfile, figures: Mapping[str, list[report_charts.Figure]], values: dict[str, object]
+) -> str:
+    """The page with the most rows per table that is small enough to send."""
+    drawn = {"quality": [], "learning": [], "data": [report_charts.degrees(data)], **figures}
+    shared = {"data": data, "figures": drawn, "charts": charts, "steps": STEPS}
+    for rows in ROWS:
+        page = page_of(
+            "report.html.j2", rows=rows, open_rows=OPEN_ROWS, **{**NOTHING, **shared, **values}
+        )
+        if len(page.encode()) <= LARGEST:
+            break
+    return page
+
+
+# --- rules with weights ---------------------------------------------------------------------------
 
 
 def report(
@@ -88,7 +99,7 @@ def report(
     *,
     names: EntityNames = NO_NAMES,
 ) -> str:
-    """Write the report of a model as one HTML page.
+    """Write the report of a rule model as one HTML page.
 
     The labels should not have been used for learning. Without any, the page has no errors, and
     shows rules on the links that the facts state; without a trace, it does not show how the model
@@ -107,52 +118,31 @@ def report(
         ),
         key=lambda quality: (not quality.is_prior, -quality.weight, quality.index),
     )
-    evaluation = None if labels is None else evaluate(labels.truth, scores)
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
     data = profile(explainer.facts, pairs, in_bodies)
     data = replace(data, unseen_names=tuple(map(names.shown, data.unseen_names)))
-    judged = labels is not None
-    values = {
+    figures = {} if trace is None else {"learning": report_charts.learning_figures(trace)}
+    values: dict[str, object] = {
         "targets": sorted({quality.target for quality in qualities}),
         "semantics": semantics,
         "n_pairs": len(pairs),
-        "judged": judged,
-        "evaluation": evaluation,
-        "confusion": confusion(pairs, scores, semantics.threshold) if judged else None,
+        "judged": labels is not None,
         "qualities": qualities,
         "counting": counting_words(model),
         "cautions": cautions(model, trace),
         "beliefs": list(zip(model.beliefs, model.belief_texts, strict=True)),
         "examples": _examples(explainer, counted, pairs, names, progress),
-        "mistakes": _mistakes(explainer, pairs, scores, names, progress) if judged else {},
-        "steps": STEPS,
         "trace": trace,
-        "data": data,
-        "figures": report_charts.figures(pairs, scores, evaluation, semantics, data, trace),
-        "charts": charts,
-        "open_rows": OPEN_ROWS,
     }
-    return fitting_page("report.html.j2", values)
-
-
-def fitting_page(name: str, values: dict[str, object]) -> str:
-    """The page with the most rows per table that is small enough to send."""
-    for rows in ROWS:
-        page = page_of(name, rows=rows, **values)
-        if len(page.encode()) <= LARGEST:
-            break
-    return page
-
-
-def confusion(labels: Targets, scores: Floats, threshold: float) -> Confusion:
-    """Count right and wrong decisions."""
-    true, called = labels.positive, scores >= threshold
-    return Confusion(
-        int((true & called).sum()),
-        int((~true & called).sum()),
-        int((true & ~called).sum()),
-        int((~true & ~called).sum()),
-    )
+    if labels is not None:
+        evaluation = evaluate(labels.truth, scores)
+        figures["quality"] = report_charts.quality_figures(labels, scores, evaluation, semantics)
+        values |= {
+            "evaluation": evaluation,
+            "confusion": confusion(labels.positive, scores >= semantics.threshold),
+            "failures": _mistakes(explainer, labels, scores, names, progress),
+        }
+    return _page(data, figures, values)
 
 
 def _examples(
@@ -161,15 +151,15 @@ def _examples(
     labels: Targets,
     names: EntityNames,
     progress: Progress,
-) -> list[list[Grounding]]:
+) -> list[tuple[Grounding, ...]]:
     """Per rule its first grounding for the first pair with the label of its head, else for any.
 
     There is one grounding per condition.
     """
-    found: list[list[Grounding]] = []
+    examples: list[tuple[Grounding, ...]] = []
     columns = Columns(counted)
     for rule in explainer.model.rules:
-        found.append([])
+        examples.append(())
         if rule.clause.is_prior:
             continue
         covered = covered_rows(columns, rule.clause)
@@ -178,8 +168,8 @@ def _examples(
         if len(chosen):
             subject, _, object_ = labels.names_at(int(chosen[0]))
             own = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
-            found[-1] += renamed(own, names.shown)
-    return found
+            examples[-1] = renamed(own, names.shown)
+    return examples
 
 
 def _mistakes(
@@ -188,7 +178,7 @@ def _mistakes(
     scores: Floats,
     names: EntityNames,
     progress: Progress,
-) -> dict[str, list[Mistake]]:
+) -> dict[str, list[Failure]]:
     """Explain the false pairs of the highest scores and the true ones of the lowest."""
     semantics = explainer.model.semantics
     true, called = labels.positive, scores >= semantics.threshold
@@ -201,18 +191,138 @@ def _mistakes(
         too_low: _first(np.flatnonzero(true & ~called), scores),
     }
     total = sum(len(rows) for rows in kinds.values())
-    found: dict[str, list[Mistake]] = {kind: [] for kind in kinds}
+    failures: dict[str, list[Failure]] = {kind: [] for kind in kinds}
     done = 0
     for kind, rows in kinds.items():
         for row in rows:
-            explanation = explainer.explain(*labels.names_at(row), paths=1)
-            shown = explanation.in_names(names)
-            found[kind].append(Mistake(float(labels.truth[row]), shown))
+            why = explainer.explain(*labels.names_at(row), paths=1).in_names(names)
+            failures[kind].append(Failure(why, why.directions[0], label=float(labels.truth[row])))
             done += 1
             progress.advance("Explaining errors", done, total)
-    return found
+    return failures
 
 
 def _first(rows: Positions, by: Floats) -> list[int]:
     """The first few rows by a key, equals in their order."""
     return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]
+
+
+# --- rules of a whole graph -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RelationRow:
+    """A relation in one direction: its best rules as (confidence, words), and how it ranks."""
+
+    relation: str
+    direction: str
+    n_rules: int
+    rules: tuple[tuple[float, Words], ...]
+    ranks: RelationRanks | None
+
+
+def graph_report(
+    model: RankingModel,
+    facts: Facts,
+    test: Facts | None = None,
+    filter: Facts | None = None,  # noqa: A002
+    *,
+    filtered_by: str,
+    names: EntityNames = NO_NAMES,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> str:
+    """Write the report of a model of a whole graph as one HTML page.
+
+    `test` are true triples, ideally not used for learning, `filter` further true ones, which are
+    not counted as wrong answers; without `test` the page only shows what was learned. Ranks are
+    those of `GraphRanker.evaluate`; `filtered_by` names the files whose triples are not wrong.
+    """
+    rules = [rule for part in model.relations for rule in part.all_rules]
+    in_bodies = set[str]().union(*(rule.clause.body.predicates for rule in rules))
+    values: dict[str, object] = {
+        "graph": model,
+        "targets": sorted({part.relation for part in model.relations}),
+        "n_rules": sum(len(part.rules) for part in model.relations),
+        "cautions": [model.linked.caution] if model.linked.caution else [],
+        "judged": test is not None,
+    }
+    figures = dict[str, list[report_charts.Figure]]()
+    judged = None
+    if test is not None:
+        ranker = MemoryRanker.of(model, facts, threads=threads)
+        judged = ranker.evaluate(test, filter, progress)
+        answers = evaluate(*_true_and_stated(ranker, judged.ranks, progress))
+        asked = min(CALIBRATED, judged.queries)
+        figures["quality"] = report_charts.rank_figures(judged.ranks, answers, asked)
+        hardest = _hardest(ranker, judged.ranks, names, progress)
+        values |= {"filtered_by": filtered_by, "ranks": judged, "failures": {"": hardest}}
+    values["relations"] = _relations(model, judged)
+    data = profile(facts, known_links(facts, []), in_bodies)  # there are no labelled pairs
+    return _page(data, figures, values)
+
+
+def _relations(model: RankingModel, judged: GraphEvaluation | None) -> list[RelationRow]:
+    """The relations of the test, most queries first; without a test all, most rules first."""
+    ranks = {(row.relation, row.direction): row for row in judged.relations} if judged else {}
+    rows = []
+    for part in model.relations:
+        direction = part.relation, part.direction.value
+        if judged is not None and direction not in ranks:
+            continue
+        best = tuple(
+            (rule.confidence, graph_rule_words(rule.clause, part.direction))
+            for rule in part.rules[:BEST]
+        )
+        rows.append(RelationRow(*direction, len(part.rules), best, ranks.get(direction)))
+    return sorted(
+        rows, key=lambda row: (-(row.ranks.queries if row.ranks else row.n_rules), row.relation)
+    )
+
+
+def _true_and_stated(
+    ranker: MemoryRanker, ranks: Ranks, progress: Progress
+) -> tuple[Bools, Floats]:
+    """Whether answers to test queries are true in the test, and their probabilities.
+
+    Answers that are true in a filter are left out.
+    """
+    united, queries = ranks.united, in_facts(ranks.queries, ranks.united)
+    rows = np.flatnonzero(queries.askable)
+    rows = rows[np.linspace(0, len(rows) - 1, min(CALIBRATED, len(rows))).astype(np.int64)]
+    # several test triples may have the same query; its answers count once
+    columns = queries.relation[rows], queries.asks_subject[rows], queries.known[rows]
+    _, first = np.unique(np.stack(columns), axis=1, return_index=True)
+    asked = queries.select(rows[first])
+    found = answered(replace(ranker, listed=0), asked, progress)  # no more than the pool
+    answers = found.triples(asked)
+    test, *filters = (united.among(answers, table) for table in united.tables[1:])
+    kept = ~np.logical_or.reduce([np.zeros_like(test), *filters])
+    return test[kept], ranker.probabilities(found)[kept]
+
+
+def _hardest(
+    ranker: MemoryRanker, ranks: Ranks, names: EntityNames, progress: Progress
+) -> list[Failure]:
+    """The true answers of the lowest ranks, at most one per relation and direction."""
+    united, queries = ranks.united, ranks.queries
+    assert queries.answer is not None
+    n_entities = len(ranker.facts.entities)
+    failures = list[Failure]()
+    seen = set[tuple[int, bool]]()
+    for row in np.argsort(-ranks.rank, kind="stable").tolist():
+        kind = int(queries.relation[row]), bool(queries.asks_subject[row])
+        known, answer = int(queries.known[row]), int(queries.answer[row])
+        if kind in seen or max(known, answer) >= n_entities or ranks.rank[row] <= 1.0:
+            continue
+        seen.add(kind)
+        ends = (answer, known) if kind[1] else (known, answer)
+        triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
+        why = GraphExplainer(ranker, reasons=1).explain(*triple, paths=1).in_names(names)
+        asks = Direction.SUBJECT if kind[1] else Direction.OBJECT
+        scored = next(one for one in why.directions if one.asks is asks)
+        failures.append(Failure(why, scored, rank=float(ranks.rank[row])))
+        progress.advance("Explaining the hardest queries", len(failures), HARDEST)
+        if len(failures) == HARDEST:
+            break
+    return failures

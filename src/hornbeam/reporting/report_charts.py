@@ -11,6 +11,7 @@ from markupsafe import Markup
 from hornbeam.base.arrays import Floats
 from hornbeam.facts.table import Targets
 from hornbeam.learning.trace import Choice, PathPoint, Trace
+from hornbeam.ranking.filtered_ranks import Ranks
 from hornbeam.reporting.charts import (
     Series,
     bar_chart,
@@ -26,6 +27,8 @@ from hornbeam.scoring.evaluation import CalibrationBin, Evaluation, pr_points, r
 
 #: Bars of the histogram of scores.
 BINS = 20
+#: Upper ends of the ranks of each bar.
+RANK_BARS = (1, 3, 10, 100)
 
 
 @dataclass(frozen=True)
@@ -36,26 +39,17 @@ class Figure:
     caption: str
 
 
-def figures(
-    labels: Targets,
-    scores: Floats,
-    evaluation: Evaluation | None,
-    semantics: Semantics,
-    data: DataProfile,
-    trace: Trace | None,
-) -> dict[str, list[Figure]]:
-    """Draw every figure for which there are data, by section."""
-    quality = list[Figure]()
-    if evaluation is not None:
-        quality = [_scores(labels, scores, semantics), _calibration(evaluation)]
-    if evaluation is not None and evaluation.auc_roc is not None and evaluation.auc_pr is not None:
+def quality_figures(
+    labels: Targets, scores: Floats, evaluation: Evaluation, semantics: Semantics
+) -> list[Figure]:
+    """Draw how scores fit labels: curves where labels are of both classes, scores, calibration."""
+    curves = list[Figure]()
+    if evaluation.auc_roc is not None:
         curves = [
             _roc(labels, scores, evaluation.auc_roc, semantics.decides),
             _pr(labels, scores, evaluation, semantics.decides),
         ]
-        quality = [*curves, *quality]
-    learning = [] if trace is None else learning_figures(trace)
-    return {"quality": quality, "learning": learning, "data": [_degrees(data)]}
+    return [*curves, _scores(labels, scores, semantics), _calibration(evaluation)]
 
 
 def _roc(labels: Targets, scores: Floats, area: float, decides: bool) -> Figure:
@@ -147,7 +141,8 @@ def reliability_chart(
     )
 
 
-def _degrees(data: DataProfile) -> Figure:
+def degrees(data: DataProfile) -> Figure:
+    """Draw how many facts entities have."""
     labels = [f"{low}" if low == high else f"{low}-{high}" for low, high, _ in data.degrees]
     chart = column_chart(
         "degrees",
@@ -162,6 +157,40 @@ def _degrees(data: DataProfile) -> Figure:
         [("", "one", [n for _, _, n in data.degrees])],
     )
     return Figure(chart, "Number of facts per entity; hubs are on the right.")
+
+
+def rank_figures(ranks: Ranks, answers: Evaluation, queries: int) -> list[Figure]:
+    """Draw ranks of true answers, and how often answers of a probability are true.
+
+    `answers` judges the probabilities of answers to some `queries`.
+    """
+    axes = ("stated probability", "share of true answers")
+    chart = reliability_chart("reliability", "Reliability", answers.calibration, axes)
+    caption = (
+        f"Reliability of probabilities on answers to {queries:,} test queries: on average "
+        f"{answers.calibration_error:.3f} from the dashed line. Answers that the test does not "
+        "know count as wrong, so true ones that it lacks lower the curve."
+    )
+    return [_rank_figure(ranks), Figure(chart, caption)]
+
+
+def _rank_figure(ranks: Ranks) -> Figure:
+    """Draw the number of true answers per rank."""
+    labels, shares, low = list[str](), list[float](), 0
+    for high in (*RANK_BARS, None):
+        inside = ranks.rank > low
+        if high is not None:
+            inside &= ranks.rank <= high
+        span = f"over {low}" if high is None else str(high) if high == low + 1 else f"to {high}"
+        labels.append(span)
+        shares.append(float(inside.mean()))
+        low = high or low
+    text = "; ".join(f"{label}: {share:.0%}" for label, share in zip(labels, shares, strict=True))
+    chart = column_chart(
+        "ranks", "Ranks of true answers", text, "rank of the true answer", "share of queries",
+        labels, [("", "one", shares)],
+    )  # fmt: skip
+    return Figure(chart, "Ranks of the true answers among all entities; rank 1 is the best.")
 
 
 def learning_figures(trace: Trace) -> list[Figure]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.base.arrays import Floats, Ints, are_ties
+from hornbeam.base.arrays import Bools, Floats, Ints, are_ties
 from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.errors import InputError
 
@@ -148,6 +148,40 @@ def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
         n=len(y),
         positives=int(true.sum()),
     )
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Decisions at the threshold against the labels."""
+
+    true_positive: int
+    false_positive: int
+    false_negative: int
+    true_negative: int
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the pairs called true that are true."""
+        called = self.true_positive + self.false_positive
+        return self.true_positive / called if called else None
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true pairs that are called true."""
+        true = self.true_positive + self.false_negative
+        return self.true_positive / true if true else None
+
+    @property
+    def accuracy(self) -> float:
+        """Share of all pairs whose decision is right."""
+        n = self.true_positive + self.false_positive + self.false_negative + self.true_negative
+        return (self.true_positive + self.true_negative) / n
+
+
+def confusion(true: Bools, called: Bools) -> Confusion:
+    """Count right and wrong decisions."""
+    counts = (true & called, ~true & called, true & ~called, ~true & ~called)
+    return Confusion(*(int(decided.sum()) for decided in counts))
 
 
 def roc_points(truth: npt.ArrayLike, score: npt.ArrayLike) -> Floats:
