@@ -26,7 +26,6 @@ from hornbeam.model import AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
 from hornbeam.scoring.evaluation import Evaluation
-from hornbeam.scoring.model_checks import named_atom
 
 #: What ranks are filtered by, where the files have no names.
 FILTERS = "the facts, the filter and the test"
@@ -39,6 +38,7 @@ class GraphModel(RankingModel, AnyModel):
     """What ranks the missing links of a graph; its fields are those of `RankingModel`."""
 
     _judged = "probability"
+    _explains_unseen = False
 
     def __repr__(self) -> str:
         rules = sum(len(part.rules) for part in self.relations)
@@ -104,7 +104,8 @@ class GraphModel(RankingModel, AnyModel):
         ranker = MemoryRanker.of(self, known, threads=threads, leave_out_linked=leave_out_linked)
         return new_facts(
             ranker, relations=None if target is None else [target], subjects=subjects, top=top,
-            per_subject=per_subject, names=names, progress=progress,
+            per_subject=per_subject, names=None if names is None else as_names(names),
+            progress=progress,
         )  # fmt: skip
 
     def evaluate(
@@ -200,11 +201,8 @@ class GraphModel(RankingModel, AnyModel):
         reasons
             Maximum number of rules per part of the score.
         """
-        known, called = facts_of(facts), as_names(names)
-        subject, relation, object_ = named_atom(self, pair, target)
-        subject, object_ = (called.known_entity(end, known.entities) for end in (subject, object_))
-        explainer = self.explainer(known, pairs, threads=threads, reasons=reasons)
-        return explainer.explain(subject, relation, object_, paths=paths).in_names(called)
+        explainer = self.explainer(facts, pairs, threads=threads, reasons=reasons)
+        return self._explained(explainer, pair, target, names, paths, flip, progress)
 
     def explainer(
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None,

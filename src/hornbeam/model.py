@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import ClassVar, Protocol
 
-import numpy as np
-
 from hornbeam.base.choices import Score
 from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.errors import DataError, InputError, warn_of_old_name
-from hornbeam.explaining.explainer import RuleExplainer, explain_pair, open_explainer
+from hornbeam.explaining.explainer import Explainer, RuleExplainer, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.learning.trace import Trace
@@ -39,8 +36,8 @@ from hornbeam.rules.model_file import (
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.evaluation import Evaluation, evaluate
-from hornbeam.scoring.model_checks import labels_for, pairs_for
-from hornbeam.scoring.scored_links import propose_links, score_pairs
+from hornbeam.scoring.model_checks import labels_for, named_atom, pairs_for
+from hornbeam.scoring.scored_links import RuleScorer, propose_links
 
 _OF_A_GRAPH = "is a model of a whole graph; open it with"
 
@@ -62,6 +59,8 @@ class AnyModel(ABC):
 
     #: The column of predictions that `evaluate` compares with labels.
     _judged: ClassVar[str]
+    #: Whether links of entities that no fact has are explained, by the prior alone.
+    _explains_unseen: ClassVar[bool] = True
 
     @property
     @abstractmethod
@@ -90,6 +89,12 @@ class AnyModel(ABC):
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> FactRanker:
         """Prepare to rank answers of many queries."""
+
+    @abstractmethod
+    def explainer(
+        self, facts: Input, pairs: Input | None = None, *, threads: int | None = None
+    ) -> Explainer:
+        """Prepare to explain many links; a collective model needs all pairs."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; either all of it is there afterwards or nothing."""
@@ -147,26 +152,40 @@ class AnyModel(ABC):
         """
         return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
 
+    def explain(
+        self, facts: Input, pair: Sequence[str], *, target: str | None = None,
+        pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
+        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+    ) -> Explanation:  # fmt: skip
+        """Explain the score of a pair: rules for and against, their paths, what would flip it.
 
-@dataclass(frozen=True, eq=False)
-class RuleScorer:
-    """A rule model over an engine, ready to score pairs."""
+        Parameters
+        ----------
+        pair, target
+            Subject and object, or subject, predicate and object; `target` names a left out one.
+        pairs
+            For a collective model: all pairs that are scored together, this one among them.
+        paths
+            Maximum number of paths per rule; the first in the order of their entities' names.
+        flip
+            Look for the fewest facts whose removal flips the decision (not for collective models).
+        """
+        explainer = self.explainer(facts, pairs, threads=threads)
+        return self._explained(explainer, pair, target, names, paths, flip, progress)
 
-    model: RuleModel
-    engine: Engine
-    score: Score = Score.MEAN
-
-    def predict(
-        self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
-    ) -> ResultTable:
-        """Score pairs, in their order; see `Model.predict`."""
-        table = score_pairs(self.model, self.engine, pairs, names, self.score, progress)
-        sampled = self.model.semantics.sampled_negatives is not None
-        is_probability = self.score is Score.MEAN and not sampled
-        probability = table["score"] if is_probability else np.full(len(table), np.nan)
-        links = ("subject", "predicate", "object", "score")
-        before_names = {name: table.columns[name] for name in links}
-        return ResultTable({**before_names, "probability": probability, **table.columns})
+    def _explained(
+        self, explainer: Explainer, pair: Sequence[str], target: str | None, names: Input | None,
+        paths: int, flip: bool, progress: Progress,
+    ) -> Explanation:  # fmt: skip
+        """Explain a link whose entities are given by ids or by names, and show them by names."""
+        called, known = as_names(names), explainer.facts.entities
+        subject, predicate, object_ = named_atom(self, pair, target)
+        entity = called.entity if self._explains_unseen else called.known_entity
+        explanation = explainer.explain(
+            entity(subject, known), predicate, entity(object_, known), paths=paths, flip=flip,
+            progress=progress,
+        )  # fmt: skip
+        return explanation.in_names(called)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +277,8 @@ class Model(RuleModel, AnyModel):
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
         return propose_links(
-            self, memory, counter, target, names, subjects=subjects, top=top,
-            per_subject=per_subject, score=score, progress=progress,
+            self, memory, counter, target, None if names is None else as_names(names),
+            subjects=subjects, top=top, per_subject=per_subject, score=score, progress=progress,
         )  # fmt: skip
 
     def ranker(
@@ -267,27 +286,6 @@ class Model(RuleModel, AnyModel):
     ) -> RuleRanker:
         """Prepare to rank answers of many queries."""
         return RuleRanker.of(self, open_in_memory(facts, threads), score=Score(score))
-
-    def explain(
-        self, facts: Input, pair: Sequence[str], *, target: str | None = None,
-        pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
-        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
-    ) -> Explanation:  # fmt: skip
-        """Explain the score of a pair: rules for and against, their paths, what would flip it.
-
-        Parameters
-        ----------
-        pair, target
-            Subject and object, or subject, predicate and object; `target` names a left out one.
-        pairs
-            For a collective model: all pairs that are scored together, this one among them.
-        paths
-            Maximum number of paths per rule; the first in the order of their entities' names.
-        flip
-            Look for the fewest facts whose removal flips the decision (not for collective models).
-        """
-        explainer = self.explainer(facts, pairs, threads=threads)
-        return explain_pair(explainer, pair, target, names, paths, flip, progress)
 
     def explainer(
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None

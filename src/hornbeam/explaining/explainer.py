@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from hornbeam.base.progress import SILENT, Progress
@@ -11,10 +10,9 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer, TwoStepExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
-from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.model_checks import named_atom, warn_of_missing_names
+from hornbeam.scoring.model_checks import warn_of_missing_names
 
 
 class Explainer(Protocol):
@@ -72,22 +70,3 @@ def open_joint_explainer(
     if model.semantics.two_steps:
         return TwoStepExplainer.of_pairs(model, engine, pairs)
     return CollectiveExplainer.of(model, engine, pairs)
-
-
-def explain_pair(
-    explainer: RuleExplainer,
-    pair: Sequence[str],
-    target: str | None = None,
-    names: Input | None = None,
-    paths: int = PATHS,
-    flip: bool = True,
-    progress: Progress = SILENT,
-) -> Explanation:
-    """Explain a pair, given with or without its predicate; `names` are read and shown as well."""
-    subject, predicate, object_ = named_atom(explainer.model, pair, target)
-    called, known = as_names(names), explainer.facts.entities
-    found = explainer.explain(
-        called.entity(subject, known), predicate, called.entity(object_, known),
-        paths=paths, flip=flip, progress=progress,
-    )  # fmt: skip
-    return found.in_names(called)

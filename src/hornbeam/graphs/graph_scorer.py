@@ -14,7 +14,7 @@ from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.atom_keys import atom_keys, contained
-from hornbeam.facts.entity_names import EntityNames, labels_in
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames, labels_in
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
@@ -132,7 +132,7 @@ def new_facts(
     subjects: Sequence[str] | None = None,
     top: int = 10,
     per_subject: bool = False,
-    names: Input | None = None,
+    names: EntityNames | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
     """The `top` most probable new facts per relation, for its known subjects or the given ones.
@@ -141,7 +141,7 @@ def new_facts(
     predicate, object, score, probability and rank: that of the object among the answers of its
     subject. Scores are comparable among the answers of one subject only, probabilities among all.
     """
-    facts, called = ranker.facts, as_names(names)
+    facts, called = ranker.facts, names or NO_NAMES
     ranker = replace(ranker.named(called), listed=top)
     there = sorted(ranker.relations)
     for name in relations or ():
@@ -161,7 +161,7 @@ def new_facts(
             best = _best_of(ranker, predicate, known, top, per_subject, progress)
             for column, values in zip(columns.values(), best, strict=True):
                 column += values
-    return with_names(ResultTable(columns), None if names is None else called)
+    return with_names(ResultTable(columns), names)
 
 
 def _best_of(

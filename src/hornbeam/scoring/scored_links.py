@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,22 +99,30 @@ def warn_of_other_pairs(model: RuleModel, pairs: Targets) -> None:
         )
 
 
-def score_pairs(
-    model: RuleModel,
-    engine: Engine,
-    pairs: Input,
-    names: Input | None = None,
-    score: Score | str = Score.MEAN,
-    progress: Progress = SILENT,
-) -> ResultTable:
-    """Score pairs in their order; entities by ids or by names."""
-    wanted, called = checks.pairs_for(model, pairs), as_names(names)
-    wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
-    checks.warn_of_missing_names(model, engine)
-    checks.warn_of_other_targets(model, wanted)
-    checks.report_unseen(model, engine.locate(wanted.entities), wanted, progress)
-    scores = pair_scores(model, engine, wanted, Score(score), progress)
-    return scored_table(wanted, scores, None if names is None else called)
+@dataclass(frozen=True, eq=False)
+class RuleScorer:
+    """A rule model over an engine, ready to score pairs."""
+
+    model: RuleModel
+    engine: Engine
+    score: Score = Score.MEAN
+
+    def predict(
+        self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
+    ) -> ResultTable:
+        """Score pairs, in their order; entities by ids or by `names`. See `Model.predict`."""
+        model, engine = self.model, self.engine
+        wanted, called = checks.pairs_for(model, pairs), as_names(names)
+        wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
+        checks.warn_of_missing_names(model, engine)
+        checks.warn_of_other_targets(model, wanted)
+        checks.report_unseen(model, engine.locate(wanted.entities), wanted, progress)
+        scores = pair_scores(model, engine, wanted, self.score, progress)
+        sampled = model.semantics.sampled_negatives is not None
+        is_probability = self.score is Score.MEAN and not sampled
+        probability = scores if is_probability else np.full(len(scores), np.nan)
+        table = scored_table(wanted, scores).with_columns({"probability": probability})
+        return with_names(table, None if names is None else called)
 
 
 def propose_links(
@@ -121,7 +130,7 @@ def propose_links(
     engine: MemoryEngine,
     counter: Engine,
     target: str | None = None,
-    names: Input | None = None,
+    names: EntityNames | None = None,
     *,
     subjects: Sequence[str] | None = None,
     top: int = 20,
@@ -134,21 +143,20 @@ def propose_links(
     The engine's graph is walked; `counter` counts the proposed links over the same facts.
     """
     known, name = engine.facts, checks.one_target(model, target)
-    called = None if names is None else as_names(names)
     checks.warn_of_missing_names(model, engine)
     pairs, scores = best_new_links(
         model,
         engine,
         counter,
         name,
-        subjects_of(known, name, _entities(subjects, called, known)),
+        subjects_of(known, name, _entities(subjects, names, known)),
         top=top,
         per_subject=per_subject,
         score=Score(score),
-        types=ArgumentTypes(known, called),
+        types=ArgumentTypes(known, names),
         progress=progress,
     )
-    return scored_table(pairs, scores, called)
+    return with_names(scored_table(pairs, scores), names)
 
 
 def _entities(
@@ -161,20 +169,19 @@ def _entities(
     return [called.known_entity(name, known.entities, "subject") for name in subjects]
 
 
-def scored_table(pairs: Targets, scores: Floats, names: Input | None = None) -> ResultTable:
-    """Subject, predicate, object and score of every pair; with `names`, those of both ends."""
+def scored_table(pairs: Targets, scores: Floats) -> ResultTable:
+    """Subject, predicate, object and score of every pair."""
     columns = pairs.to_table().columns
     links = {name: columns[name] for name in ("subject", "predicate", "object")}
-    return with_names(ResultTable({**links, "score": scores}), names)
+    return ResultTable({**links, "score": scores})
 
 
-def with_names(table: ResultTable, names: Input | None) -> ResultTable:
-    """A table of links with the names of subject and object as last columns."""
+def with_names(table: ResultTable, names: EntityNames | None) -> ResultTable:
+    """A table of links with the names, if any, of subject and object as last columns."""
     if names is None:
         return table
-    called = as_names(names)
     return table.with_columns(
-        {f"{end}_name": [*map(called.named, table[end])] for end in ("subject", "object")}
+        {f"{end}_name": [*map(names.named, table[end])] for end in ("subject", "object")}
     )
 
 
