@@ -293,8 +293,9 @@ def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple
     with kernels_are(compiled):
         canonical = canonical_steps(graph)
         walked = canonical_links(graph.links, canonical)
-        plan = GraphPlan(3, canonical, Extent(found=10**6), 0)
-        found = discover_paths(walked, step, queries_along(graph, step), plan)
+        asked = queries_along(graph, step)
+        plans = [GraphPlan(3, canonical, Extent(found=most), 0) for most in (10**6, 2)]
+        found, few = (discover_paths(walked, step, asked, plan) for plan in plans)
     every: dict[tuple[int, ...], int] = {}
     for path in (p for n in (1, 2, 3) for p in product(STEPS, repeat=n)):
         links = sum(_simple(brute, path, a, c) for a, c in brute.queries(step) if a != c)
@@ -304,6 +305,10 @@ def test_discovered_paths_are_the_distinct_ones(compiled: bool, some: set[Triple
     expected = {brute.spelt(path, step) for path, links in every.items() if links >= often}
     assert len(found) == len(expected)
     assert {tuple(code for code in row if code) for row in found.tolist()} == expected
+    links_of = {brute.spelt(path, step): links for path, links in every.items()}
+    kept = {tuple(code for code in row if code) for row in few.tolist()} - {(step,)}
+    least = min((links_of[path] for path in kept if path in links_of), default=0)
+    assert all(links_of[path] <= least for path in expected - kept if len(path) > 1)
     inverse_code = {tuple(code for code in row if code) for row in reversed_paths(found).tolist()}
     assert inverse_code == {tuple(code ^ 1 for code in reversed(path)) for path in expected}
 

@@ -176,21 +176,33 @@ def test_many_gradient_steps_end_where_newton_does(relaxation: Relaxation, insid
     assert newton.loss <= gradient.loss + 1e-9 <= few.loss + 2e-9
 
 
-def test_gradient_steps_are_the_papers() -> None:
-    """w <- max(0, w + alpha (expected - observed)), from 0, for each clause alone."""
+@pytest.mark.parametrize("variance", [np.inf, 0.3])
+def test_gradient_steps_are_the_papers(variance: float) -> None:
+    """w <- max(0, w + alpha (expected - observed)), from 0, until the score hardly improves."""
     problem = problem_of([[2, 0], [1, 3], [1, 1]], [1, 0, 1], Relaxation.LINEAR)
+    step, tolerance = 0.1, 0.02
     fit = Ppll(
-        "gradient", iterations=5, step_size=0.1, prior_inside=False, weight_variance=np.inf
-    ).fit(problem)
+        "gradient", iterations=50, step_size=step, prior_inside=False, weight_variance=variance,
+        tolerance=tolerance,
+    ).fit(problem)  # fmt: skip
     u, d = dense(problem)
+    taken = set()
     for k in clauses_of(problem):
         n = u[:, k] + d[:, k]
         penalty = problem.y if problem.clauses[k].negated else 1 - problem.y
-        weight = 0.0
-        for _ in range(5):
-            expected = density(weight * n, 0 * n, Relaxation.LINEAR)[1]
-            weight = max(0.0, weight + 0.1 * float(np.sum(n * (expected - penalty))))
-        assert fit.weights[k] == pytest.approx(weight, rel=1e-12, abs=1e-15)
+        weight, score, steps = 0.0, -np.inf, 0
+        while steps < 50:
+            log_z, expected, _ = density(weight * n, 0 * n, Relaxation.LINEAR)
+            before = score
+            score = float(np.sum(-log_z - weight * n * penalty)) - weight**2 / (2 * variance)
+            if 0.0 <= score - before <= tolerance:
+                break
+            slope = float(np.sum(n * (expected - penalty))) - weight / variance
+            weight = max(0.0, weight + step * slope)
+            steps += 1
+        taken.add(steps)
+        assert fit.weights[k] == pytest.approx(weight, rel=1e-9, abs=1e-12)
+    assert any(1 < steps < 50 for steps in taken)
 
 
 def test_the_prior_inside_is_fitted_first_and_leans_either_way() -> None:

@@ -204,3 +204,16 @@ def test_what_collective_models_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linked, "MAX_ROWS", 1)
     with pytest.raises(InputError, match="score fewer pairs at a time"):
         infer()
+
+
+def test_means_of_heads_are_a_fixed_point_for_every_pair() -> None:
+    """Pairs that no rule leads to are at rest at once; the others move until they are, too."""
+    facts = [(ends[0], "p", ends[1]) for ends in ["ab", "bc", "cd"]]
+    pairs = [(ends[0], "t", ends[1]) for ends in ["ab", "bc", "cd", "ac", "bd", "ad", "da"]]
+    model = hb.Model.parse(
+        '# hornbeam: {"collective": "map-heads"}\n2: p(A, B) & t(B, C) -> t(A, C)\n'
+        "1.5: p(A, B) -> t(A, B)\n0.7: !t(A, B)\n"
+    )
+    state = model.map_state(facts, pairs)
+    np.testing.assert_allclose(state.own_scores(Score.MEAN), state.state, atol=1e-5)
+    assert state.solved.status.name == "CONVERGED"

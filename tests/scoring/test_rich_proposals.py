@@ -35,6 +35,12 @@ def expected_links(
     return sorted(rows, key=lambda row: (-row[2], row[0], row[1]))
 
 
+def score_only_the_best(patch: pytest.MonkeyPatch) -> None:
+    """Let bounds decide which pairs are scored: small worlds are scored whole otherwise."""
+    patch.setattr(best_links, "FIRST_PAIRS", 0)
+    patch.setattr(best_links, "FIRST_OF_EACH", 0)
+
+
 @given(value=st.sampled_from([CRISP, SOFT]), most_pairs=st.sampled_from([1, 1000]), data=st.data())
 @settings(max_examples=60)
 def test_they_are_the_best_of_all_pairs(
@@ -48,6 +54,7 @@ def test_they_are_the_best_of_all_pairs(
     everything = expected_links(model, world, "t", known, score)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(best_links, "MAX_PAIRS", most_pairs)
+        score_only_the_best(patch)
         found = model.propose(
             world.facts, target="t", top=top, per_subject=per_subject, score=score, threads=1
         )
@@ -82,3 +89,23 @@ def test_what_leads_and_what_filters(rule: str, expected: set[tuple[str, str]]) 
     model = hb.Model.parse(f"1.0: {rule}\n0.5: !t(A, B)\n")
     found = model.propose(FACTS, subjects=["a", "b", "c"], top=100)
     assert {(s, o) for s, _, o, _ in found} == expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "best"),
+    [
+        # three paths weigh 1, 3 times 0.6, and log2(1 + 3) times 0.8; the other rule weighs 1.5
+        ("1.0: p(A, X) & q(X, B) -> t(A, B) [exists]", "near"),
+        ("0.6: p(A, X) & q(X, B) -> t(A, B)", "far"),
+        ("0.7: p(A, X) & q(X, B) -> t(A, B) [log]", "near"),
+        ("0.8: p(A, X) & q(X, B) -> t(A, B) [log]", "far"),
+    ],
+)
+def test_the_way_of_counting_decides_which_link_is_best(
+    rule: str, best: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    score_only_the_best(monkeypatch)
+    facts = [("a", "r", "near"), ("c", "t", "d")]
+    facts += [row for x in "xyz" for row in [("a", "p", x), (x, "q", "far")]]
+    model = hb.Model.parse(f"{rule}\n1.5: r(A, B) -> t(A, B)\n0.5: !t(A, B)\n")
+    assert model.propose(facts, subjects=["a"], top=1)["object"].tolist() == [best]
