@@ -33,7 +33,13 @@ from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed, longest_path
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import choose_ranking, choosing_trials, measuring_trials
-from hornbeam.graphs.ranking_fit import FittedRanking, Trial, fit_rule_weights, refit, scores_of
+from hornbeam.graphs.ranking_fit import (
+    FittedRanking,
+    Trial,
+    fit_ranking,
+    fit_rule_weights,
+    scores_of,
+)
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
 from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.rule_files import read_imported_rules
@@ -250,8 +256,9 @@ def _fitted(
     judged = [trial.judged for trial in trials]
     scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]
     if held is not None and shares.weighting and not work.expired():
+        portion = Portion(work, shares.weighting)
         ranking, own, scores[0], gain = fit_rule_weights(
-            trials[0], graphs, learning.graph, rules, ranking, work, shares.weighting
+            trials[0], graphs, learning.graph, rules, ranking, portion
         )
         mrr = None if mrr is None else mrr + gain
     odds = [
@@ -263,7 +270,8 @@ def _fitted(
     del trials, measured_by, judged
     if not decides and not work.expired():
         queries = train if held is None else with_held(train, held)
-        ranking = refit(queries, ranking, work, shares.refitting)
+        features, penalty = ranking.features, ranking.penalty
+        ranking = fit_ranking(queries, features, penalty, work, ranking, shares.refitting)
     return _Fitted(ranking, own, calibration, judged_by, mrr)
 
 

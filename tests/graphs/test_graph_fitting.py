@@ -39,7 +39,7 @@ from hornbeam.graphs.softmax import (
     softmax_log_odds,
 )
 from hornbeam.graphs.softmax_kernels import loss_and_gradient
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.recorded_progress import RecordedProgress
@@ -251,7 +251,11 @@ def test_stages_share_the_whole_work() -> None:
 def test_work_that_time_does_not_allow_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     progress = RecordedProgress()
     work = Workload(progress, "Working", seconds=None, threads=2)
-    assert work.each(lambda x: x * x, [3, 1, 2], [3.0, 1.0, 2.0], 0.5) == [9, 1, 4]
+    assert Portion(work, 0.5).each(lambda x: x * x, [3, 1, 2], [3.0, 1.0, 2.0]) == [
+        (3, 9),
+        (1, 1),
+        (2, 4),
+    ]
     work.finish()
     assert progress.reports == sorted(progress.reports)
     assert progress.reports[-2:] == [("Working", 500, 1000), ("Working", 1000, 1000)]
@@ -265,7 +269,7 @@ def test_work_that_time_does_not_allow_is_left_out(monkeypatch: pytest.MonkeyPat
     assert not late.expired(0.75)
     assert late.expired(0.5)
     late = Workload(seconds=0.0, started=99.0)
-    assert late.each(lambda x: x, [1, 2], [1.0, 1.0], 1.0) == [None, None]
+    assert Portion(late, 1.0).each(lambda x: x, [1, 2], [1.0, 1.0]) == []
 
 
 def test_sets_of_features_are_compared_by_weights_per_step() -> None:

@@ -17,7 +17,7 @@ from hornbeam.graphs.ranking_model import (
     LinkedShares,
     RelationRules,
 )
-from hornbeam.graphs.rule_files import read_imported_rules
+from hornbeam.graphs.rule_files import CONSTANTS, NO_PATH, UNKNOWN, read_imported_rules
 from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.rule_tables import save_rules
 from hornbeam.rules.body import Step
@@ -75,7 +75,8 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     found = read_imported_rules(file, RELATIONS, 2)
-    assert (found.with_constants, found.not_paths, found.unknown, len(found)) == (1, 3, 1, 1)
+    assert found.left_out == {CONSTANTS: 1, NO_PATH: 3, UNKNOWN: 1}
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize(

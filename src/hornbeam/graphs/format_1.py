@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hornbeam.base.texts import number_in, whole_number_in
 from hornbeam.errors import DataError
@@ -64,6 +65,13 @@ def read_sections(
     return tuple(section.frozen() for section in sections)
 
 
+def named_weights(weights: Mapping[str, Any], features: Sequence[str]) -> tuple[float, ...]:
+    """Weights in the order of the features; the files of both formats name them."""
+    if set(weights) != set(features):
+        raise ValueError(f"expected weights of {', '.join(features)}")
+    return tuple(float(weights[name]) for name in features)
+
+
 def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> None:
     if line.startswith(SECTION):
         step, subject, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
@@ -76,10 +84,7 @@ def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> 
         if cells[0] == "queries":
             section.queries = whole_number_in(cells[1])
         elif cells[0] == "weights":
-            named = json.loads(cells[1])
-            if set(named) != set(features):
-                raise ValueError(f"expected weights of {', '.join(features)}")
-            section.weights = tuple(float(named[name]) for name in features)
+            section.weights = named_weights(json.loads(cells[1]), features)
         elif len(cells) == 5:
             path = tuple(step for step, _, _ in _read_body(cells[4]))
             hits, predicted = map(whole_number_in, cells[1:3])

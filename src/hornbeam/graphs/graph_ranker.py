@@ -32,7 +32,7 @@ from hornbeam.graphs.softmax import (
     probabilities,
     softmax_log_odds,
 )
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Queries, Triples
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
@@ -127,8 +127,8 @@ class GraphRanker(FactRanker):
         work = Workload(progress, "Ranking answers", threads=self.threads)
         with announced(progress):
             self.prepare()
-            found = work.each(self._ranked, parts, [len(part[1]) + 5.0 for part in parts], 1.0)
-        done = [one for one in found if one is not None]
+            sizes = [len(sources) + 5.0 for _, sources in parts]
+            done = [part for _, part in Portion(work, 1.0).each(self._ranked, parts, sizes)]
         place = np.where(known, np.searchsorted(distinct, key), len(distinct))
         return Answers.concatenated([*done, Answers.none(1)]).take(place)
 

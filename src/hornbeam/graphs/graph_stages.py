@@ -82,12 +82,7 @@ def find_rules(
 
 def count_given(learning: GraphLearning, given: ImportedRules) -> dict[int, PathRules]:
     """Count given paths, and report how many rules of the file were left out."""
-    reported = {
-        "with constants": given.with_constants,
-        "that are not paths of the allowed length": given.not_paths,
-        "with relations that no fact has": given.unknown,
-    }
-    left_out = ", ".join(f"{n:,} {what}" for what, n in reported.items() if n)
+    left_out = ", ".join(f"{n:,} {which}" for which, n in given.left_out.items() if n)
     learning.work.progress.message(
         f"{len(given):,} path rules read" + (f"; left out: {left_out}" if left_out else "")
     )

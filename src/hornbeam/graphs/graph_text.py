@@ -19,8 +19,8 @@ import json
 import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any, NamedTuple
+from dataclasses import asdict, fields, replace
+from typing import Any
 
 from hornbeam.base.texts import whole_number_in
 from hornbeam.errors import DataError
@@ -51,6 +51,8 @@ from hornbeam.rules.rule_words import Words, applied_words
 FIRST = f"{GRAPH_MARK} "
 END = "# end"
 FORMAT = 2
+#: What the header has of a model, in this order.
+HEADER = tuple(field.name for field in fields(RankingModel) if field.name != "relations")
 #: Begins the rules of a relation and direction.
 SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for: (\{.*\})", re.ASCII)
 #: The known argument and the answer in rules.
@@ -62,23 +64,9 @@ KNOWN, ANSWER = Variable("X"), Variable("Y")
 
 def write_model(model: RankingModel) -> str:
     """Write a model as text."""
-    header = {
-        "format": FORMAT,
-        "features": list(model.features),
-        "weights": list(model.weights),
-        "ridge": model.ridge,
-        "constants": model.constants,
-        "backward": model.backward,
-        "pool": model.pool,
-        "max_length": model.max_length,
-        "calibration": asdict(model.calibration),
-        "linked": asdict(model.linked),
-        "seed": model.seed,
-        "chosen": dict(model.chosen),
-        "predicates": header_names(model.identifiers),
-        "end": END,
-    }
-    lines = [FIRST + json.dumps(header, ensure_ascii=False)]
+    header = {name: getattr(model, name) for name in HEADER}
+    header = {"format": FORMAT, **header, "predicates": header_names(model.identifiers), "end": END}
+    lines = [FIRST + json.dumps(header, ensure_ascii=False, default=asdict)]
     lines += [
         "# Per rule: confidence, rule, [hits of predictions, its own weight]. X is known.",
         "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
@@ -161,50 +149,33 @@ def read_model(text: str, source: str) -> RankingModel:
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:
-    return {
+    return {name: header[name] for name in HEADER} | {
         "features": tuple(header["features"]),
         "weights": tuple(float(weight) for weight in header["weights"]),
-        "ridge": header["ridge"],
-        "constants": header["constants"],
-        "backward": header["backward"],
-        "pool": header["pool"],
-        "max_length": header["max_length"],
         "calibration": Calibration(**header["calibration"]),
         "linked": LinkedShares(**header["linked"]),
-        "seed": header["seed"],
-        "chosen": header["chosen"],
     }
-
-
-class _SectionLine(NamedTuple):
-    """The line that begins a section."""
-
-    number: int
-    relation: str
-    direction: Direction
-    queries: int
-    weights: tuple[float, ...] | None
 
 
 def _read_sections(
     lines: Sequence[str], names: Mapping[str, str], features: Sequence[str], source: str
 ) -> tuple[RelationRules, ...]:
     """The sections of format 2, each with the rules between its line and the next section."""
-    begun = [
-        _section_line(line, number, names, features, source)
+    begun = {
+        number: _section_without_rules(line, number, names, features, source)
         for number, line in enumerate(lines, start=1)
         if line.startswith("##")
-    ]
-    starts = [section.number for section in begun]
-    rules: list[dict[int, CountedRule]] = [{} for _ in begun]
+    }
+    starts = list(begun)
+    rules: dict[int, dict[int, CountedRule]] = {start: {} for start in starts}
     left = list(lines)
     written = RuleLines(names)
     is_plain = not any("/*" in line for line in lines)  # no comment of several lines
     for number, line in enumerate(lines, start=1):
         rule = written.rule(line) if is_plain else None
         at = bisect(starts, number) - 1
-        if rule is not None and at >= 0 and _mistake(rule, begun[at]) is None:
-            rules[at][number] = rule
+        if rule is not None and at >= 0 and _mistake(rule, begun[starts[at]], starts[at]) is None:
+            rules[starts[at]][number] = rule
             left[number - 1] = ""
     for stated in parse_logical_rules("\n".join(left), source):
         number = stated.place.line if stated.place else 0
@@ -212,26 +183,24 @@ def _read_sections(
         if at < 0:
             raise refusal(stated, "expected a line `## relation(X, Y), ...` before it", source)
         rule = parsed_counted_rule(stated, names, source)
-        mistake = _mistake(rule, begun[at])
+        mistake = _mistake(rule, begun[starts[at]], starts[at])
         if mistake is not None:
             raise refusal(stated, mistake, source)
-        rules[at][number] = rule
+        rules[starts[at]][number] = rule
     return tuple(
-        RelationRules(
-            section.relation,
-            section.direction,
-            section.queries,
-            tuple(some[at] for at in sorted(some) if is_path_rule(some[at])),
-            tuple(some[at] for at in sorted(some) if not is_path_rule(some[at])),
-            section.weights,
+        replace(
+            section,
+            rules=tuple(some[at] for at in sorted(some) if is_path_rule(some[at])),
+            constants=tuple(some[at] for at in sorted(some) if not is_path_rule(some[at])),
         )
-        for section, some in zip(begun, rules, strict=True)
+        for section, some in zip(begun.values(), rules.values(), strict=True)
     )
 
 
-def _section_line(
+def _section_without_rules(
     line: str, number: int, names: Mapping[str, str], features: Sequence[str], source: str
-) -> _SectionLine:
+) -> RelationRules:
+    """What the line that begins a section says."""
     match = SECTION.fullmatch(line)
     if match is None or match[2] == match[3]:
         expected = '`## relation(X, Y), Y is asked for: {"queries": 12}`'
@@ -239,27 +208,24 @@ def _section_line(
     try:
         figures = json.loads(match[4])
         weights = figures.get("weights")
-        if weights is not None and set(weights) != set(features):
-            raise ValueError(f"expected weights of {', '.join(features)}")
-        return _SectionLine(
-            number,
+        return RelationRules(
             names.get(match[1].lower(), match[1]),
             Direction.OBJECT if match[2] == KNOWN.name else Direction.SUBJECT,
             whole_number_in(json.dumps(figures["queries"])),
-            None if weights is None else tuple(float(weights[name]) for name in features),
+            weights=None if weights is None else format_1.named_weights(weights, features),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
 
 
-def _mistake(rule: CountedRule, section: _SectionLine) -> str | None:
-    """Why a rule is not one of a section, None if it is.
+def _mistake(rule: CountedRule, section: RelationRules, line: int) -> str | None:
+    """Why a rule is not one of the section that begins in a line, None if it is.
 
     It is a path, or a condition on the known argument that names the answer.
     """
     clause, parts = rule.clause, rule.clause.body.parts
     if clause.target != section.relation:
-        return f"the head is not that of its section, {section.relation}, in line {section.number}"
+        return f"the head is not that of its section, {section.relation}, in line {line}"
     if clause.negated or clause.weighing is not None:
         return "expected a rule for its head, and no brackets but the last"
     if any(step.arity != 2 for part in parts for step in part.body.steps):

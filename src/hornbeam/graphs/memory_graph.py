@@ -148,12 +148,12 @@ class MemoryGraph:
         """The paths of canonical steps that connect the ends of the steps' links most often."""
         sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
         links = canonical_links(self.graph.links, plan.canonical)
-        found = portion.each(
-            lambda step: discover_paths(links, step, sampled[step], plan),
-            steps,
-            [len(sampled[step].sources) + 10.0 for step in steps],
-        )
-        return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
+        sizes = [len(sampled[step].sources) + 10.0 for step in steps]
+
+        def one(step: int) -> PathTable:
+            return discover_paths(links, step, sampled[step], plan)
+
+        return dict(portion.each(one, steps, sizes))
 
     def count(
         self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
@@ -181,8 +181,8 @@ class MemoryGraph:
             return pool_of(evidence, rules[step], some, limit, fold)
 
         parts = [(step, part) for step in rules for part in queries[step].parts(SOURCES_PER_ITEM)]
-        found = portion.each(one, parts, [len(some.sources) + 10.0 for _, some in parts])
-        return [pool for pool in found if pool is not None]
+        sizes = [len(some.sources) + 10.0 for _, some in parts]
+        return [pool for _, pool in portion.each(one, parts, sizes)]
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates of a pool of the rules' step."""
@@ -197,8 +197,7 @@ class MemoryGraph:
             rules = constant_rules(self.graph, step).and_then(any_entity_rules(self.graph, step))
             return best_constants(self.graph, self.facts, rules)
 
-        found = portion.each(one, steps, [1.0] * len(steps))
-        return {step: some for step, some in zip(steps, found, strict=True) if some is not None}
+        return dict(portion.each(one, steps, [1.0] * len(steps)))
 
     def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
         """Pairs of the graph without a fold and that fold."""

@@ -102,22 +102,18 @@ def clause_about(
     return constant_clause(relation, argument, step_of(predicates, code), constant, other)
 
 
-def named_constant(graph: LinkedGraph, facts: Facts, rules: ConstantRules, row: int) -> CountedRule:
-    """The rule with constants at a row."""
-    code, entity = property_of(graph, int(rules.property[row]))
-    constant = None if entity is None else facts.entities[entity]
-    known = known_argument(direction_of(rules.step))
-    answer = facts.entities[int(rules.answer[row])]
-    clause = clause_about(facts.predicates, rules.step, known, code, constant, answer)
-    return CountedRule.of(clause, int(rules.hits[row]), int(rules.predicted[row]))
-
-
 def best_constants(
     graph: LinkedGraph, facts: Facts, rules: ConstantRules
 ) -> tuple[CountedRule, ...]:
     """The rules with constants of the highest confidence."""
-    best = np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist()
-    return tuple(named_constant(graph, facts, rules, row) for row in best)
+    known, found = known_argument(direction_of(rules.step)), list[CountedRule]()
+    for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():
+        code, entity = property_of(graph, int(rules.property[row]))
+        constant = None if entity is None else facts.entities[entity]
+        answer = facts.entities[int(rules.answer[row])]
+        clause = clause_about(facts.predicates, rules.step, known, code, constant, answer)
+        found.append(CountedRule.of(clause, int(rules.hits[row]), int(rules.predicted[row])))
+    return tuple(found)
 
 
 class StepModel(NamedTuple):

@@ -265,10 +265,9 @@ def counted_rules(
         return counts
 
     totals: dict[int, Ints] = {}
-    done = portion.each(count, items, [len(part) + 10.0 for _, part in items])
-    for (number, _), counts in zip(items, done, strict=True):
-        if counts is not None:
-            totals[number] = totals[number] + counts if number in totals else counts
+    sizes = [len(part) + 10.0 for _, part in items]
+    for (number, _), counts in portion.each(count, items, sizes):
+        totals[number] = totals[number] + counts if number in totals else counts
     for number, counts in totals.items():
         for step in groups[number].targets.tolist():
             own, counts = np.split(counts, [len(paths[step])], axis=1)

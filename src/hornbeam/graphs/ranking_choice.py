@@ -29,15 +29,15 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import (
     FittedRanking,
     Trial,
-    fit_anew,
     fit_graph,
+    fit_ranking,
     fit_steps,
     reciprocal_ranks_of,
     rows_by_step,
     scores_of,
 )
 from hornbeam.graphs.softmax import CandidateRows
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 
 #: Sets of features to choose from; features that a graph lacks are dropped.
 BASIC = (*RIDGE, *FEATURES[COLUMN.best : N_PLAIN], *(f"{name}_best" for name in CLASSES))
@@ -190,7 +190,7 @@ class _Options:
         if penalty not in fits:
             start = [*fits.values()][-1] if fits else chosen
             rankings = [
-                fit_steps(part, graph, penalty, fit.by_step, self.work, share)
+                fit_steps(part, graph, penalty, fit.by_step, Portion(self.work, share))
                 for part, graph, fit in zip(
                     self._rows(features), self._graph(chosen).rankings, start.rankings, strict=True
                 )
@@ -264,7 +264,7 @@ def _fitted_anew(
     for option in chosen:
         choices = option.features, option.penalty
         if choices not in fits:
-            rankings = [fit_anew(trial.fitted, *choices, work) for trial in trials]
+            rankings = [fit_ranking(trial.fitted, *choices, work) for trial in trials]
             fits[choices] = _Option.of(trials, rankings)
     return [fits[option.features, option.penalty] for option in chosen]
 
@@ -286,7 +286,8 @@ def _fitted_sets(
         if not per_step:
             work.advance(share)
             return graph
-        return fit_steps(rows_by_step(part, features), graph, USUAL_PENALTY, {}, work, share)
+        parts = rows_by_step(part, features)
+        return fit_steps(parts, graph, USUAL_PENALTY, {}, Portion(work, share))
 
     options = list[_Option]()
     for features in distinct:

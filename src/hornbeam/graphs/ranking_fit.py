@@ -33,7 +33,7 @@ from hornbeam.graphs.softmax import (
     reciprocal_ranks,
     standard_deviations,
 )
-from hornbeam.graphs.workload import Workload
+from hornbeam.graphs.workload import Portion, Workload
 
 #: L2 penalty of the graph's weights.
 GRAPH_PENALTY = 1.0
@@ -96,16 +96,27 @@ def scores_of(pool: Pool, ranking: FittedRanking) -> Floats:
     return score
 
 
-def refit(queries: Pool, chosen: FittedRanking, work: Workload, share: float) -> FittedRanking:
-    """The same choices fitted to other queries; weights for which no time is left stay."""
+def fit_ranking(
+    queries: Pool,
+    features: tuple[str, ...],
+    penalty: float | None,
+    work: Workload,
+    start: FittedRanking | None = None,
+    share: float = 0.0,
+) -> FittedRanking:
+    """Weights of the graph, and with a penalty per step, fitted to these queries alone.
+
+    The search begins at the weights of `start`, which stay where no time is left.
+    """
     queries = queries.informative()
-    graph = fit_graph(queries, chosen.features, chosen.weights, work)
+    graph = fit_graph(queries, features, None if start is None else start.weights, work)
     work.advance(share / 2)
-    if chosen.penalty is None:
+    if penalty is None:
         return graph
-    parts = rows_by_step(queries, chosen.features)
-    fitted = fit_steps(parts, graph, chosen.penalty, chosen.by_step, work, share / 2)
-    return replace(fitted, by_step={**chosen.by_step, **fitted.by_step})
+    before = {} if start is None else start.by_step
+    parts = rows_by_step(queries, features)
+    fitted = fit_steps(parts, graph, penalty, before, Portion(work, share / 2))
+    return replace(fitted, by_step={**before, **fitted.by_step})
 
 
 def rows_by_step(queries: Pool, features: Sequence[str]) -> dict[int, CandidateRows]:
@@ -122,20 +133,17 @@ def fit_steps(
     graph: FittedRanking,
     penalty: float,
     start: Mapping[int, Floats],
-    work: Workload,
-    share: float,
+    portion: Portion,
 ) -> FittedRanking:
     """Weights per step, shrunk towards the graph's; steps without time left are missing."""
     penalties = np.full(len(graph.features), penalty)
 
     def fit(step: int) -> Floats:
-        return fit_softmax(
-            parts[step], graph.scale, graph.weights, penalties, start.get(step), work.expired
-        )
+        begin, expired = start.get(step), portion.work.expired
+        return fit_softmax(parts[step], graph.scale, graph.weights, penalties, begin, expired)
 
     sizes = [float(len(rows.feature)) for rows in parts.values()]
-    fitted = work.each(fit, list(parts), sizes, share)
-    by_step = {step: w for step, w in zip(parts, fitted, strict=True) if w is not None}
+    by_step = dict(portion.each(fit, list(parts), sizes))
     return replace(graph, by_step=by_step, penalty=penalty)
 
 
@@ -149,17 +157,6 @@ def fit_graph(
     penalties = np.full(len(columns), GRAPH_PENALTY)
     weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
     return FittedRanking(features, scale, weights, {}, None)
-
-
-def fit_anew(
-    queries: Pool, features: tuple[str, ...], penalty: float | None, work: Workload
-) -> FittedRanking:
-    """Weights of the graph, and with a penalty per step, fitted to these queries alone."""
-    queries = queries.informative()
-    graph = fit_graph(queries, features, None, work)
-    if penalty is None:
-        return graph
-    return fit_steps(rows_by_step(queries, features), graph, penalty, {}, work, 0.0)
 
 
 # --- weights of rules -----------------------------------------------------------------------------
@@ -195,8 +192,7 @@ def fit_rule_weights(
     full: GraphCounter,
     rules: Mapping[int, PathRules],
     ranking: FittedRanking,
-    work: Workload,
-    share: float,
+    portion: Portion,
 ) -> WeightedRules:
     """Weights of features and path rules per step; those of `ranking` if these gain nothing.
 
@@ -210,8 +206,8 @@ def fit_rule_weights(
         Path rules by step.
     ranking
         The model to improve on.
-    work, share
-        Where progress is reported, and which fraction of the whole work this is.
+    portion
+        Where progress is reported.
     """
     train, held = trial.fitted.informative(), trial.judged
     columns = columns_of(ranking.features)
@@ -228,7 +224,7 @@ def fit_rule_weights(
         pull = np.full(len(columns), ranking.penalty or FEATURE_PENALTY)
         penalty = np.concatenate([pull, np.full(n, RULE_PENALTY)])
         scale = np.concatenate([ranking.scale, np.ones(n)])
-        weights = fit_softmax(rows, scale, center, penalty, start, work.expired)
+        weights = fit_softmax(rows, scale, center, penalty, start, portion.work.expired)
         test = held.select(held.step == step)
         feature = test.feature[:, columns]
         before = linear_scores(feature, ranking.of(step))
@@ -237,8 +233,7 @@ def fit_rule_weights(
         gain = reciprocal_ranks_of(test, after) - reciprocal_ranks_of(test, before)
         return _StepFit(weights[: len(columns)], weights[len(columns) :], after, gain)
 
-    fitted = work.each(one, steps, sizes, share)
-    found = {step: fit for step, fit in zip(steps, fitted, strict=True) if fit is not None}
+    found = dict(portion.each(one, steps, sizes))
     score = scores_of(held, ranking)
     gain = _gains(trial, found)
     measured = float(gain[gain[::-1] > 0].sum()) / max(held.n_queries, 1)

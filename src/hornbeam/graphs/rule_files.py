@@ -30,6 +30,10 @@ from hornbeam.rules.body import Step
 from hornbeam.rules.clause import Clause
 
 AnyPath = tuple[Step, ...]
+#: Rules that are left out: their atoms have constants; their bodies are not a path between the
+#: variables of the head, or too long; the facts lack their relations.
+CONSTANTS, NO_PATH = "with constants", "that are not paths of the allowed length"
+UNKNOWN = "with relations that no fact has"
 
 #: An atom of AnyBURL between variables, which are single capitals; names may have anything else.
 ATOM = re.compile(r"\s*(.+?)\(([A-Z]),\s*([A-Z])\)(?:,\s|\s*$)")
@@ -48,24 +52,10 @@ class _ImportedAtom(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportedRules:
-    """Paths from subject to object, by relation; and the numbers of rules that are left out.
-
-    Attributes
-    ----------
-    paths
-        The paths by relation.
-    with_constants
-        Rules whose atoms have constants.
-    not_paths
-        Rules whose bodies are not a path between the variables of the head, or one too long.
-    unknown
-        Rules with relations that the facts do not have.
-    """
+    """Paths from subject to object, by relation; and how many rules are left out, by the reason."""
 
     paths: Mapping[str, tuple[AnyPath, ...]]
-    with_constants: int = 0
-    not_paths: int = 0
-    unknown: int = 0
+    left_out: Mapping[str, int]
 
     def __len__(self) -> int:
         return sum(map(len, self.paths.values()))
@@ -96,7 +86,7 @@ def read_imported_rules(
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(name, f"cannot be read: {error}") from None
     found = defaultdict[str, set[AnyPath]](set)
-    left_out = dict.fromkeys(("with_constants", "not_paths", "unknown"), 0)
+    left_out = dict.fromkeys((CONSTANTS, NO_PATH, UNKNOWN), 0)
     rules = 0
     for number, line in enumerate(text.splitlines(), start=1):
         atoms = _atoms(line, name, number)
@@ -104,15 +94,15 @@ def read_imported_rules(
             continue
         rules += 1
         if not atoms:
-            left_out["with_constants"] += 1
+            left_out[CONSTANTS] += 1
             continue
         head, *body = (_known(atom, relations) for atom in atoms)
         if any(atom.relation not in relations for atom in (head, *body)):
-            left_out["unknown"] += 1
+            left_out[UNKNOWN] += 1
             continue
         chain = _chain(head, body)
         if chain is None or len(chain) > max_length or chain == (Step(head.relation),):
-            left_out["not_paths"] += 1
+            left_out[NO_PATH] += 1
         else:
             found[head.relation].add(chain)
     if not rules:
@@ -120,7 +110,7 @@ def read_imported_rules(
             name, "has no rule: expected lines such as `head <= body` of AnyBURL or `body => head` "
             "of AMIE",
         )  # fmt: skip
-    return ImportedRules({key: tuple(sorted(found[key])) for key in sorted(found)}, **left_out)
+    return ImportedRules({key: tuple(sorted(found[key])) for key in sorted(found)}, left_out)
 
 
 def _atoms(line: str, file: str, number: int) -> list[_ImportedAtom] | None:

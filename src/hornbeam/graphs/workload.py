@@ -71,53 +71,6 @@ class Workload:
         self.done = 1.0
         self.progress.advance(self.stage, UNITS, UNITS)
 
-    def each(
-        self,
-        work: Callable[[Item], Result],
-        items: Sequence[Item],
-        sizes: Sequence[float],
-        share: float,
-        until: float = 1.0,
-        threads: int | None = None,
-    ) -> list[Result | None]:
-        """Results of `work` on every item; None for those that the time limit leaves no time for.
-
-        Parameters
-        ----------
-        work, items
-            The function, and its arguments.
-        sizes
-            Duration of each item relative to the others.
-        share
-            Fraction of the whole workload that all items are.
-        until
-            Fraction of the time limit after which no item is started.
-        threads
-            Number of threads for these items, if not the default.
-        """
-        if not items:
-            self.advance(share)
-            return []
-        total = sum(sizes) or 1.0
-
-        def one(place: int) -> Result | None:
-            if self.expired(until):
-                return None
-            result = work(items[place])
-            self.advance(share * sizes[place] / total)
-            return result
-
-        if len(items) == 1:  # starting a thread takes longer than answering many queries
-            return [one(0)]
-        # large items first, so that all threads end at about the same time
-        order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
-        pool = ThreadPoolExecutor(worker_threads(threads or self.threads))
-        try:
-            results = dict(zip(order, pool.map(one, order), strict=True))
-        finally:
-            pool.shutdown(cancel_futures=True)  # an interrupt does not wait for unstarted items
-        return [results[i] for i in range(len(items))]
-
 
 def batches(items: Sequence[int], sizes: Sequence[int], most: int) -> list[list[int]]:
     """Batches of items, in order, whose sizes add up to no more than `most` where possible.
@@ -156,6 +109,36 @@ class Portion:
         items: Sequence[Item],
         sizes: Sequence[float],
         threads: int | None = None,
-    ) -> list[Result | None]:
-        """See `Workload.each`."""
-        return self.work.each(do, items, sizes, self.share, self.until, threads)
+    ) -> list[tuple[Item, Result]]:
+        """Items with the results of `do`, but for those that the time limit leaves no time for.
+
+        Parameters
+        ----------
+        do, items
+            The function, and its arguments.
+        sizes
+            Duration of each item relative to the others.
+        threads
+            Number of threads for these items, if not that of the workload.
+        """
+        work, total = self.work, sum(sizes) or 1.0
+        if not items:
+            work.advance(self.share)
+        results: dict[int, Result] = {}
+
+        def one(place: int) -> None:
+            if not work.expired(self.until):
+                results[place] = do(items[place])
+                work.advance(self.share * sizes[place] / total)
+
+        if len(items) == 1:  # starting a thread takes longer than answering many queries
+            one(0)
+        else:
+            # large items first, so that all threads end at about the same time
+            order = sorted(range(len(items)), key=lambda i: (-sizes[i], i))
+            pool = ThreadPoolExecutor(worker_threads(threads or work.threads))
+            try:
+                list(pool.map(one, order))
+            finally:
+                pool.shutdown(cancel_futures=True)  # an interrupt does not wait for unstarted items
+        return [(items[place], results[place]) for place in sorted(results)]

@@ -195,7 +195,7 @@ class SqlGraph:
         self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
         """The paths of canonical steps that connect the ends of the steps' links most often."""
-        canonical, found = plan.canonical, {}
+        canonical, found = plan.canonical, dict[int, PathTable]()
         sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
         dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
         tables = self.tables.without_steps(dropped.tolist())
@@ -210,8 +210,7 @@ class SqlGraph:
                 return discover_paths(links, step, queries, plan)  # noqa: B023
 
             share = portion.share * len(some) / len(steps)
-            paths = portion.work.each(one, some, [1.0] * len(some), share)
-            found.update({s: p for s, p in zip(some, paths, strict=True) if p is not None})
+            found.update(Portion(portion.work, share).each(one, some, [1.0] * len(some)))
         return found
 
     def count(
@@ -343,8 +342,7 @@ class SqlGraph:
         allowed = int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
         parts = batches(steps, [sizes[step] for step in steps], allowed)
         weights = [sum(sizes[step] for step in part) + 10.0 for part in parts]
-        done = portion.each(one, parts, weights, threads=1)
-        return [result for result in done if result is not None]
+        return [result for _, result in portion.each(one, parts, weights, threads=1)]
 
 
 def _scattered(place: Ints, values: Ints, size: int) -> Ints:
