@@ -224,22 +224,20 @@ def assign_evidence_folds(
     target a fact and its mirror image mean the same. Each target predicate has folds of its own: a
     pair sees all facts of the others.
     """
-    if len(pairs.predicates) < 2:
-        return _assign_one(facts, pairs, rng, origin, symmetric)
     fold, hidden = np.empty(len(pairs), dtype=np.int64), list[Targets]()
     for number, name in enumerate(pairs.predicates):
         rows = np.flatnonzero(pairs.predicate == number)
         own = None if origin is None else np.searchsorted(rows, origin[rows])
-        assigned = _assign_one(facts, pairs.only([name]), rng, own, symmetric)
-        fold[rows] = assigned.fold + len(hidden)
-        hidden += assigned.hidden
+        of_rows, hidden_from = _assign_one(facts, pairs.only([name]), rng, own, symmetric)
+        fold[rows] = of_rows + len(hidden)
+        hidden += hidden_from
     return EvidenceFolds(facts, pairs, fold, tuple(hidden))
 
 
 def _assign_one(
     facts: Facts, pairs: Targets, rng: np.random.Generator, origin: Ints | None, symmetric: bool
-) -> EvidenceFolds:
-    """Assign the pairs of one predicate."""
+) -> tuple[Ints, list[Targets]]:
+    """The fold of every pair of one predicate, and what each fold does not see."""
     group = pair_groups(facts, pairs, drawn=origin is not None)
     distinct, place = np.unique(group, return_inverse=True)
     n_folds = min(FOLDS, len(distinct))
@@ -249,7 +247,7 @@ def _assign_one(
         fold = fold[origin]
     true = np.flatnonzero(pairs.positive)
     replaced = _replaced(pairs, origin)
-    hidden = []
+    hidden = list[Targets]()
     for k in range(n_folds):
         rows = true[fold[true] == k]
         false = (fold == k) & ~pairs.positive
@@ -260,7 +258,7 @@ def _assign_one(
             rows = _with_one_of_each(pairs, end, rows, bare, true, rng)
         shown = pairs.select(rows)
         hidden.append(with_mirror_images(shown) if symmetric else shown)
-    return EvidenceFolds(facts, pairs, fold, tuple(hidden))
+    return fold, hidden
 
 
 def pair_groups(facts: Facts, pairs: Targets, drawn: bool) -> Ints:

@@ -20,11 +20,7 @@ from hornbeam.rules.body import MAX_LENGTH, Body
 Code = TypeVar("Code", int, Array)
 
 
-@overload
-def step_code(predicate: int, inverse: bool = False) -> int: ...
-@overload
-def step_code(predicate: Array, inverse: bool | Bools = False) -> Array: ...
-def step_code(predicate: int | Array, inverse: bool | Bools = False) -> int | Array:
+def step_code(predicate: Code, inverse: Code | bool = False) -> Code:
     """Code of a step along a predicate, by its id."""
     return 2 * (predicate + 1) + inverse
 

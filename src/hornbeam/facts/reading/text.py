@@ -65,7 +65,12 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
     """
     csv = delimiter == ","
     lines = field_lines(file, delimiter)
-    number, fields = _first_fields(file, delimiter)
+    number, fields = next(lines, (0, []))
+    if not number:
+        raise DataError(file.name, "holds no facts; expected at least one line")
+    if any("\r" in field for field in fields):
+        problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
+        raise DataError(file.name, problem, line=number)
     if layout.arguments_of is not None:
         arguments = argument_columns(file.name, len(fields), number)
         return delimited(file, RowShape(arguments, layout.arguments_of), delimiter)
@@ -77,16 +82,15 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
             problem = f"unknown header; expected {role.expected}, or names by {advice(fields)}"
             raise DataError(file.name, problem, line=number)
     if columns is not None:
-        if len(list(islice(lines, 2))) < 2:
-            raise DataError(
-                file.name, "holds a header and no facts; expected at least one", line=number
-            )
+        if next(lines, None) is None:
+            problem = "holds a header and no facts; expected at least one"
+            raise DataError(file.name, problem, line=number)
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
         return delimited(file, RowShape(columns, unary=unary), delimiter, skip=number)
     if layout.header is None and csv:
         warn_of_header(file, number, fields)
-    if role is Role.FACTS:
-        wider = ((at, some) for at, some in lines if len(some) != 2)
+    if role is Role.FACTS and len(fields) == 2:
+        wider = ((at, others) for at, others in lines if len(others) != 2)
         number, fields = next(wider, (number, fields))
     if len(fields) not in role.widths:
         if any(mark in fields[0] for mark in MODEL_MARKS):
@@ -150,17 +154,6 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
             "its fields occurs again in its column. If it is a header, say which column is which: "
             f"{advice(fields)}. If it is none: `header=False`"
         )
-
-
-def _first_fields(file: File, delimiter: str) -> tuple[int, list[str]]:
-    """Number and fields of the first line that is not blank."""
-    number, line = next(((at, line) for at, line in text_lines(file) if line), (0, ""))
-    if not number:
-        raise DataError(file.name, "holds no facts; expected at least one line")
-    if "\r" in line:
-        problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
-        raise DataError(file.name, problem, line=number)
-    return number, _split(file, number, line, delimiter)
 
 
 def delimited(file: File, shape: RowShape, delimiter: str, skip: int = 0) -> Source:
