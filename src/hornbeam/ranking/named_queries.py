@@ -78,7 +78,8 @@ def read_queries(
     NamedQueries(2 queries of capital_of)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS, TableLayout.of(columns, header))
+        layout = TableLayout.of(columns, header, role=Role.PAIRS)
+        sources = sources_of(space, inputs, layout)
         rows = intern_targets(space.connection, sources, labelled=False)
         mark = rows.entities.index(ASKED)
         asks_subject, asks_object = rows.subject == mark, rows.object == mark

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from hornbeam import open_duckdb, read_facts, read_labels, read_pairs
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.interning import intern_facts
-from hornbeam.facts.reading.sources import Role, first_mistake
+from hornbeam.facts.reading.sources import first_mistake
 from hornbeam.facts.reading.text import text_source
 from hornbeam.facts.reading.workspace import find_file, workspace
 from tests.support.commands import plain_user
@@ -309,7 +309,7 @@ def test_every_refusal_names_its_line(lines: list[list[str]], data: st.DataObjec
         path = write(space.folder / "facts", text)
         refused = None
         try:
-            source = text_source(find_file(str(path), space.folder), Role.FACTS, delimiter)
+            source = text_source(find_file(str(path), space.folder), delimiter)
             facts = intern_facts(space.connection, [source])
             names = {str(name) for _, fields in source.rows() for name in fields[:3:2]}
         except DataError as error:

@@ -25,7 +25,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.readers import Input, sources_of
-from hornbeam.facts.reading.sources import Role, literal
+from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.reading.storing import StoredFacts, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.reading.workspace import explained_errors, large_workspace
@@ -146,10 +146,8 @@ def open_duckdb(
     with large_workspace(memory_limit, folder, on_disk=True) as space:
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
-        stored = store_facts(
-            space.connection,
-            sources_of(space, inputs, Role.FACTS, TableLayout.of(columns, header)),
-        )
+        layout = TableLayout.of(columns, header)
+        stored = store_facts(space.connection, sources_of(space, inputs, layout))
         predicates = project(database, stored)
         _set_up(database, threads)
         database.create("degrees", DEGREES)

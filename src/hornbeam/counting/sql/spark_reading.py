@@ -25,10 +25,10 @@ from hornbeam.counting.sql.database import DEGREES, projected_edges
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout, columns_by_name
+from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout
 from hornbeam.facts.reading.psl_data import split_of
 from hornbeam.facts.reading.readers import named_table, sources_of
-from hornbeam.facts.reading.sources import Role, arity_of, literal
+from hornbeam.facts.reading.sources import arity_of, literal
 from hornbeam.facts.reading.storing import atom_table, store_facts
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import ONE
@@ -135,7 +135,7 @@ def _input_frame(session: SparkSession, item: str, layout: TableLayout) -> tuple
         # missing files raise a Python class, broken ones a Java exception
         raise DataError(item, f"cannot be read: {_reason(error)}") from None
     layout = replace(layout, arguments_of=predicate)
-    columns = columns_by_name(item, table.columns, Role.FACTS, layout)
+    columns = Header(item, table.columns, layout).table_columns()
     _check_types(item, columns, [kind for _, kind in table.dtypes])
     # columns are renamed by position: nothing of the file's header gets into SQL
     facts = table.toDF(*columns)
@@ -265,7 +265,7 @@ class SparkInputs:
         if not self.others:
             return written
         with workspace() as space:
-            sources = sources_of(space, self.others, Role.FACTS, layout)
+            sources = sources_of(space, self.others, layout)
             store_facts(space.connection, sources)
             for arity in sorted(set[int]().union(*(source.arities for source in sources))):
                 table, columns = atom_table(arity)

@@ -1,10 +1,10 @@
-"""Meanings of the columns of a table: given by the user, or by the names in its header."""
+"""Meanings of the columns of a table: given by the user, by names in its header, or by order."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hornbeam.base.texts import did_you_mean, quote
@@ -41,13 +41,15 @@ EXAMPLE = ("gene", "relation", "disease")
 
 #: Columns of tables without a column of predicates, where the predicate is known.
 WITHOUT_PREDICATE = {Role.PAIRS: ("a1", "a2"), Role.LABELS: ("a1", "a2", "value")}
+#: Columns that a table needs.
+TRIPLE = ("a1", "predicate", "a2")
 #: What users call the columns of `TableLayout`.
 PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """What a user states about tables: which column is which, and whether text has a header.
+    """What tables are read as, and what a user states about them: columns, and a header of text.
 
     `header` is None where the first line of a text decides. `columns` are names by what they stand
     for, "a1", "predicate", "a2" and "value". They are for tables that have them; one that has none
@@ -60,6 +62,7 @@ class TableLayout:
     header: bool | None = None
     target: str | None = None
     arguments_of: str | None = None
+    role: Role = Role.FACTS
 
     @classmethod
     def of(
@@ -67,6 +70,7 @@ class TableLayout:
         columns: Mapping[str, str] | None,
         header: bool | None = None,
         target: str | None = None,
+        role: Role = Role.FACTS,
     ) -> TableLayout:
         """Check what was given to a reader.
 
@@ -77,7 +81,7 @@ class TableLayout:
         {'a1': 'gene', 'predicate': 'relation', 'a2': 'disease'}
         """
         if columns is None:
-            return cls(header=header, target=target)
+            return cls(header=header, target=target, role=role)
         expected = "expected `columns` for subject, predicate and object, and value if there is one"
         unknown = sorted(set(columns) - set(PLACES))
         if unknown:
@@ -89,114 +93,148 @@ class TableLayout:
             raise InputError(f"one column for two places; {expected}")
         if header is False:
             raise InputError("`columns` names columns of a header: leave out `header=False`")
-        return cls({PLACES[place]: name for place, name in columns.items()}, header, target)
-
-    def names_some(self, fields: Sequence[str]) -> bool:
-        """Whether some of the fields are columns that the user named."""
-        return not set(self.columns.values()).isdisjoint(fields)
-
-    def meaning(
-        self, name: str, fields: Sequence[str], role: Role, line: int | None = None
-    ) -> tuple[str, ...] | None:
-        """What the columns of a table are by the names given for them; None where it has none."""
-        if not self.names_some(fields):
-            return None
-        for wanted in self.columns.values():
-            if wanted not in fields:
-                found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
-                problem = f"no column {wanted!r}; found {found}.{did_you_mean(wanted, fields)}"
-                raise DataError(name, problem, line=line)
-            if fields.count(wanted) > 1:
-                raise DataError(name, f"two columns are called {wanted!r}; expected one", line=line)
-        if "a2" not in self.columns and role is not Role.FACTS:
-            raise DataError(name, f"no column for objects; expected {role.expected}", line=line)
-        place = {wanted: column for column, wanted in self.columns.items()}
-        return for_role(name, tuple(place.get(field, "") for field in fields), role, line)
+        named = {PLACES[place]: name for place, name in columns.items()}
+        return cls(named, header, target, role=role)
 
 
-#: Default layout: headers are recognised by their names.
+#: Default layout of facts: headers are recognised by their names.
 BY_ITSELF = TableLayout()
 
 
-def header_columns(
-    name: str,
-    fields: Sequence[str],
-    role: Role,
-    line: int | None = None,
-    layout: TableLayout = BY_ITSELF,
-    *,
-    letters: bool = True,
-    required: Collection[str] = ("a1", "predicate", "a2"),
-) -> tuple[str, ...] | None:
-    """Meanings of the columns of a header, or None where `fields` are not a header."""
-    said = layout.meaning(name, fields, role, line)
-    if said is not None:
-        return said
-    if not names_columns(fields, role, letters=letters, required=required):
-        return None
-    words = _words(fields, letters)
-    exported = [name for name in fields if NEO4J.fullmatch(name.strip())]
-    for i, (field_, word) in enumerate(zip(fields, words, strict=True)):
-        if word and word in words[:i]:
-            first = fields[words.index(word)]
-            problem = f"columns {first!r} and {field_!r} mean the same; expected {role.expected}"
-            raise DataError(name, problem, line=line)
-        # A misspelt column of values must not turn every fact into a certain one.
-        if not word and role is not Role.PAIRS and len(exported) < len(required):
-            problem = f"unknown column {field_!r}; expected {role.expected}, or names by `columns`"
-            raise DataError(name, problem, line=line)
-    left_out = [field for field, word in zip(fields, words, strict=True) if not word]
-    if left_out and role is not Role.PAIRS:
-        shown = ", ".join(map(quote, left_out[:5])) + ", ..." * (len(left_out) > 5)
-        warn(f"{name}: properties in Neo4j's export are left out: {shown}")
-    return for_role(name, tuple(words), role, line)
+@dataclass(frozen=True)
+class Header:
+    """The names of a table's columns, which are understood by a layout, by words, or by order.
 
+    Errors name the table, and the line of the header in text. `letters` says whether single letters
+    are names of columns too.
+    """
 
-def names_columns(
-    fields: Sequence[str],
-    role: Role,
-    *,
-    letters: bool = True,
-    required: Collection[str] = ("a1", "predicate", "a2"),
-) -> bool:
-    """Whether the fields are understood as names of all columns that a table needs."""
-    words = set(_words(fields, letters))
-    unary = role is Role.FACTS and words - {"value"} == {"a1", "predicate"}
-    return unary or set(required) <= words
+    name: str
+    fields: Sequence[str]
+    layout: TableLayout = BY_ITSELF
+    line: int | None = None
+    letters: bool = True
 
+    @property
+    def role(self) -> Role:
+        """What the table is read as."""
+        return self.layout.role
 
-def warn_of_order(name: str, fields: Sequence[str]) -> None:
-    """Warn that columns are read by their order, unless their names say nothing at all."""
-    if all(AUTOMATIC.fullmatch(field) for field in fields):
-        return
-    listed = ", ".join(map(quote, fields))
-    places = ", ".join(list(PLACES)[: len(fields)])
-    warn(
-        f"{name}: the columns {listed} are read by their order, as {places}. If they are not that, "
-        f"say which column is which: {advice(fields)}"
-    )
+    @property
+    def is_named(self) -> bool:
+        """Whether some of the fields are columns that the user named."""
+        return not set(self.layout.columns.values()).isdisjoint(self.fields)
 
+    def named_columns(self) -> tuple[str, ...] | None:
+        """Meanings of the columns by the names that the user gave; None where it has none."""
+        fields, given = self.fields, self.layout.columns
+        if not self.is_named:
+            return None
+        for wanted in given.values():
+            if wanted not in fields:
+                listed = f"found {self._shown()}.{did_you_mean(wanted, fields)}"
+                raise self.error(f"no column {wanted!r}; {listed}")
+            if fields.count(wanted) > 1:
+                raise self.error(f"two columns are called {wanted!r}; expected one")
+        if "a2" not in given and self.role is not Role.FACTS:
+            raise self.error(f"no column for objects; expected {self.role.expected}")
+        place = {wanted: column for column, wanted in given.items()}
+        return self._for_role(place.get(field, "") for field in fields)
 
-def advice(fields: Sequence[str]) -> str:
-    """The `columns` that a user may want to give, with the names of a table where possible."""
-    plain = len(fields) >= 2 and not any(set(field) & set(",='\"") for field in fields)
-    named = fields[:3] if plain else EXAMPLE
-    return "`columns` " + shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
+    def columns(self, required: Collection[str] = TRIPLE) -> tuple[str, ...] | None:
+        """Meanings of the columns, or None where the fields are not a header."""
+        named = self.named_columns()
+        if named is not None or not self.is_understood(required):
+            return named
+        words, facts = self._words(), self.role is not Role.PAIRS
+        exported = [name for name in self.fields if NEO4J.fullmatch(name.strip())]
+        for i, (field_, word) in enumerate(zip(self.fields, words, strict=True)):
+            if word and word in words[:i]:
+                same = f"columns {self.fields[words.index(word)]!r} and {field_!r} mean the same"
+                raise self.error(f"{same}; expected {self.role.expected}")
+            # A misspelt column of values must not turn every fact into a certain one.
+            if not word and facts and len(exported) < len(required):
+                expected = f"expected {self.role.expected}, or names by `columns`"
+                raise self.error(f"unknown column {field_!r}; {expected}")
+        left_out = [field for field, word in zip(self.fields, words, strict=True) if not word]
+        if left_out and facts:
+            shown = ", ".join(map(quote, left_out[:5])) + ", ..." * (len(left_out) > 5)
+            warn(f"{self.name}: properties in Neo4j's export are left out: {shown}")
+        return self._for_role(words)
+
+    def is_understood(self, required: Collection[str] = TRIPLE) -> bool:
+        """Whether the fields are understood as names of all columns that a table needs."""
+        words = set(self._words())
+        unary = self.role is Role.FACTS and words - {"value"} == {"a1", "predicate"}
+        return unary or set(required) <= words
+
+    def table_columns(self) -> tuple[str, ...]:
+        """Meanings of the columns of a table: by their names, else by their positions."""
+        if self.layout.arguments_of is not None:
+            return argument_columns(self.name, len(self.fields))
+        return self.columns() or self._by_position()
+
+    def _by_position(self) -> tuple[str, ...]:
+        """Columns with other names: three or four in the usual order, or two of unary facts."""
+        words, positions = map(header_word, self.fields), POSITIONS[: len(self.fields)]
+        # A known name in an unexpected place means that the order is not the usual one.
+        agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
+        if len(self.fields) not in self.role.widths or not agree:
+            raise self.error(f"expected columns {self.role.expected}, found {self._shown()}")
+        if not all(AUTOMATIC.fullmatch(field) for field in self.fields):  # names that say nothing
+            listed = ", ".join(map(quote, self.fields))
+            places = ", ".join(list(PLACES)[: len(self.fields)])
+            warn(
+                f"{self.name}: the columns {listed} are read by their order, as {places}. If they "
+                f"are not that, say which column is which: {self.advice}"
+            )
+        return self._for_role(positions)
+
+    def columns_without_predicate(self) -> tuple[str, ...] | None:
+        """Meanings of columns without a predicate, where none is needed."""
+        if self.role not in WITHOUT_PREDICATE:
+            return None
+        words, usual = [header_word(field) for field in self.fields], WITHOUT_PREDICATE[self.role]
+        columns = self.columns(required=("a1", "a2")) if "predicate" not in words else None
+        target = self.layout.target
+        if columns is None:
+            by_place = target is not None and len(self.fields) == len(usual) and not any(words[:2])
+            return usual if by_place else None
+        if target is None:
+            problem = f"expected columns {self.role.expected}, found {', '.join(self.fields)}"
+            raise self.error(f"{problem} (or name the predicate of all: `target`)")
+        return columns
+
+    @property
+    def advice(self) -> str:
+        """The `columns` that a user may want to give, with the names of the table if possible."""
+        plain = not any(set(field) & set(",='\"") for field in self.fields)
+        named = self.fields[:3] if plain and len(self.fields) >= 2 else EXAMPLE
+        return "`columns` " + shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
+
+    def error(self, problem: str) -> DataError:
+        """Make an error at the header."""
+        return DataError(self.name, problem, line=self.line)
+
+    def _shown(self) -> str:
+        return ", ".join(self.fields[:8]) + (", ..." if len(self.fields) > 8 else "")
+
+    def _for_role(self, columns: Iterable[str]) -> tuple[str, ...]:
+        return for_role(self.name, tuple(columns), self.role, self.line)
+
+    def _words(self) -> list[str]:
+        """Meaning of each name; an ambiguous name only where no other has the same meaning."""
+        words = [header_word(name) for name in self.fields]
+        for i, name in enumerate(self.fields):
+            further = _further_word(name.strip(), self.letters)
+            if not words[i] and further and further not in words:
+                words[i] = further
+        return words
 
 
 def header_word(name: str) -> str:
     """The column that a name stands for, "" where it is not understood."""
     return HEADER_WORDS.get(name.strip().casefold(), "")
-
-
-def _words(fields: Sequence[str], letters: bool) -> list[str]:
-    """Meaning of each name; an ambiguous name only where no other has the same meaning."""
-    words = [header_word(name) for name in fields]
-    for i, name in enumerate(fields):
-        further = _further_word(name.strip(), letters)
-        if not words[i] and further and further not in words:
-            words[i] = further
-    return words
 
 
 def _further_word(name: str, letters: bool) -> str:
@@ -208,45 +246,3 @@ def _further_word(name: str, letters: bool) -> str:
         return LETTERS[name]
     without = ID_SUFFIX.sub("", name)
     return FURTHER_WORDS.get(name) or FURTHER_WORDS.get(without) or HEADER_WORDS.get(without, "")
-
-
-def columns_by_name(
-    name: str, fields: Sequence[str], role: Role, layout: TableLayout = BY_ITSELF
-) -> tuple[str, ...]:
-    """Meanings of the columns of a table: by their names, else by their positions."""
-    if layout.arguments_of is not None:
-        return argument_columns(name, len(fields))
-    return header_columns(name, fields, role, layout=layout) or _by_position(name, fields, role)
-
-
-def _by_position(name: str, fields: Sequence[str], role: Role) -> tuple[str, ...]:
-    """Columns with other names: three or four in the usual order, or two of unary facts."""
-    words = [header_word(field) for field in fields]
-    positions = POSITIONS[: len(fields)]
-    # A known name in an unexpected place means that the order is not the usual one.
-    agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
-    if len(fields) not in role.widths or not agree:
-        found = ", ".join(fields[:8]) + (", ..." if len(fields) > 8 else "")
-        raise DataError(name, f"expected columns {role.expected}, found {found}")
-    warn_of_order(name, fields)
-    return for_role(name, positions, role)
-
-
-def columns_without_predicate(
-    name: str, fields: Sequence[str], role: Role, target: str | None
-) -> tuple[str, ...] | None:
-    """Meanings of columns without a predicate, where none is needed."""
-    if role not in WITHOUT_PREDICATE:
-        return None
-    words = [header_word(field) for field in fields]
-    usual = WITHOUT_PREDICATE[role]
-    columns: tuple[str, ...] | None = None
-    if "predicate" not in words:
-        columns = header_columns(name, fields, role, required=("a1", "a2"))
-    if columns is None:
-        by_place = target is not None and len(fields) == len(usual) and not any(words[:2])
-        return usual if by_place else None
-    if target is None:
-        problem = f"expected columns {role.expected}, found {', '.join(fields)}"
-        raise DataError(name, f"{problem} (or name the predicate of all: `target`)")
-    return columns

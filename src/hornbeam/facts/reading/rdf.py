@@ -17,6 +17,7 @@ from itertools import islice
 import numpy as np
 
 from hornbeam.errors import DataError, MissingExtraError
+from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.sources import Role, Row, Source
 from hornbeam.facts.reading.tables import table_source
 from hornbeam.facts.reading.workspace import File, Workspace
@@ -53,7 +54,7 @@ def rdf_source(space: Workspace, file: File, role: Role, suffix: str) -> Source:
         space.connection.register("rdf_chunk", view)
         space.connection.execute(f"INSERT INTO {table} SELECT * FROM rdf_chunk")  # noqa: S608
         space.connection.unregister("rdf_chunk")
-    source = table_source(space.connection, file.name, table, role)
+    source = table_source(space.connection, file.name, table, TableLayout(role=role))
     if role is not Role.FACTS:
         return source
 

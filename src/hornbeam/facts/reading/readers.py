@@ -71,7 +71,7 @@ def read_facts(
     """
     with workspace() as space:
         return intern_facts(
-            space.connection, sources_of(space, inputs, Role.FACTS, TableLayout.of(columns, header))
+            space.connection, sources_of(space, inputs, TableLayout.of(columns, header))
         )
 
 
@@ -126,7 +126,8 @@ def read_labels(
     Targets(2 pairs of knows, 1 true)
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.LABELS, TableLayout.of(columns, header, target))
+        layout = TableLayout.of(columns, header, target, Role.LABELS)
+        sources = sources_of(space, inputs, layout)
         return intern_targets(space.connection, sources, labelled=True)
 
 
@@ -157,33 +158,34 @@ def read_pairs(
     ('a', 'knows', 'b')
     """
     with workspace() as space:
-        sources = sources_of(space, inputs, Role.PAIRS, TableLayout.of(columns, header, target))
+        layout = TableLayout.of(columns, header, target, Role.PAIRS)
+        sources = sources_of(space, inputs, layout)
         return intern_targets(space.connection, sources, labelled=False)
 
 
 def sources_of(
-    space: Workspace, inputs: Sequence[Input], role: Role, layout: TableLayout = BY_ITSELF
+    space: Workspace, inputs: Sequence[Input], layout: TableLayout = BY_ITSELF
 ) -> list[Source]:
     """The sources of all inputs, each by its kind."""
     if not inputs:
-        raise InputError(f"no {role} given; expected at least one file or frame")
+        raise InputError(f"no {layout.role} given; expected at least one file or frame")
     sources: list[Source] = []
     for number, item in enumerate(inputs, start=1):
         if isinstance(item, str | os.PathLike):
-            sources += _path_sources(space, item, role, layout)
+            sources += _path_sources(space, item, layout)
         else:
-            sources += frame_sources(space, item, role, f"frame {number}", layout)
+            sources += frame_sources(space, item, f"frame {number}", layout)
     return sources
 
 
 def _path_sources(
-    space: Workspace, item: str | os.PathLike[str], role: Role, layout: TableLayout
+    space: Workspace, item: str | os.PathLike[str], layout: TableLayout
 ) -> list[Source]:
     """The sources of a file, or of a table of a predicate's arguments: the text `ta=ta.tsv`."""
-    table = named_table(item) if isinstance(item, str) and role is Role.FACTS else None
+    table = named_table(item) if isinstance(item, str) and layout.role is Role.FACTS else None
     item = os.fspath(item)
     if table is None:
-        return _file_sources(space, item, role, layout)
+        return _file_sources(space, item, layout)
     predicate, path = table
     problem = name_problem("predicate before '='", predicate)
     if problem is not None:
@@ -192,32 +194,31 @@ def _path_sources(
         # it may as well be a folder such as year=2020 that is missing
         problem = f"no such file, and no table {quote(path)} of the predicate {quote(predicate)}"
         raise DataError(item, problem)
-    return _file_sources(space, path, role, replace(layout, arguments_of=predicate))
+    return _file_sources(space, path, replace(layout, arguments_of=predicate))
 
 
-def _file_sources(space: Workspace, item: str, role: Role, layout: TableLayout) -> list[Source]:
+def _file_sources(space: Workspace, item: str, layout: TableLayout) -> list[Source]:
     """Choose the reader by the file's suffix, `.gz` aside; anything unknown is TSV."""
     item, split = split_of(item)
     file = find_file(item, space.folder)
     suffix = suffix_of(item)
     match suffix:
         case ".parquet" | ".pq":
-            scan = parquet_scan(file)
-            return [table_source(space.connection, file.name, scan, role, layout)]
+            return [table_source(space.connection, file.name, parquet_scan(file), layout)]
         case ".csv":
-            return [text_source(file, role, ",", layout)]
+            return [text_source(file, ",", layout)]
         case ".duckdb" | ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl":
             if layout.arguments_of is not None:
                 table = f"a table of the arguments of {quote(layout.arguments_of)}"
                 problem = f"its name is not that of a table; expected {table}: TSV, CSV or Parquet"
                 raise DataError(file.name, problem)
             if suffix == ".duckdb":
-                return [database_source(space, file, role, layout)]
+                return [database_source(space, file, layout)]
             if suffix in (".nt", ".nq", ".ttl"):
-                return [rdf_source(space, file, role, suffix)]
-            return psl_sources(space, file, role, split)
+                return [rdf_source(space, file, layout.role, suffix)]
+            return psl_sources(space, file, layout.role, split)
         case _:
-            return [text_source(file, role, "\t", layout)]
+            return [text_source(file, "\t", layout)]
 
 
 def named_table(item: str) -> tuple[str, str] | None:

@@ -16,13 +16,7 @@ import numpy as np
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.headers import (
-    BY_ITSELF,
-    WITHOUT_PREDICATE,
-    TableLayout,
-    columns_by_name,
-    columns_without_predicate,
-)
+from hornbeam.facts.reading.headers import BY_ITSELF, WITHOUT_PREDICATE, Header, TableLayout
 from hornbeam.facts.reading.sources import (
     Role,
     Row,
@@ -60,9 +54,7 @@ def parquet_scan(file: File) -> str:
     )
 
 
-def database_source(
-    space: Workspace, file: File, role: Role, layout: TableLayout = BY_ITSELF
-) -> Source:
+def database_source(space: Workspace, file: File, layout: TableLayout = BY_ITSELF) -> Source:
     """Read a table of a DuckDB file: the one called facts, or the only one."""
     schema = space.fresh("attached")
     try:
@@ -80,24 +72,18 @@ def database_source(
         raise DataError(file.name, problem)
     chosen = "facts" if "facts" in names else names[0]
     quoted = chosen.replace('"', '""')
-    return table_source(space.connection, file.name, f'{schema}."{quoted}"', role, layout)
+    return table_source(space.connection, file.name, f'{schema}."{quoted}"', layout)
 
 
 def table_source(
-    connection: duckdb.DuckDBPyConnection,
-    name: str,
-    scan: str,
-    role: Role,
-    layout: TableLayout = BY_ITSELF,
+    connection: duckdb.DuckDBPyConnection, name: str, scan: str, layout: TableLayout = BY_ITSELF
 ) -> Source:
     """Anything DuckDB can describe: columns are matched by name, else by position."""
-    return described_source(
-        connection,
-        name,
-        scan,
-        lambda fields: columns_by_name(name, fields, role, layout),
-        layout.arguments_of,
-    )
+
+    def meaning(fields: Sequence[str]) -> tuple[str, ...]:
+        return Header(name, fields, layout).table_columns()
+
+    return described_source(connection, name, scan, meaning, layout.arguments_of)
 
 
 def described_source(
@@ -184,7 +170,6 @@ class ArrowStream:
 def frame_sources(
     space: Workspace,
     frame: Any,  # noqa: ANN401
-    role: Role,
     name: str,
     layout: TableLayout = BY_ITSELF,
 ) -> list[Source]:
@@ -198,12 +183,12 @@ def frame_sources(
     target = layout.target
     view = _registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
     if view is None:
-        return [_rows_source(space, name, _rows(frame, name), role, target)]
+        return [_rows_source(space, name, _rows(frame, name), layout.role, target)]
 
     def meaning(fields: Sequence[str]) -> tuple[str, ...]:
-        said = layout.meaning(name, fields, role)
-        said = said or columns_without_predicate(name, fields, role, target)
-        return said or columns_by_name(name, fields, role)
+        header = Header(name, fields, layout)
+        columns = header.named_columns() or header.columns_without_predicate()
+        return columns or header.table_columns()
 
     return [described_source(space.connection, name, view, meaning, target)]
 

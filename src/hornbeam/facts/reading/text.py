@@ -6,6 +6,7 @@ import codecs
 import glob
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from operator import eq
@@ -13,13 +14,7 @@ from os import SEEK_END
 
 from hornbeam.base.texts import NUMBER, quote
 from hornbeam.errors import DataError, HornbeamNote, warn
-from hornbeam.facts.reading.headers import (
-    BY_ITSELF,
-    TableLayout,
-    advice,
-    header_columns,
-    names_columns,
-)
+from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout
 from hornbeam.facts.reading.sources import (
     POSITIONS,
     Role,
@@ -57,13 +52,13 @@ MODEL_MARKS = ("# hornbeam", " -> ", " <- ")
 CSV_LINE = re.compile(rb'(?:(?: ?"(?:[^"]|"")*+" ?|(?! *")[^,]*+)(?:,|\Z))++')
 
 
-def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY_ITSELF) -> Source:
+def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> Source:
     """Read a TSV or CSV file of `subject, predicate, object[, value]`, with or without a header.
 
     Facts of two fields are unary; they may be anywhere among those of three, or of four. The
     layout may also say that the file is a table of the arguments of one predicate.
     """
-    csv = delimiter == ","
+    role, csv = layout.role, delimiter == ","
     lines = field_lines(file, delimiter)
     number, fields = next(lines, (0, []))
     if not number:
@@ -74,21 +69,21 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
     if layout.arguments_of is not None:
         arguments = argument_columns(file.name, len(fields), number)
         return delimited(file, RowShape(arguments, layout.arguments_of), delimiter)
+    header = Header(file.name, fields, layout, number, csv or layout.header is True)
     columns = None
-    if layout.header is not False and _is_header(file, fields, role, number, delimiter, layout):
-        letters = csv or layout.header is True
-        columns = header_columns(file.name, fields, role, number, layout, letters=letters)
+    if layout.header is not False and _is_header(file, header, delimiter):
+        columns = header.columns()
         if columns is None and layout.header:
-            problem = f"unknown header; expected {role.expected}, or names by {advice(fields)}"
-            raise DataError(file.name, problem, line=number)
+            raise header.error(
+                f"unknown header; expected {role.expected}, or names by {header.advice}"
+            )
     if columns is not None:
         if next(lines, None) is None:
-            problem = "holds a header and no facts; expected at least one"
-            raise DataError(file.name, problem, line=number)
+            raise header.error("holds a header and no facts; expected at least one")
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
         return delimited(file, RowShape(columns, unary=unary), delimiter, skip=number)
     if layout.header is None and csv:
-        warn_of_header(file, number, fields)
+        _warn_of_header(file, header)
     if role is Role.FACTS and len(fields) == 2:
         wider = ((at, others) for at, others in lines if len(others) != 2)
         number, fields = next(wider, (number, fields))
@@ -106,24 +101,22 @@ def text_source(file: File, role: Role, delimiter: str, layout: TableLayout = BY
     return delimited(file, RowShape.of_width(file.name, len(fields), role, number), delimiter)
 
 
-def _is_header(
-    file: File, fields: Sequence[str], role: Role, number: int, delimiter: str, layout: TableLayout
-) -> bool:
+def _is_header(file: File, header: Header, delimiter: str) -> bool:
     """Whether the first line is a header: stated by the user, or by its fields.
 
     Fields that are understood as names of columns are nevertheless a fact where one of them occurs
     again in its column. What was decided is said.
     """
-    if layout.header or layout.names_some(fields):
+    if header.layout.header or header.is_named:
         return True
-    if not names_columns(fields, role, letters=delimiter == ","):
+    if not header.is_understood():
         return False
-    line = f"{file.name}, line {number}: {quote(delimiter.join(fields))}"
-    again = _occurring_again(file, fields, delimiter)
+    line = f"{file.name}, line {header.line}: {quote(delimiter.join(header.fields))}"
+    again = _occurring_again(file, header.fields, delimiter)
     if again is None:
         said = "is read as a header. If it is one: `header=True`. If it is a fact: `header=False`"
         warn(f"{line} {said}", HornbeamNote)
-    elif names_columns(fields, role, letters=False):
+    elif replace(header, letters=False).is_understood():
         warn(
             f"{line} is read as a fact, since {quote(again)} occurs again in its column. If it is "
             "one: `header=False`. If it is a header: `header=True`"
@@ -139,8 +132,9 @@ def _occurring_again(file: File, fields: Sequence[str], delimiter: str) -> str |
     return None
 
 
-def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
+def _warn_of_header(file: File, header: Header) -> None:
     """Warn of a first line none of whose fields occurs again in its column: it may be a header."""
+    fields = header.fields
     if not (2 <= len(fields) <= 4 and all(fields)) or NUMBER.fullmatch(fields[-1]):
         return
     later = False
@@ -150,9 +144,9 @@ def warn_of_header(file: File, number: int, fields: Sequence[str]) -> None:
         later = True
     if later:
         warn(
-            f"{file.name}, line {number}: {quote(','.join(fields))} is read as a fact, but none of "
-            "its fields occurs again in its column. If it is a header, say which column is which: "
-            f"{advice(fields)}. If it is none: `header=False`"
+            f"{file.name}, line {header.line}: {quote(','.join(fields))} is read as a fact, but "
+            "none of its fields occurs again in its column. If it is a header, say which column is "
+            f"which: {header.advice}. If it is none: `header=False`"
         )
 
 
