@@ -112,6 +112,8 @@ def test_it_shows_itself_as_lines_and_in_notebooks() -> None:
     assert fall is not None
     assert "How the score adds up" in str(fall)
     assert "+1.00  0.7311  together" in str(fall)
+    # the prior takes the log-odds from 0 to -1, the rule from -1 to 1
+    assert [line.count("█") for line in str(fall).splitlines() if "█" in line] == [12, 24]
     shown = fall._repr_html_()
     assert shown.count("<tr>") == 1 + 2 + 1
     assert shown.count('<td style="text-align:left">') == 3 * 4

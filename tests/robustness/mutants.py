@@ -34,6 +34,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = Path("src", "hornbeam")
 #: Folders of the package where arithmetic and logic live.
 FOLDERS = ("counting", "densities", "learning", "scoring", "graphs", "hlmrf", "explaining")
+#: Modules that only tests with Java reach, which are not among those that are run here.
+OF_SPARK = "spark_"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 PYTEST = (
     *(sys.executable, "-m", "pytest", "-q", "-p", "tests.support.reached_functions"),
@@ -168,6 +170,7 @@ def sample(folders: Iterable[str], number: int, seed: int) -> list[Mutant]:
     """So many of all mutants of the folders."""
     package = ROOT / PACKAGE
     paths = sorted(path for folder in folders for path in (package / folder).rglob("*.py"))
+    paths = [path for path in paths if not path.name.startswith(OF_SPARK)]
     mutants = [mutant for path in paths for mutant in mutants_of(path, package)]
     return random.Random(seed).sample(mutants, min(number, len(mutants)))
 
@@ -209,7 +212,11 @@ def main() -> None:
                 print(line, flush=True)
             return found
 
-        counts = Counter(threads.map(judged, mutants))
+        counts = Counter[str]()
+        for found in threads.map(judged, mutants):
+            counts[found] += 1
+            if counts.total() % 20 == 0:
+                print(f"{counts.total()} of {len(mutants)}: {dict(counts)}", flush=True)
     equivalent, survived = counts["equivalent"], counts["survived"]
     killed, total = counts["killed"] + counts["timed out"], counts.total()
     print(

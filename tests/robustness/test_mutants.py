@@ -80,7 +80,7 @@ def test_what_is_called_equivalent_is_a_mutant_and_has_a_reason() -> None:
 
 
 def test_the_nearest_tests_are_those_that_call_the_function() -> None:
-    [mutant, *_] = [one for one in sample(["hlmrf"], 10_000, 0) if "StoppingRule" in one.function]
+    mutant = next(mutant for mutant in sample(["hlmrf"], 100, 0) if mutant.function)
     called = frozenset({f"{mutant.module} {mutant.function}"})
     far, dear, near, other = (
         SeenTest("tests/programs/test_a.py::far", 0.1, called),

@@ -175,8 +175,8 @@ def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | No
     atoms = valid.binary
     subject, object_ = atoms.arguments
     predicate = atoms.predicate.astype(np.int32)
-    entity = np.append(graph.located(valid.entities), -1)
-    relation = np.append(valid.predicates.translate(graph.predicates), -1)
+    entity = graph.located(valid.entities)
+    relation = valid.predicates.translate(graph.predicates)
     triples = entity[subject], relation[predicate], entity[object_]
     known = np.all([part >= 0 for part in triples], axis=0)
     s, p, o = (part[known].astype(np.int32) for part in triples)
