@@ -72,11 +72,6 @@ class ConditionSearch:
         return CountTable("cells", "known_conditions", CONDITION_KEY, columns, sure, broadcast)
 
     @property
-    def walks(self) -> bool:
-        """Whether some kind needs the steps that leave a node."""
-        return Kind.OPEN in self.kinds or Kind.ANCHORED in self.kinds
-
-    @property
     def prunes_anchors(self) -> bool:
         """Whether rare anchored conditions are dropped before they are counted."""
         return Kind.ANCHORED in self.kinds and self.min_coverage > 1
@@ -210,7 +205,7 @@ def count_conditions(database: Database, search: ConditionSearch, progress: Prog
     """Join the nodes of the targets with their facts, up to the table `cells`."""
     database.view("arguments", search.arguments())
     database.create("nodes", _NODES)
-    if search.walks:
+    if Kind.OPEN in search.kinds or Kind.ANCHORED in search.kinds:
         database.view("leaving", walked_steps(search.paths.limited))
         database.create("touching", search.touching())
     if search.prunes_anchors:

@@ -56,9 +56,7 @@ class DuckDB:
 
     def replace(self, table: str, select: str) -> None:
         """Replace a stored table by a select, which may be from that table."""
-        self._execute(f"CREATE TABLE replacing AS {select}")
-        self._execute(f"DROP TABLE {table}")
-        self._execute(f"ALTER TABLE replacing RENAME TO {table}")
+        self._execute(f"CREATE OR REPLACE TABLE {table} AS {select}")
 
     def fetch(self, select: str) -> dict[str, Array]:
         """Run a select and return its columns."""

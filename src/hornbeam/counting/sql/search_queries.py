@@ -351,31 +351,24 @@ class Search:
         far = meet(f"({self.longer_prefixes()})", f"({suffixes})", first, second)
         return f"{near} UNION ALL {far}"
 
-    def frequent_firsts(self, min_coverage: int) -> str:
-        """First codes of enough targets: sequences that start with others cannot be kept."""
-        return (
-            "SELECT h.prefix "
-            f"FROM (SELECT DISTINCT source, prefix FROM prefixes{self._true_only()}) AS h "
+    def frequent(self, min_coverage: int) -> dict[str, str]:
+        """Select the rows of prefixes and suffixes whose first or last code has enough targets.
+
+        Sequences with other codes cannot be kept. Suffixes of no step have the code 0.
+        """
+        # coverage counts paths whose values all round to true
+        true_only = " WHERE doubtful = 0" if self.soft else ""
+        firsts = (
+            f"SELECT h.prefix FROM (SELECT DISTINCT source, prefix FROM prefixes{true_only}) AS h "
             "JOIN sources AS q ON q.source = h.source GROUP BY h.prefix "
             f"HAVING sum(q.n_targets) >= {int(min_coverage)}"
         )
-
-    def frequent_lasts(self, min_coverage: int) -> str:
-        """Last codes of enough targets, and 0 for sequences that have no suffix."""
-        return (
-            "SELECT suffix "
-            f"FROM (SELECT DISTINCT target, suffix FROM suffixes{self._true_only()}) AS e "
+        lasts = (
+            f"SELECT suffix FROM (SELECT DISTINCT target, suffix FROM suffixes{true_only}) AS e "
             f"GROUP BY suffix HAVING count(*) >= {int(min_coverage)} OR suffix = 0"
         )
-
-    def _true_only(self) -> str:
-        """Coverage counts paths whose values all round to true."""
-        return " WHERE doubtful = 0" if self.soft else ""
-
-
-def kept(table: str, column: str) -> str:
-    """Rows of a table whose code is in the table `frequent`."""
-    return (
-        f"SELECT x.* FROM {table} AS x "
-        f"WHERE EXISTS (SELECT 1 FROM frequent AS f WHERE f.{column} = x.{column})"
-    )
+        return {
+            f"{code}es": f"SELECT x.* FROM {code}es AS x WHERE EXISTS "
+            f"(SELECT 1 FROM ({frequent}) AS f WHERE f.{code} = x.{code})"
+            for code, frequent in (("prefix", firsts), ("suffix", lasts))
+        }

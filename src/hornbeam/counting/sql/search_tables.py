@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Floats, Ids, Ints, Unsigned
+from hornbeam.base.arrays import Array, Ids, Ints, Unsigned
 from hornbeam.base.progress import Progress
 from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.counting.sql.search_queries import SOURCES, CountTable, Search, kept, packed, unpacked
+from hornbeam.counting.sql.search_queries import SOURCES, CountTable, Search, packed, unpacked
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.candidates import PATH_ROW, Candidates, RuleLimits
@@ -35,66 +35,24 @@ OWN_PAIRS = (
     "SELECT p.target FROM facts AS f JOIN pairs AS p "
     "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own"
 )
-#: Ids of the names in `wanted_names`.
-LOCATED = "SELECT w.number, e.id FROM wanted_names AS w JOIN entity_ids AS e ON e.name = w.name"
-#: Names of the entities in `wanted_ids`.
-NAMED = "SELECT e.id, e.name FROM entity_ids AS e JOIN wanted_ids AS w ON w.id = e.id"
 
 
 @dataclass(frozen=True, eq=False)
 class LocatedTargets:
-    """Targets whose entities have facts: rows, predicates, labels, own codes (0 if not a fact).
+    """Targets whose entities have facts, to be searched from the cheaper side.
 
-    `nodes` has a row of subjects and one of objects, `degrees` their degrees. With shares, `gains`
-    are the factors by which a step weighs more at a node whose degree does not count the target's
-    own edge; otherwise they are 1.
+    `columns` are those of the table `targets`. Its own codes are 0 where a target is not a fact.
+    With shares, its gains are the factors by which a step weighs more at a node whose degree does
+    not count the target's own edge; otherwise they are 1.
     """
 
-    target: Ids
-    predicate: Ids
-    positive: Ids
-    label: Ids
-    own_code: Ids
-    nodes: Ids
-    degrees: Array
-    gains: Floats
+    columns: TableColumns
+    flipped: bool  #: whether the search starts at the objects
+    owned: int  #: number of targets that are facts
+    longest: int  #: rows of the longest of the targets and the first frontiers
 
     def __len__(self) -> int:
-        return len(self.target)
-
-    @property
-    def owned(self) -> int:
-        """Number of targets that are facts."""
-        return int(np.count_nonzero(self.own_code))
-
-    def frontiers(self, flipped: bool) -> tuple[int, int]:
-        """Rows of the first frontiers: steps of each distinct source, and of each target's sink."""
-        from_source, from_sink = _from_source(self.degrees, flipped)
-        _, first = np.unique(_from_source(self.nodes, flipped)[0], return_index=True)
-        return int(from_source[first].sum()), int(from_sink.sum())
-
-    def columns(self, flipped: bool) -> dict[str, Array]:
-        """The table `targets` of a search that starts at the subjects or, `flipped`, objects."""
-        source, sink = _from_source(self.nodes, flipped)
-        source_gain, sink_gain = _from_source(self.gains, flipped)
-        forth = inverse_code(self.own_code) if flipped else self.own_code
-        return {
-            "target": self.target,
-            "predicate": self.predicate,
-            "source": source,
-            "sink": sink,
-            "positive": self.positive,
-            "label": self.label,
-            "forth": forth,
-            "back": inverse_code(forth),
-            "source_gain": source_gain,
-            "sink_gain": sink_gain,
-        }
-
-
-def _from_source(ends: Array, flipped: bool) -> Array:
-    """Rows of subjects and objects in the order of a search: those of sources, those of sinks."""
-    return ends[::-1] if flipped else ends
+        return len(self.columns["target"])
 
 
 def locate_targets(
@@ -119,16 +77,30 @@ def locate_targets(
             # 1 / sqrt(degree) grows by it without one edge; by 1 where no edge is left
             gains[:, is_fact] = np.sqrt(degree / np.maximum(degree - 1.0, 1.0))
         database.drop("pairs")
-    return LocatedTargets(
-        seen,
-        targets.predicate[seen].astype(np.int32),
-        targets.positive[seen].astype(np.int32),
-        np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
-        np.where(is_fact, step_code(own), 0).astype(np.int32),
-        nodes,
-        degrees,
-        gains,
-    )
+    forwards, backwards = (_frontiers(nodes[order], degrees[order]) for order in ([0, 1], [1, 0]))
+    flipped = sum(backwards) < sum(forwards)
+    source, sink = (1, 0) if flipped else (0, 1)
+    forth = np.where(is_fact, step_code(own, flipped), 0).astype(np.int32)
+    columns = {
+        "target": seen,
+        "predicate": targets.predicate[seen].astype(np.int32),
+        "source": nodes[source],
+        "sink": nodes[sink],
+        "positive": targets.positive[seen].astype(np.int32),
+        "label": np.zeros_like(seen) if targets.millionths is None else targets.millionths[seen],
+        "forth": forth,
+        "back": inverse_code(forth),
+        "source_gain": gains[source],
+        "sink_gain": gains[sink],
+    }
+    longest = max(len(seen), *(backwards if flipped else forwards))
+    return LocatedTargets(columns, flipped, int(is_fact.sum()), longest)
+
+
+def _frontiers(nodes: Ids, degrees: Array) -> tuple[int, int]:
+    """Rows of the first frontiers: steps of each distinct source, and of each target's sink."""
+    _, first = np.unique(nodes[0], return_index=True)
+    return int(degrees[0, first].sum()), int(degrees[1].sum())
 
 
 def _pair_degrees(database: Database, table: str, along_own: bool = False) -> Array:
@@ -200,29 +172,20 @@ def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) ->
 
 def count_paths(database: Database, search: Search, min_coverage: int, progress: Progress) -> None:
     """Join level by level, up to the table `counts`; rare first and last steps are dropped."""
-    create = database.create
     database.view("steps", search.steps())
     database.view("sources", SOURCES)
-    total = 3 + (search.max_length > 2) + (search.max_length > 3)
-    done = 0
-
-    def level(table: str, select: str, column: str = "", frequent: str = "") -> None:
-        nonlocal done
-        create(table, select)
-        if min_coverage > 1 and frequent:
-            database.view("frequent", frequent)
-            create(table, kept(table, column))
-        done += 1
-        progress.advance("Joining facts", done, total)
-
-    level("prefixes", search.prefixes(), "prefix", search.frequent_firsts(min_coverage))
-    level("suffixes", search.suffixes(), "suffix", search.frequent_lasts(min_coverage))
+    levels = {"prefixes": search.prefixes(), "suffixes": search.suffixes()}
     if search.max_length > 3:
-        level("longer_suffixes", search.longer_suffixes())
+        levels["longer_suffixes"] = search.longer_suffixes()
     if search.max_length > 2:
-        create("wanted", search.wanted())
-        level("sides", search.sides())
-    level("counts", search.counts())
+        levels |= {"wanted": search.wanted(), "sides": search.sides()}
+    levels["counts"] = search.counts()
+    frequent = search.frequent(min_coverage) if min_coverage > 1 else {}
+    for done, (table, select) in enumerate(levels.items(), start=1):
+        database.create(table, select)
+        if table in frequent:
+            database.create(table, frequent[table])
+        progress.advance("Joining facts", done, len(levels))
 
 
 def paths_found(database: Database, search: Search, language: RuleLimits) -> FoundBodies:

@@ -31,8 +31,6 @@ from hornbeam.counting.sql.database import (
 )
 from hornbeam.counting.sql.search_queries import CountTable, Search
 from hornbeam.counting.sql.search_tables import (
-    LOCATED,
-    NAMED,
     PATH_TABLES,
     FoundBodies,
     LocatedTargets,
@@ -198,13 +196,9 @@ class SqlEngine:
     def _look_up(self, names: Names) -> Ids:
         if self.entities is not None:
             return names.translate(self.entities)
-        listed = np.array(list(names), dtype=object)
-        numbers = np.arange(len(listed), dtype=np.int32)
-        self.database.upload("wanted_names", {"number": numbers, "name": listed})
-        found = self.database.fetch(LOCATED)
-        self.database.drop("wanted_names")
-        ids = np.full(len(listed), -1, dtype=np.int32)
-        ids[found["number"]] = found["id"]
+        ids = np.full(len(names), -1, dtype=np.int32)
+        place, found = self._joined("name", np.array(list(names), dtype=object), "id")
+        ids[place] = found
         return ids
 
     def named(self, ids: Ids) -> tuple[Names, Ids]:
@@ -212,13 +206,22 @@ class SqlEngine:
         if self.entities is not None:
             return self.entities, ids
         wanted = np.unique(ids[ids >= 0])
-        self.database.upload("wanted_ids", {"id": wanted})
-        found = self.database.fetch(NAMED)
-        self.database.drop("wanted_ids")
-        names = Names.of(found["name"].tolist())
-        place = np.full(len(wanted) + 1, -1, dtype=np.int32)  # index -1: no name
-        place[np.searchsorted(wanted, found["id"])] = names.find(found["name"].tolist())
-        return names, place[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
+        place, found = self._joined("id", wanted, "name")
+        names = Names.of(found.tolist())
+        index = np.full(len(wanted) + 1, -1, dtype=np.int32)  # index -1: no name
+        index[place] = names.find(found.tolist())
+        return names, index[np.where(ids >= 0, np.searchsorted(wanted, ids), -1)]
+
+    def _joined(self, key: str, wanted: Array, column: str) -> tuple[Ids, Array]:
+        """Places of the wanted keys (names or ids) that entities have, and their other column."""
+        places = np.arange(len(wanted), dtype=np.int32)
+        self.database.upload("wanted_entities", {"place": places, key: wanted})
+        found = self.database.fetch(
+            f"SELECT w.place, e.{column} FROM entity_ids AS e "
+            f"JOIN wanted_entities AS w ON w.{key} = e.{key}"
+        )
+        self.database.drop("wanted_entities")
+        return found["place"], found[column]
 
     def _located(self, targets: Targets, shares: bool) -> LocatedTargets:
         """The targets whose entities have facts, and which of them are facts themselves."""
@@ -231,9 +234,8 @@ class SqlEngine:
     def _search(
         self, located: LocatedTargets, language: RuleLimits, max_length: int, shares: bool
     ) -> Search:
-        """Upload the targets, to be searched from the cheaper side."""
-        flipped = sum(located.frontiers(flipped=True)) < sum(located.frontiers(flipped=False))
-        self.database.upload("targets", located.columns(flipped))
+        """Upload the targets and the fan-out limit of a search."""
+        self.database.upload("targets", located.columns)
         if language.max_fanout is not None:
             # all facts are grouped once per limit
             limit = int(language.max_fanout)
@@ -243,7 +245,6 @@ class SqlEngine:
                 f"HAVING count(*) > {limit}",
             )
             self.database.view("wide", f"SELECT origin, code FROM wide_{limit}")
-        longest = max(len(located), *located.frontiers(flipped))
         return Search(
             base=code_limit(len(self.predicates)),
             max_length=max_length,
@@ -251,9 +252,9 @@ class SqlEngine:
             owned=located.owned > 0,
             distinct=language.distinct_variables,
             limited=language.max_fanout is not None,
-            flipped=flipped,
+            flipped=located.flipped,
             frozen=False,
-            broadcast=longest <= self.broadcast_rows,
+            broadcast=located.longest <= self.broadcast_rows,
             shares=shares,
         )
 

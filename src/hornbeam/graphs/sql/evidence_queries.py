@@ -30,7 +30,7 @@ from hornbeam.graphs.pools import FurtherCandidates, Pool
 from hornbeam.graphs.sql.link_tables import ANY, LinkTables
 from hornbeam.graphs.sql.walk_queries import walk_paths
 from hornbeam.graphs.workload import batches
-from hornbeam.rules.codes import inverse_code_sql, inverse_sql
+from hornbeam.rules.codes import inverse_code_sql, inverse_sql, predicate_of
 from hornbeam.rules.rule_model import SMOOTHING
 
 #: Maximum number of rows of fired rules and candidates that are fetched at a time.
@@ -226,19 +226,19 @@ _CANDIDATES = (
 def fired_pools(
     database: Database,
     queries: QueriesByStep,
-    totals: Ints,
+    links: Ints,
     limit: int,
     fold: int,
     further: bool = False,
 ) -> list[Pool]:
     """One pool per step, from the tables `firing` and `candidates` of the queries.
 
-    `totals` has the number of links along every step, `limit` is the maximum number of candidates
+    `links` has the number of links of every predicate, `limit` is the maximum number of candidates
     of a source that are described; `further` lists the others too.
     """
     sizes = [len(some.sources) for some in queries.values()]
     sources = np.concatenate([some.sources for some in queries.values()])
-    total = np.repeat(totals[list(queries)], sizes)
+    total = np.repeat(links[predicate_of(np.array(list(queries)))], sizes)
     parts = [
         _gathered(database, numbers, sources[numbers], total[numbers], limit, further)
         for numbers in _chunks(database, len(sources))

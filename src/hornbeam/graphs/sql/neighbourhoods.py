@@ -10,7 +10,6 @@ the search finds the same paths.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,26 +26,10 @@ from hornbeam.rules.codes import is_inverse, predicate_of
 ROWS = 2_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class Neighbourhood:
-    """Part of a graph with ids of its own."""
-
-    graph: LinkedGraph
-    entities: Ids
-
-    def localised(self, queries: GroupedQueries) -> GroupedQueries:
-        """Queries in the ids of this part."""
-        sources, answers = (
-            np.searchsorted(self.entities, ids).astype(np.int32)
-            for ids in (queries.sources, queries.answers)
-        )
-        return GroupedQueries(sources, queries.offsets, answers)
-
-
 def neighbourhoods(
     tables: LinkTables, queries: QueriesByStep, length: int
-) -> Iterator[tuple[list[int], Neighbourhood]]:
-    """Steps, and the part of the graph that the search for their paths visits."""
+) -> Iterator[tuple[LinkedGraph, QueriesByStep]]:
+    """Parts of the graph that the search for paths visits, and the queries of some steps there."""
     database = tables.database
     asked, answers = asked_columns(queries)
     place = answers["query"]
@@ -60,7 +43,7 @@ def neighbourhoods(
     )
     held = dict(zip(sizes["step"].tolist(), sizes["size"].tolist(), strict=True))
     for steps in batches(list(queries), [held.get(step, 0) for step in queries], ROWS):
-        yield steps, _fetched(tables, steps)
+        yield _fetched(tables, {step: queries[step] for step in steps})
     database.drop("pairs", "near")
 
 
@@ -98,12 +81,12 @@ def _next(before: str, level: int, limited: bool) -> str:
     )
 
 
-def _fetched(tables: LinkTables, steps: list[int]) -> Neighbourhood:
-    """The links near some steps as a graph with ids of its own.
+def _fetched(tables: LinkTables, queries: QueriesByStep) -> tuple[LinkedGraph, QueriesByStep]:
+    """The links near some queries as a graph with ids of its own, and the queries by these ids.
 
     Links that were found from both ends occur once.
     """
-    listed = ", ".join(str(step) for step in steps)
+    listed = ", ".join(map(str, queries))
     near = f"SELECT DISTINCT entity FROM near WHERE step IN ({listed})"
     links = tables.fetch(
         "SELECT l.entity, l.step, l.other FROM @links AS l "
@@ -118,4 +101,11 @@ def _fetched(tables: LinkTables, steps: list[int]) -> Neighbourhood:
     entities, ids = np.unique([subject[once], object_[once]], return_inverse=True)
     ends = ids.reshape(2, -1).astype(np.int32)
     graph = LinkedGraph(len(entities), tables.n_predicates, ends[0], predicate[once], ends[1])
-    return Neighbourhood(graph, entities.astype(np.int32))
+
+    def local(ids: Ids) -> Ids:
+        return np.searchsorted(entities, ids).astype(np.int32)
+
+    return graph, {
+        step: GroupedQueries(local(some.sources), some.offsets, local(some.answers))
+        for step, some in queries.items()
+    }

@@ -199,18 +199,17 @@ class SqlGraph:
         sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
         dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
         tables = self.tables.without_steps(dropped.tolist())
-        for some, near in neighbourhoods(tables, sampled, plan.length):
+        for near, queries in neighbourhoods(tables, sampled, plan.length):
             if portion.work.expired(portion.until):
                 break
-
-            links = canonical_links(near.graph.links, canonical)
+            links = canonical_links(near.links, canonical)
 
             def one(step: int) -> PathTable:
-                queries = near.localised(sampled[step])  # noqa: B023
-                return discover_paths(links, step, queries, plan)  # noqa: B023
+                return discover_paths(links, step, queries[step], plan)  # noqa: B023
 
-            share = portion.share * len(some) / len(steps)
-            found.update(Portion(portion.work, share).each(one, some, [1.0] * len(some)))
+            share = portion.share * len(queries) / len(steps)
+            ones = [1.0] * len(queries)
+            found.update(Portion(portion.work, share).each(one, list(queries), ones))
         return found
 
     def count(
@@ -249,14 +248,11 @@ class SqlGraph:
         further: bool = False,
     ) -> list[Pool]:
         """At most `limit` candidates of every source, with their features, or `further` ones."""
-        totals = self.links_by_predicate[
-            np.maximum(predicate_of(np.arange(self.size.step_limit)), 0)
-        ]
 
         def one(steps: list[int]) -> list[Pool]:
             some = {step: queries[step] for step in steps}
             fire_rules(self.tables, self.settings, {step: rules[step] for step in steps}, some)
-            return fired_pools(self.database, some, totals, limit, fold, further)
+            return fired_pools(self.database, some, self.links_by_predicate, limit, fold, further)
 
         steps = [step for step in rules if len(queries[step].sources)]
         sizes = {step: len(queries[step].sources) for step in steps}
