@@ -14,18 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ints, Positions
-from hornbeam.base.choices import Relaxation, Score
+from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.hinges import group_hinges, hinge_moments
-from hornbeam.densities.integrals import score_mean
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
 from hornbeam.explaining.grounding_finder import FoundGroundings, GroundingFinder
@@ -35,12 +33,17 @@ from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reaso
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.known import joined
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.hlmrf.potentials import ONE_RULE, ConditionalHinges, Potentials
+from hornbeam.hlmrf.potentials import ConditionalHinges, Potentials
 from hornbeam.rules.body import AnyBody, Body, Kind, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import rule_words
-from hornbeam.scoring.collective_scorer import CollectiveState, as_variables, infer_linked
+from hornbeam.scoring.collective_scorer import (
+    CollectiveState,
+    as_variables,
+    conditional_means,
+    infer_linked,
+)
 from hornbeam.scoring.linked_clauses import ClauseCounts, CollectivePairGraph
 from hornbeam.scoring.model_checks import collective_path
 from hornbeam.scoring.scored_links import first_step_beliefs, warn_of_other_pairs
@@ -146,19 +149,21 @@ class CollectiveExplainer:
             raise _not_among_pairs(subject, target, object_)
         literals = self._literals(variable)
         pair = one_pair(subject, target, object_)
-        hinges = self._hinges(literals, pair)
-        whole = self._mean(hinges)
+        of_rule, clauses, hinges = self._hinges(literals, pair)
+        rules = np.unique(of_rule)
+        # the score by all rules, then without each of them
+        kept = np.vstack([np.ones((1, len(of_rule)), np.bool_), of_rule != rules[:, np.newaxis]])
+        whole, *without = self._means(hinges, kept)
         reasons = []
-        for k in np.unique(hinges.rule).tolist():
-            rule, of_rule = self.model.rules[k], hinges.rule == k
-            count = int(hinges.clauses[of_rule].sum())
+        for k, score in zip(rules.tolist(), without, strict=True):
+            rule, count = self.model.rules[k], int(clauses[of_rule == k].sum())
             reasons.append(
                 Reason(
                     k,
                     self.model.clause_text(rule.clause),
                     rule.weight,
                     count,
-                    whole - self._mean(_PairHinges(*(column[~of_rule] for column in hinges))),
+                    whole - score,
                     self._conditions(rule.clause, count, pair, paths, progress),
                     self._linked_pairs(k, variable, literals, paths),
                     rule_words(rule.clause),
@@ -198,21 +203,25 @@ class CollectiveExplainer:
         text = " & ".join(body_texts(clause.body, self.model.identifiers))
         return (GroundedCondition(text, Kind.PATH, 0, count, named, steps=len(clause.body)),)
 
-    def _hinges(self, literals: Positions, pair: Targets) -> _PairHinges:
-        """Hinges of all ground clauses with the pair: over facts alone, or with other pairs."""
+    def _hinges(self, literals: Positions, pair: Targets) -> tuple[Ints, Ints, ConditionalHinges]:
+        """Hinges of all ground clauses with the pair: over facts alone, or with other pairs.
+
+        Before them the rule of each, and its number of ground clauses.
+        """
         model, rows, every = self.model, self._links, self._conditional
         counted = self.linked.known.count(pair, model.bodies, model.language)
         count = _unlinked_counts(model, counted, pair.predicates[0])
         weight = np.array([rule.weight for rule in model.rules])
         negated = np.array([rule.clause.negated for rule in model.rules])
         unlinked, row = np.flatnonzero((count > 0) & (weight > 0)), rows.row[literals]
-        return _PairHinges(
-            np.concatenate([unlinked, rows.rule[row]]),
+        hinges = ConditionalHinges(
+            np.zeros(len(unlinked) + len(row), dtype=np.int32),
             np.concatenate([np.ones(len(unlinked)), every.height[literals]]),
             np.concatenate([negated[unlinked], every.down[literals]]),
             np.concatenate([weight[unlinked] * count[unlinked], every.strength[literals]]),
-            np.concatenate([count[unlinked], self.clause_counts().count[row]]),
         )
+        clauses = np.concatenate([count[unlinked], self.clause_counts().count[row]])
+        return np.concatenate([unlinked, rows.rule[row]]), clauses, hinges
 
     def _literals(self, variable: int) -> Positions:
         """Literals of a pair in ground clauses with other pairs whose hinges are not empty."""
@@ -220,18 +229,13 @@ class CollectiveExplainer:
         of_pair = np.flatnonzero(self._links.variable == variable)
         return of_pair[(every.height[of_pair] > MIN_TRUTH) & (every.strength[of_pair] > 0)]
 
-    def _mean(self, hinges: _PairHinges) -> float:
-        """E[y] of one pair; 0.5 if it has no hinge."""
-        relaxation = self.model.semantics.relaxation
-        if not len(hinges.rule):
-            return 0.5
-        if relaxation is Relaxation.BOOLEAN:
-            cost = hinges.strength * hinges.height
-            up, down = cost[~hinges.down].sum(), cost[hinges.down].sum()
-            return float(score_mean(np.array([up]), np.array([down]), relaxation)[0])
-        first = np.zeros(len(hinges.rule), dtype=np.int64)
-        grouped = group_hinges(first, 0, hinges.height, hinges.down, hinges.strength, 1)
-        return float(hinge_moments(grouped, ONE_RULE, relaxation).mean[0])
+    def _means(self, hinges: ConditionalHinges, kept: Bools) -> list[float]:
+        """E[y] of one pair by some of its hinges, per row of `kept`; 0.5 by none."""
+        row, at = np.nonzero(kept)
+        _, height, down, strength = hinges
+        chosen = ConditionalHinges(row.astype(np.int32), height[at], down[at], strength[at])
+        means = conditional_means(chosen, len(kept), self.model.semantics.relaxation)
+        return [float(mean) for mean in means]
 
     def _linked_pairs(
         self, rule: int, variable: int, literals: Positions, limit: int
@@ -251,16 +255,6 @@ class CollectiveExplainer:
         )
 
 
-class _PairHinges(NamedTuple):
-    """Hinges of one pair: rule, height, direction, strength, and number of ground clauses."""
-
-    rule: Ints
-    height: Floats
-    down: Bools
-    strength: Floats
-    clauses: Ints
-
-
 def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints:
     """Number of ground clauses per rule over facts alone whose head is the pair."""
     by_body = {
@@ -277,7 +271,12 @@ def _unlinked_counts(model: RuleModel, counted: Statistics, target: str) -> Ints
 
 @dataclass(frozen=True, eq=False)
 class TwoStepExplainer(IndependentExplainer):
-    """Explains pairs as an independent explainer does, over facts and beliefs in other pairs."""
+    """Explains pairs as an independent explainer does, over facts and beliefs in other pairs.
+
+    No facts are searched for that flip a decision: without a fact, other beliefs change.
+    """
+
+    finds_flips: ClassVar[bool] = False
 
     beliefs: BelievedPairs
     #: Counts of the rules' bodies for all pairs, which do not depend on weights.
@@ -305,27 +304,12 @@ class TwoStepExplainer(IndependentExplainer):
         """Scores of all pairs, in their order."""
         return self.scores(self.beliefs.pairs, self.pair_counts())
 
-    def explain(
-        self,
-        subject: str,
-        target: str,
-        object_: str,
-        *,
-        paths: int = PATHS,
-        flip: bool = True,
-        progress: Progress = SILENT,
-    ) -> Explanation:
-        """Explain the score of target(subject, object), with the belief of the first step.
-
-        `flip` is ignored: removing a fact would change the beliefs about other pairs.
-        """
-        alone = self.beliefs.belief_of(subject, target, object_)
-        if alone is None:
+    def alone(self, subject: str, target: str, object_: str) -> float:
+        """The belief of the first step about a pair."""
+        belief = self.beliefs.belief_of(subject, target, object_)
+        if belief is None:
             raise _not_among_pairs(subject, target, object_)
-        explained = super().explain(
-            subject, target, object_, paths=paths, flip=False, progress=progress
-        )
-        return replace(explained, alone=alone)
+        return belief
 
 
 @dataclass(frozen=True, eq=False)

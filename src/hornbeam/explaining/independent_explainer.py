@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -67,6 +67,9 @@ class IndependentExplainer:
     counter: BodyCounter
     known_counts: KnownCounts
 
+    #: Whether facts are searched for that flip a decision.
+    finds_flips: ClassVar[bool] = True
+
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine) -> IndependentExplainer:
         """Prepare what all pairs share."""
@@ -118,6 +121,7 @@ class IndependentExplainer:
         At most `paths` groundings are listed per condition, in the order of their entities' names.
         With `flip`, the smallest set of facts whose removal flips the decision is searched for.
         """
+        alone = self.alone(subject, target, object_)
         model, pair = self.model.of_target(target), one_pair(subject, target, object_)
         index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
         counted = self.counter.count(pair, model.bodies, model.language, progress=progress)
@@ -144,10 +148,15 @@ class IndependentExplainer:
             (ExplainedScore(scored.mean, parts_of(reasons)),),
             scored.map,
             self.model.semantics.threshold,
-            self._flip(scored, target, progress) if flip else None,
+            self._flip(scored, target, progress) if flip and self.finds_flips else None,
             self.facts.entities.missing([subject, object_]),
-            place=self._place(target, scored.mean),
+            alone,
+            self._place(target, scored.mean),
         )
+
+    def alone(self, subject: str, target: str, object_: str) -> float | None:
+        """In a model of two steps, the belief of the first step about a pair."""
+        return None
 
     def groundings(
         self, body: AnyBody, subject: str, object_: str, limit: int, progress: Progress = SILENT

@@ -75,11 +75,10 @@ class CollectiveState:
     def own_scores(self, score: Score) -> Floats:
         """E[y] or the best value of each distinct pair with the others at their MAP values."""
         hinges, n = self.conditional_hinges(), self.potentials.n_variables
-        if self.relaxation is Relaxation.BOOLEAN:
-            closed_form = score_mean if score is Score.MEAN else score_map
-            return closed_form(*hinges.strengths(n), self.relaxation)
         if score is Score.MEAN:
-            return hinge_moments(hinges.grouped(n), ONE_RULE, self.relaxation).mean
+            return conditional_means(hinges, n, self.relaxation)
+        if self.relaxation is Relaxation.BOOLEAN:
+            return score_map(*hinges.strengths(n), self.relaxation)
         return hinge_map(hinges.grouped(n), ONE_RULE, self.relaxation)
 
     def conditional_hinges(self) -> ConditionalHinges:
@@ -95,6 +94,13 @@ class CollectiveState:
             down = np.where(rule < 0, found.down, np.append(self.negated, False)[rule])
             return found._replace(down=down, strength=strength)
         return found
+
+
+def conditional_means(hinges: ConditionalHinges, n: int, relaxation: Relaxation) -> Floats:
+    """E[y] of each of `n` variables by its hinges; 0.5 without any."""
+    if relaxation is Relaxation.BOOLEAN:
+        return score_mean(*hinges.strengths(n), relaxation)
+    return hinge_moments(hinges.grouped(n), ONE_RULE, relaxation).mean
 
 
 def infer_pairs(
