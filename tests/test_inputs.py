@@ -160,7 +160,7 @@ def test_mistakes_are_told_in_a_sentence() -> None:
     with pytest.raises(UnknownTargetError, match="'tt'; expected one of: 'p', 'q', 't'"):
         hb.learn(list(FACTS), target="tt")
     with pytest.raises(DataError, match="expected a path, a frame"):
-        model().predict(5, LABELS)
+        model().predict(5, LABELS)  # type: ignore[arg-type]
     with pytest.raises(DataError, match=r"expected a list of tuples: \[\('s1', 't', 'o1'\)\]"):
         model().predict(FACTS, ("s1", "t", "o1"))
     with pytest.raises(DataError, match=r"row 1: expected a truth value in \[0, 1\], found 'o1'"):

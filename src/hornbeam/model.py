@@ -24,6 +24,7 @@ from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.fact_ranker import FactRanker, RuleRanker
+from hornbeam.ranking.named_queries import NamedQueries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import (
@@ -129,7 +130,7 @@ class AnyModel(ABC):
         return evaluate(known.truth, scorer.predict(known, progress=progress)[self._judged])
 
     def rank(
-        self, facts: Input, queries: Input, *, top: int = 10, known: bool = False,
+        self, facts: Input, queries: Input | NamedQueries, *, top: int = 10, known: bool = False,
         score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip

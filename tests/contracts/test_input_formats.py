@@ -14,6 +14,7 @@ import pytest
 
 from hornbeam import read_facts
 from hornbeam.facts.reading import readers
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import ONE
 from tests.support.fact_tables import as_dict, write
 
@@ -57,7 +58,7 @@ def _triples(path: Path) -> Path:
     return write(path, "".join(f"<urn:{s}> <urn:{p}> <urn:{o}> .\n" for s, p, o in FACTS))
 
 
-def _arguments(folder: Path) -> list[object]:
+def _arguments(folder: Path) -> list[Input]:
     """A table per predicate, which is named before it."""
     return [
         f"{name}={write(folder / f'{name}.tsv', text)}"
@@ -82,7 +83,7 @@ BY_SUFFIX: dict[str, Callable[[Path], Path]] = {
 }
 
 
-def _is_read(*inputs: object) -> None:
+def _is_read(*inputs: Input) -> None:
     found = as_dict(read_facts(*inputs))
     # RDF has absolute names only
     plain = {tuple(name.removeprefix("urn:") for name in atom) for atom in found}

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import hornbeam as hb
+from hornbeam.facts.reading.readers import Input
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.model_file import model_text
 
@@ -82,7 +83,7 @@ def _rows(file: Path) -> Iterator[tuple[str, ...]]:
 
 
 def learned(
-    world: NamedWorld, engine: str = "memory", threads: int = 1, facts: object = None
+    world: NamedWorld, engine: str = "memory", threads: int = 1, facts: Input | None = None
 ) -> dict[str, Any]:
     """Counts of the candidates, the rules, their weights, and the model's text.
 

@@ -141,7 +141,7 @@ def new_facts(
     predicate, object, score, probability and rank: that of the object among the answers of its
     subject. Scores are comparable among the answers of one subject only, probabilities among all.
     """
-    facts, called = ranker.facts, names or NO_NAMES
+    facts, called = ranker.facts, NO_NAMES if names is None else names
     ranker = replace(ranker.named(called), listed=top)
     there = sorted(ranker.relations)
     for name in relations or ():

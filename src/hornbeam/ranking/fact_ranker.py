@@ -26,7 +26,7 @@ from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.ranking.named_queries import as_queries, check_answerable
+from hornbeam.ranking.named_queries import NamedQueries, as_queries, check_answerable
 from hornbeam.ranking.queries import Answers, Queries, Triples, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.rules.rule_model import RuleModel
@@ -72,7 +72,7 @@ class FactRanker(ABC):
 
     def rank(
         self,
-        queries: Input,
+        queries: Input | NamedQueries,
         *,
         top: int = 10,
         known: bool = False,

@@ -89,7 +89,7 @@ def read_queries(
     return NamedQueries(rows, asks_subject)
 
 
-def as_queries(given: Input) -> NamedQueries:
+def as_queries(given: Input | NamedQueries) -> NamedQueries:
     """Queries as they are, or read from a path, a frame or tuples."""
     if isinstance(given, NamedQueries):
         return given

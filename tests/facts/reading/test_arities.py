@@ -21,6 +21,7 @@ from hornbeam import read_facts, read_labels, read_pairs
 from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.duckdb_engine import open_duckdb
 from hornbeam.errors import DataError
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.reading.sources import MAX_ARITY
 from hornbeam.facts.table import ONE, Facts
 from tests.support.fact_tables import NAMES, Atom, as_dict, same_bytes, write
@@ -38,7 +39,7 @@ LISTED = "x\ny\nx\n"
 UNARY = {"subject": ["x", "y"], "predicate": ["student", "student"]}
 
 
-def refusal(*inputs: object) -> DataError:
+def refusal(*inputs: Input) -> DataError:
     """What both ways of reading say, in memory and in a database."""
     with pytest.raises(DataError) as caught:
         read_facts(*inputs)
@@ -49,7 +50,7 @@ def refusal(*inputs: object) -> DataError:
     return caught.value
 
 
-def stored_facts(*inputs: object) -> list[tuple[Atom, int]]:
+def stored_facts(*inputs: Input) -> list[tuple[Atom, int]]:
     """What `open_duckdb` stores, sorted: unary facts, and edges by the names of their relations."""
     found: list[tuple[Atom, int]] = []
     with open_duckdb(*inputs) as engine:
@@ -124,7 +125,7 @@ def as_parquet(columns: dict[str, list[str]], folder: Path) -> Path:
         lambda folder: f"student={write(folder / 'any', LISTED)}",
     ],
 )
-def test_tables_of_unary_facts(tmp_path: Path, table: Callable[[Path], object]) -> None:
+def test_tables_of_unary_facts(tmp_path: Path, table: Callable[[Path], Input]) -> None:
     facts = read_facts(table(tmp_path), [("a", "p", "b"), ("b", "p", "c")])
     assert as_dict(facts) == EXPECTED
     assert list(facts.atoms) == [1, 2]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.errors import DataError, HornbeamWarning, InputError
+from hornbeam.facts.reading.readers import Input
 
 FACTS = [("aspirin", "treats", "pain"), ("ibuprofen", "treats", "fever")]
 GENES = {"subject": "gene", "predicate": "relation", "object": "disease"}
@@ -156,7 +157,7 @@ def test_a_frame_of_nameless_columns_is_not(names: list[object]) -> None:
     assert rows(hb.read_facts(pandas.DataFrame(FACTS, columns=names))) == FACTS
 
 
-def _warning_of(frame: object) -> str:
+def _warning_of(frame: Input) -> str:
     with pytest.warns(HornbeamWarning) as w:
         hb.read_facts(frame)
     return str(w[0].message)

@@ -28,6 +28,7 @@ from hypothesis import strategies as st
 from hornbeam import read_facts, read_labels, read_pairs
 from hornbeam.errors import DataError
 from hornbeam.facts.reading import text
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.reading.workspace import File
 from hornbeam.facts.table import ONE
 from tests.support.fact_tables import ATOMS, NAMES, as_dict, as_rows, same_bytes, write
@@ -72,7 +73,7 @@ def categorical(atoms: Atoms) -> pd.DataFrame:
     return pd.DataFrame(columns(atoms)).astype({"predicate": "category", "subject": "category"})
 
 
-WAYS: dict[str, Callable[[Atoms, Path], object]] = {
+WAYS: dict[str, Callable[[Atoms, Path], Input]] = {
     "tsv": lambda atoms, folder: write(folder / "facts.tsv", tsv(atoms)),
     "tsv, no suffix": lambda atoms, folder: write(folder / "facts", tsv(atoms)),
     "tsv, no last line end": lambda atoms, folder: write(folder / "f", tsv(atoms)[:-1]),

@@ -11,8 +11,9 @@ and what was read before: every public function that needs facts, labels or pair
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Protocol
 
 from hornbeam.base.files import working_folder
 from hornbeam.base.texts import quote
@@ -34,7 +35,24 @@ from hornbeam.facts.reading.text import field_lines, text_source
 from hornbeam.facts.reading.workspace import Workspace, find_file, suffix_of, workspace
 from hornbeam.facts.table import Facts, Targets
 
-Input = object
+
+class Frame(Protocol):
+    """A frame of pandas, polars, Arrow or DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows as an Arrow stream."""
+
+
+class OpenEngine(Protocol):
+    """An engine that facts are open in; see `hornbeam.counting.engine.Engine`."""
+
+    def discover(self, *arguments: Any, **settings: Any) -> Any:  # noqa: ANN401
+        """Find the candidates for targets."""
+
+
+#: What users hand in: a path, a frame, rows, or what was read before, or a list of such; in place
+#: of facts also an open engine.
+Input = str | os.PathLike[str] | Frame | Iterable[Any] | Facts | Targets | EntityNames | OpenEngine
 
 
 def read_facts(
