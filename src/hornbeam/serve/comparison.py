@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.explaining.reason import Reason
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
@@ -88,8 +87,8 @@ class ModelComparison:
     figures_other: Evaluation | None
     links: Sequence[ShownLink]
 
-    def as_dict(self, known: KnownScores | None) -> dict[str, Any]:
-        """The same for JSON; `known` scores are those of the edited model."""
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
 
         def plain(pairs: Sequence[RulePair]) -> list[dict[str, Any]]:
             return [asdict(pair, dict_factory=with_plain_words) for pair in pairs]
@@ -100,7 +99,7 @@ class ModelComparison:
             "shared": plain(self.shared),
             "only": plain(self.only_edited),
             "other_only": plain(self.only_other),
-            "links": [link.as_dict(known) for link in self.links],
+            "links": [link.as_dict() for link in self.links],
         }
 
 
@@ -113,7 +112,7 @@ def compare(explorer: RuleExplorer, other: RuleExplorer, edits: Edits, top: int)
         [pair for pair in rules if pair.weight is not None and pair.other_weight is not None],
         explorer.figures(edits),
         other.figures(NO_EDITS),
-        explorer.furthest(edits, other.unedited, top),
+        explorer.furthest(edits, other, top),
     )
 
 

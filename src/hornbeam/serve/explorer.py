@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
-from hornbeam.explaining.known_scores import KnownScores
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.queries import Direction
@@ -115,10 +114,6 @@ class Explorer(ABC):
     @abstractmethod
     def known_edges(self, entity: int) -> Sequence[KnownEdges]:
         """Facts between an entity and others, by predicate and direction."""
-
-    def known_scores(self, edits: Edits) -> KnownScores | None:
-        """Scores of known links, among which pages show scores; None where there is no caution."""
-        return None
 
     @abstractmethod
     def missing(self, name: str, edits: Edits) -> Sequence[MissingFacts]:

@@ -248,7 +248,6 @@ class Pages:
         missing, others = queries[:QUERIES], queries[QUERIES:]
         known = self._edge_groups(entity) if entity >= 0 else []
         stated = other_groups(explorer.facts, entity) if entity >= 0 else []
-        known_scores = explorer.known_scores(visit.edits)
 
         def plain() -> dict[str, Any]:
             named = [
@@ -260,10 +259,10 @@ class Pages:
             return {
                 "entity": name,
                 "missing": [
-                    {**self._plain_query(query.asked, visit), "expected": query.expected}
+                    {**query.asked.as_dict(explorer.score_name), "expected": query.expected}
                     for query in missing
                 ],
-                "listed": [link.as_dict(known_scores) for link in listed],
+                "listed": [link.as_dict() for link in listed],
                 "known": [asdict(group) for group in known],
                 "stated": [asdict(group) for group in stated],
                 "names": self._names(named),
@@ -277,7 +276,6 @@ class Pages:
             "n_listed": n_listed,
             "known": known,
             "stated": stated,
-            "known_scores": known_scores,
         }
         return View("entity.html", values, plain)
 
@@ -289,16 +287,12 @@ class Pages:
         asks = Direction.OBJECT if subject else Direction.SUBJECT
         known = self.explorer.search.called(subject or object_)
         asked = self.explorer.ask(known, relation, asks, visit.edits, ANSWERS)
-        values = {
-            "asked": asked,
-            "known": self._known_answers(asked),
-            "known_scores": self.explorer.known_scores(visit.edits),
-        }
 
         def plain() -> dict[str, Any]:
-            named = self._names([known, *asked.entities])
-            return {**self._plain_query(asked, visit), "names": named}
+            names = self._names([known, *asked.entities])
+            return {**asked.as_dict(self.explorer.score_name), "names": names}
 
+        values = {"asked": asked, "known": self._known_answers(asked)}
         return View("query.html", values, plain)
 
     def link(self, visit: Visit) -> View:
@@ -412,10 +406,6 @@ class Pages:
     def _edge_groups(self, entity: int) -> list[EdgeGroup]:
         """Known facts between an entity and others."""
         return edge_groups(self.explorer.known_edges(entity), self.explorer.facts.entities)
-
-    def _plain_query(self, asked: QueryAnswers, visit: Visit) -> dict[str, Any]:
-        known = self.explorer.known_scores(visit.edits)
-        return asked.as_dict(known, self.explorer.score_name)
 
     def _plain_explanation(self, link: Pin, explained: Explanation) -> dict[str, Any]:
         """An explanation, with the relation and whether the link is a fact, for either kind."""

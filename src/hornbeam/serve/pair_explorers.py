@@ -163,7 +163,7 @@ class IndependentExplorer(RuleExplorer):
         proposer = self._proposers[relation, asks]
         counted = self._connected.get((entity, relation, asks), lambda: proposer.counted(entity))
         pairs, scores, total = proposer.best(counted, self.edited(edits), top)
-        links = links_at(pairs, range(len(pairs)), scores)
+        links = links_at(pairs, range(len(pairs)), scores, self.known_scores(edits))
         return QueryAnswers(relation, asks, known, total, links, counted.left_out)
 
     @cached_property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -211,23 +210,24 @@ class RuleExplorer(Explorer):
 
     def changed(self, edits: Edits, top: int) -> list[ShownLink]:
         """The listed pairs that the edits move most."""
-        return self.furthest(edits, self.unedited, top)
+        return self.furthest(edits, self, top)
 
-    def furthest(self, edits: Edits, before: Sequence[Floats], top: int) -> list[ShownLink]:
-        """The listed pairs whose scores under the edits are furthest from the scores `before`."""
-        links = []
-        for listing, mine, theirs in zip(self.listings, self.scores(edits), before, strict=True):
+    def furthest(self, edits: Edits, other: RuleExplorer, top: int) -> list[ShownLink]:
+        """The listed pairs whose scores under the edits are furthest from another model's."""
+        links, known = list[ShownLink](), (self.known_scores(edits), other.known_scores(NO_EDITS))
+        scores = zip(self.listings, self.scores(edits), other.unedited, strict=True)
+        for listing, mine, theirs in scores:
             apart = np.abs(mine - theirs)
             moved = np.flatnonzero(apart)
             rows = moved[largest(apart[moved], top)]
-            links += links_at(listing, rows, mine, theirs)
+            links += links_at(listing, rows, mine, known[0], theirs, known[1])
         return sorted(links, key=lambda link: -abs(link.change))[:top]
 
     def listed_page(
         self, edits: Edits, order: str, first: int, size: int
     ) -> tuple[list[ShownLink], int]:
         """Some of the listed pairs, highest score (or error) first, and how many there are."""
-        scores = self.scores(edits)
+        scores, known = self.scores(edits), self.known_scores(edits)
         keys = [
             np.abs(mine - listing.truth)
             if order == "error" and listing.millionths is not None
@@ -240,17 +240,17 @@ class RuleExplorer(Explorer):
         links = []
         for row in chosen.tolist():
             which, at = (0, row) if row < n_labelled else (1, row - n_labelled)
-            links += links_at(self.listings[which], [at], scores[which])
+            links += links_at(self.listings[which], [at], scores[which], known)
         return links, len(joint)
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[ShownLink], int]:
         """Listed pairs that name the entity, best first, and how many there are."""
-        links, total = list[ShownLink](), 0
+        links, total, known = list[ShownLink](), 0, self.known_scores(edits)
         for listing, scores in zip(self.listings, self.scores(edits), strict=True):
             i = listing.entities.index(entity)
             rows = np.flatnonzero((listing.subject == i) | (listing.object == i))
             total += len(rows)
-            links += links_at(listing, rows[largest(scores[rows], top)], scores)
+            links += links_at(listing, rows[largest(scores[rows], top)], scores, known)
         return sorted(links, key=lambda link: -link.score)[:top], total
 
     def label(self, subject: str, target: str, object_: str) -> float | None:

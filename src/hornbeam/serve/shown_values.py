@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ids, Integers
 from hornbeam.explaining.grounding_finder import FactNumbers
-from hornbeam.explaining.known_scores import KnownScores
+from hornbeam.explaining.known_scores import KnownScores, ScorePlace
 from hornbeam.explaining.reason import Fact
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -62,6 +62,7 @@ class ShownLink:
     """A pair by its names, with its score and, if any, its label.
 
     `before` is the score that it is compared with, `rank` its place among the answers of a query.
+    Scores that decide nothing have their places among the scores of known links.
     """
 
     subject: str
@@ -71,17 +72,16 @@ class ShownLink:
     label: float | None = None
     before: float | None = None
     rank: float | None = None
+    place: ScorePlace | None = None
+    place_before: ScorePlace | None = None
 
     @property
     def change(self) -> float:
         """Difference of the score from the one before."""
         return 0.0 if self.before is None else self.score - self.before
 
-    def as_dict(self, known: KnownScores | None, score_name: str = "score") -> dict[str, Any]:
-        """The link with its score, also under the `score_name`, and what else is shown of it.
-
-        A score that decides nothing has its place among the `known` ones.
-        """
+    def as_dict(self, score_name: str = "score") -> dict[str, Any]:
+        """The link with its score, also under the `score_name`, and what else is shown of it."""
         plain: dict[str, Any] = {
             "subject": self.subject,
             "relation": self.predicate,
@@ -91,9 +91,7 @@ class ShownLink:
         }
         further = {"rank": self.rank, "label": self.label, "before": self.before}
         plain |= {key: value for key, value in further.items() if value is not None}
-        if known is not None:
-            plain["place"] = known.place(self.predicate, self.score).as_dict()
-        return plain
+        return plain if self.place is None else {**plain, "place": self.place.as_dict()}
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,7 @@ class QueryAnswers:
         """Entities that the answers name."""
         return [name for link in self.answers for name in (link.subject, link.object)]
 
-    def as_dict(self, known: KnownScores | None, score_name: str) -> dict[str, Any]:
+    def as_dict(self, score_name: str) -> dict[str, Any]:
         """The query with its answers; the argument that it asks for is a question mark."""
         asks_object = self.asks is Direction.OBJECT
         return {
@@ -124,7 +122,7 @@ class QueryAnswers:
             "object": ASKED if asks_object else self.known,
             "candidates": self.candidates,
             "left_out": self.left_out,
-            "answers": [answer.as_dict(known, score_name) for answer in self.answers],
+            "answers": [answer.as_dict(score_name) for answer in self.answers],
         }
 
 
@@ -199,9 +197,14 @@ def links_at(
     targets: Targets,
     rows: Sequence[int] | Integers,
     scores: Floats,
+    known: KnownScores | None,
     before: Floats | None = None,
+    known_before: KnownScores | None = None,
 ) -> list[ShownLink]:
-    """The pairs at some rows by their names, with their scores and the scores before."""
+    """The pairs at some rows by their names, with their scores and the scores before.
+
+    Where scores decide nothing, they get their places among `known` ones.
+    """
     chosen = np.asarray(rows, dtype=np.intp)
     subject, predicate, object_ = (
         column[chosen].tolist() for column in (targets.subject, targets.predicate, targets.object)
@@ -219,6 +222,11 @@ def links_at(
             score,
             None if labels is None else labels[k] / ONE,
             None if old is None else old[k],
+            None,
+            None if known is None else known.place(name[predicate[k]], score),
+            None
+            if old is None or known_before is None
+            else known_before.place(name[predicate[k]], old[k]),
         )
         for k, score in enumerate(scores[chosen].tolist())
     ]

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from hornbeam.explaining.known_scores import KnownScores
+from hornbeam.explaining.known_scores import ScorePlace
 from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
@@ -109,31 +109,21 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         predicate = f'<span class="predicate">{escape(link.predicate)}</span>'
         return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
 
-    def scored_cell(link: ShownLink, score: float, known: KnownScores | None, head: str) -> str:
+    def scored_cell(score: float, place: ScorePlace | None, head: str) -> str:
         """A score as a bar and, where the model decides nothing, with its place."""
-        place = ""
-        if known is not None:
-            words = known.place(link.predicate, score).short
-            place = f'<small class="quiet">{words}</small>'
-        return f'<td class="score" {head}>{score_bar(score)}{place}</td>'
+        words = "" if place is None else f'<small class="quiet">{place.short}</small>'
+        return f'<td class="score" {head}>{score_bar(score)}{words}</td>'
 
-    def link_row(
-        link: ShownLink,
-        seen_from: str,
-        heads: Sequence[str],
-        show_label: bool,
-        known: KnownScores | None,
-        other_known: KnownScores | None,
-    ) -> str:
+    def link_row(link: ShownLink, seen_from: str, heads: Sequence[str], show_label: bool) -> str:
         head = f'data-name="{heads[0]}"' if heads else ""
         rank = "" if link.rank is None else f'<td class="number">{rank_text(link.rank)}</td>'
         cells = [
             f'  {rank}<td class="wide">{pair_link(link, seen_from)}</td>\n'
-            f"  {scored_cell(link, link.score, known, head)}\n"
+            f"  {scored_cell(link.score, link.place, head)}\n"
         ]
         if heads and link.before is not None:
             head = f'data-name="{heads[1]}"'
-            cells.append(scored_cell(link, link.before, other_known, head))
+            cells.append(scored_cell(link.before, link.place_before, head))
         if link.before is not None:
             head = "difference" if heads else "change"
             cells.append(f'<td class="number" data-name="{head}">{change(link.change)}</td>')
@@ -146,17 +136,13 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         seen_from: str = "",
         names: Sequence[str] = (),
         show_label: bool = True,
-        known: KnownScores | None = None,
-        other_known: KnownScores | None = None,
     ) -> Markup:
         """Rows of a table of links, scored by one model or by two with these `names`.
 
-        Scores of a model that decides nothing are shown with their places among `known` ones, the
-        second model's among `other_known`. Answers that are ranked begin with their ranks.
+        Answers that are ranked begin with their ranks.
         """
         heads = [f"{escape(name)}" for name in names]
-        further = (seen_from, heads, show_label, known, other_known)
-        return Markup("".join(link_row(link, *further) for link in links))
+        return Markup("".join(link_row(link, seen_from, heads, show_label) for link in links))
 
     def edge_group(group: EdgeGroup) -> str:
         predicate = f'<span class="predicate">{escape(group.predicate)}</span>'

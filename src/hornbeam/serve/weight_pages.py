@@ -93,7 +93,7 @@ class WeightPages:
                 for row in values["rows"]
             ],
             "figures": values["figures"] and values["figures"].as_dict(),
-            "changed": [link.as_dict(values["known_scores"]) for link in values["changed"]],
+            "changed": [link.as_dict() for link in values["changed"]],
         }
 
     # -- pages ------------------------------------------------------------------------------------
@@ -111,19 +111,17 @@ class WeightPages:
         order = "error" if visit.query.get("order") == "error" else "score"
         page = max(whole_number(visit.query.get("page", "1"), 1), 1)
         links, total = self.explorer.listed_page(visit.edits, order, (page - 1) * LISTED, LISTED)
-        known = self.explorer.known_scores(visit.edits)
         place = {
             "order": order,
             "page": page,
             "pages": max((total + LISTED - 1) // LISTED, 1),
             "total": total,
         }
-        values = {**place, "links": links, "known_scores": known}
-        return View(
-            "pairs.html",
-            values,
-            lambda: {**place, "links": [link.as_dict(known) for link in links]},
-        )
+
+        def plain() -> dict[str, Any]:
+            return {**place, "links": [link.as_dict() for link in links]}
+
+        return View("pairs.html", {**place, "links": links}, plain)
 
     def compare(self, visit: Visit) -> View:
         """The edited model compared with the other one."""
@@ -133,18 +131,11 @@ class WeightPages:
                 "There is no second model: start the explorer with one to see two."
             )
         comparison = compare(explorer, other, visit.edits, DIFFERENT)
-        known = explorer.known_scores(visit.edits)
-        values = {
-            "comparison": comparison,
-            "known_scores": known,
-            "other_known_scores": other.known_scores(NO_EDITS),
-        }
 
         def plain() -> dict[str, Any]:
-            names = {"model": explorer.name, "other": other.name}
-            return {**names, **comparison.as_dict(known)}
+            return {"model": explorer.name, "other": other.name, **comparison.as_dict()}
 
-        return View("compare.html", values, plain)
+        return View("compare.html", {"comparison": comparison}, plain)
 
     def download(self, visit: Visit) -> PageAnswer:
         """The model as it is edited."""
@@ -259,7 +250,6 @@ class WeightPages:
             "figures": self.explorer.figures(edits),
             "figures_before": self.explorer.figures(NO_EDITS),
             "changed": self.explorer.changed(edits, CHANGED) if edits else [],
-            "known_scores": self.explorer.known_scores(edits),
         }
 
     def _inferred(self, explained: Explanation) -> frozenset[Fact]:
