@@ -12,7 +12,7 @@ import pytest
 
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer
-from hornbeam.serve.pages import NO_WEIGHTS, Pages
+from hornbeam.serve.site import NO_WEIGHTS, Site
 from hornbeam.serve.visits import PageAnswer, Visit
 from tests.support.pages import Page
 from tests.support.servers import (
@@ -42,7 +42,7 @@ QUERIES: dict[str, list[dict[str, str]]] = {
     "/compare": [{}],
 }
 VISITS = [(path, query) for path, queries in QUERIES.items() for query in queries]
-#: Pages of rules with weights; a model of a whole graph says that it has none.
+#: Visitor of rules with weights; a model of a whole graph says that it has none.
 WEIGHTED = {"/flip", "/pairs", "/compare", "/edit", "/edited.psl"}
 HAVING: dict[str, set[str]] = {"rules": WEIGHTED, "graph": set(), "collective": {"/pairs"}}
 #: Keys of JSON that mean the same for every kind of model.
@@ -64,14 +64,14 @@ EXPLORERS: dict[str, Callable[[], Explorer]] = {
 }
 
 
-class Site:
+class Visitor:
     """The pages of an explorer by their addresses, without a server."""
 
     def __init__(self, kind: str) -> None:
         explorer = EXPLORERS[kind]()
         self.kind = kind
         self.explorer = explorer
-        self.addresses = Pages(explorer).addresses
+        self.addresses = Site(explorer).addresses
 
     def answer(self, path: str, query: dict[str, str], edits: Edits = NO_EDITS) -> PageAnswer:
         return self.addresses[path].page(Visit(query, edits, path=path))
@@ -91,18 +91,18 @@ def in_json(path: str) -> str:
 
 
 @pytest.fixture(scope="module", params=EXPLORERS)
-def site(request: pytest.FixtureRequest) -> Site:
-    return Site(request.param)
+def site(request: pytest.FixtureRequest) -> Visitor:
+    return Visitor(request.param)
 
 
-def test_all_kinds_have_the_same_addresses(site: Site) -> None:
+def test_all_kinds_have_the_same_addresses(site: Visitor) -> None:
     changes = {"/pin", "/edit", "/edited.psl"}
     assert set(site.addresses) == changes | set(QUERIES) | set(map(in_json, QUERIES))
 
 
 @pytest.mark.parametrize(("path", "query"), VISITS)
 def test_every_page_exists_in_html_and_in_json(
-    site: Site, path: str, query: dict[str, str]
+    site: Visitor, path: str, query: dict[str, str]
 ) -> None:
     if path in WEIGHTED - HAVING[site.kind]:
         refused = site.answer(in_json(path), query)
@@ -118,7 +118,7 @@ def test_every_page_exists_in_html_and_in_json(
 
 @pytest.mark.parametrize("path", sorted(WEIGHTED))
 def test_a_graph_says_in_one_sentence_what_it_has_not(path: str) -> None:
-    site = Site("graph")
+    site = Visitor("graph")
     answer = site.answer(path, LINK)
     assert answer.status == 404
     assert NO_WEIGHTS in Page.of(answer.body).words
@@ -129,7 +129,7 @@ def test_a_graph_says_in_one_sentence_what_it_has_not(path: str) -> None:
 
 @pytest.mark.parametrize("query", QUERIES["/query"])
 def test_answers_have_the_same_numbers_on_the_page_and_in_json(
-    site: Site, query: dict[str, str]
+    site: Visitor, query: dict[str, str]
 ) -> None:
     told, words = site.plain("/query", query), site.words("/query", query)
     assert "?" in (told["subject"], told["object"])
@@ -146,7 +146,7 @@ def test_answers_have_the_same_numbers_on_the_page_and_in_json(
         assert one["answers"] == told["answers"][: len(one["answers"])]
 
 
-def test_a_link_has_the_same_numbers_on_the_page_and_in_json(site: Site) -> None:
+def test_a_link_has_the_same_numbers_on_the_page_and_in_json(site: Visitor) -> None:
     told, words = site.plain("/link", LINK), site.words("/link", LINK)
     assert f"{told['score']:.3f}" in words
     assert told["reasons"]
@@ -160,7 +160,7 @@ def test_a_link_has_the_same_numbers_on_the_page_and_in_json(site: Site) -> None
 
 def test_rules_have_the_same_numbers_on_the_page_and_in_json() -> None:
     edits = Edits(off=frozenset({1})).with_weight(0, 0.25)
-    weighted, counted = Site("rules"), Site("graph")
+    weighted, counted = Visitor("rules"), Visitor("graph")
     told, body = weighted.plain("/rules", {}, edits), weighted.answer("/rules", {}, edits).body
     for rule in told["rules"]:
         number = rule["number"]
@@ -179,7 +179,7 @@ def test_rules_have_the_same_numbers_on_the_page_and_in_json() -> None:
 
 
 def test_pages_of_weights_have_the_same_numbers_in_json() -> None:
-    site = Site("rules")
+    site = Visitor("rules")
     for path in ("/pairs", "/compare"):
         words = site.words(path, {})
         for link in site.plain(path, {})["links"]:
@@ -193,19 +193,19 @@ def test_pages_of_weights_have_the_same_numbers_in_json() -> None:
     assert f"the score is {flip['score']:.3f}" in site.words("/flip", LINK)
 
 
-def test_names_in_json_are_as_in_the_data(site: Site) -> None:
+def test_names_in_json_are_as_in_the_data(site: Visitor) -> None:
     assert site.plain("/entity", {"name": SCRIPT})["entity"] == SCRIPT
     assert SCRIPT in site.plain("/search", {"q": "script"})["found"]
 
 
-def test_neighbours_in_json_turn_pages_by_their_addresses(site: Site) -> None:
+def test_neighbours_in_json_turn_pages_by_their_addresses(site: Visitor) -> None:
     groups = site.plain("/around", {"name": "bob"})["neighbours"]
     [further] = [group for group in groups if group["predicate"] == "trusts" and group["after"]]
     assert further["total"] > len(further["leaves"])
     assert re.fullmatch(r"/around\?name=bob&page=[^&]+", further["after"])
 
 
-def test_other_addresses_and_parameters_are_the_same_pages(site: Site) -> None:
+def test_other_addresses_and_parameters_are_the_same_pages(site: Visitor) -> None:
     old = {"subject": "ann", "predicate": "trusts", "object": "dora"}
     assert site.plain("/reasons", old) == site.plain("/link", LINK)
     trusts = site.plain("/rules", {"relation": "trusts"})
@@ -213,7 +213,7 @@ def test_other_addresses_and_parameters_are_the_same_pages(site: Site) -> None:
 
 
 def test_json_counts_the_edits_of_the_visitor_and_of_the_address() -> None:
-    site, edits = Site("rules"), Edits(off=frozenset({0}))
+    site, edits = Visitor("rules"), Edits(off=frozenset({0}))
     learned = site.plain("/link", LINK)["score"]
     edited = site.explorer.explain("ann", "trusts", "dora", edits).as_dict()["score"]
     assert site.plain("/link", LINK, edits)["score"] == edited != learned
@@ -222,7 +222,7 @@ def test_json_counts_the_edits_of_the_visitor_and_of_the_address() -> None:
     assert site.answer("/link.json", {**LINK, "edits": "wrong"}).status == 400
 
 
-def test_a_page_does_not_make_plain_values(site: Site) -> None:
-    pages = Pages(site.explorer)
-    page = pages.html(lambda visit: replace(pages.home(visit), plain=pytest.fail))
+def test_a_page_does_not_make_plain_values(site: Visitor) -> None:
+    served = Site(site.explorer)
+    page = served.html(lambda visit: replace(served.pages.home(visit), plain=pytest.fail))
     assert page(Visit()).status == 200

@@ -17,9 +17,9 @@ import hornbeam as hb
 from hornbeam.explaining.known_scores import CAUTION, cautions
 from hornbeam.model import Model
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.pages import Pages
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from tests.support.commands import hornbeam_, write
 from tests.support.pages import Page
@@ -53,8 +53,8 @@ def page(path: str, query: dict[str, str], edits: Edits = NO_EDITS) -> Callable[
     """The text that a page shows."""
 
     def shown(header: str) -> str:
-        pages = Pages(explorer(header))
-        answer = pages.addresses[f"/{path}"].page(Visit(query, edits, path=f"/{path}"))
+        site = Site(explorer(header))
+        answer = site.addresses[f"/{path}"].page(Visit(query, edits, path=f"/{path}"))
         return Page.of(answer.body).words
 
     return shown
@@ -82,7 +82,7 @@ ALIASES = {"/reasons": "/link", "/relation": "/rules"}
 
 
 def test_every_address_is_held_to_the_contract() -> None:
-    paths = set(Pages(explorer(SAMPLED)).addresses)
+    paths = set(Site(explorer(SAMPLED)).addresses)
     pages = {path for path in paths if not path.endswith(".json")} - set(ALIASES)
     assert pages == {name for name in OUTPUTS if name.startswith("/")} | WITHOUT_SCORES
     assert ALIASES.keys() < paths
@@ -112,11 +112,9 @@ def test_home_has_every_caution() -> None:
 
 
 def test_parts_of_a_page_say_the_caution_where_it_is() -> None:
-    pages = Pages(explorer(SAMPLED))
-    part = pages.addresses["/flip"].page(Visit(PAIR, is_htmx=True)).body
-    edited = (
-        pages.addresses["/edit"].page(Visit({"what": "switch", "rule": "1"}, is_htmx=True)).body
-    )
+    site = Site(explorer(SAMPLED))
+    part = site.addresses["/flip"].page(Visit(PAIR, is_htmx=True)).body
+    edited = site.addresses["/edit"].page(Visit({"what": "switch", "rule": "1"}, is_htmx=True)).body
     for body in (part, edited):
         assert not DECIDES.findall(Page.of(body).words)
         assert PLACE.search(body)
@@ -126,9 +124,9 @@ def test_parts_of_a_page_say_the_caution_where_it_is() -> None:
 def test_a_page_says_the_caution_of_the_models_on_it() -> None:
     both = explorer("")
     both.other = explorer(SAMPLED).other
-    pages = Pages(both)
-    assert CAUTION in pages.addresses["/compare"].page(Visit()).body
-    assert CAUTION not in pages.html(pages.link)(Visit(PAIR)).body
+    site = Site(both)
+    assert CAUTION in site.addresses["/compare"].page(Visit()).body
+    assert CAUTION not in site.addresses["/link"].page(Visit(PAIR)).body
 
 
 @pytest.mark.parametrize("edits", [NO_EDITS, EDITED, Edits(off=frozenset({1}))])
@@ -139,8 +137,8 @@ def test_tables_and_links_show_the_place_under_the_visitors_weights(edits: Edits
     for subject, target, object_ in PAIRS:
         found = served.explain(subject, target, object_, edits)
         assert found.place == expected.place(target, found.score)
-        pages = Pages(served)
-        rows = pages.addresses["/pairs"].page(Visit(edits=edits)).body
+        site = Site(served)
+        rows = site.addresses["/pairs"].page(Visit(edits=edits)).body
         assert found.place.short in rows
     if edits:
         unedited = served.explain(*PAIRS[0], NO_EDITS)

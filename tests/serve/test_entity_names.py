@@ -6,8 +6,8 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.serve.pages import Pages
 from hornbeam.serve.pair_explorers import open_rule_explorer
+from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 
@@ -25,32 +25,32 @@ RULES = """
 
 
 @pytest.fixture(scope="module")
-def pages() -> Pages:
+def site() -> Site:
     labels = hb.read_labels([("e1", "works_in", "e3", 1), ("e4", "works_in", "e3", 0)])
     model = hb.Model.parse(RULES)
-    return Pages(open_rule_explorer(hb.read_facts(FACTS), model, labels=labels, entity_names=NAMES))
+    return Site(open_rule_explorer(hb.read_facts(FACTS), model, labels=labels, entity_names=NAMES))
 
 
-def shown(pages: Pages, page: str, **query: str) -> Page:
-    answer = pages.addresses[f"/{page}"].page(Visit(query))
+def shown(site: Site, page: str, **query: str) -> Page:
+    answer = site.addresses[f"/{page}"].page(Visit(query))
     assert answer.status == 200
     assert SCRIPT not in answer.body
     assert "<city>" not in answer.body
     return Page.of(answer.body)
 
 
-def test_a_link_and_its_reasons_are_in_names(pages: Pages) -> None:
-    page = shown(pages, "link", subject="e1", predicate="works_in", object="e3")
+def test_a_link_and_its_reasons_are_in_names(site: Site) -> None:
+    page = shown(site, "link", subject="e1", predicate="works_in", object="e3")
     assert f"Ann (e1) works_in {SCRIPT}" in page.words
     assert f"Ann (e1) knows → Ann (e2) works_in → {SCRIPT}" in page.words
     # addresses have the ids
     assert "/entity?name=e2" in [link.get("href") for link in page.all("a")]
-    flip = shown(pages, "flip", subject="e1", predicate="works_in", object="e3")
+    flip = shown(site, "flip", subject="e1", predicate="works_in", object="e3")
     assert "Ann (e1) knows Ann (e2)" in flip.words
 
 
-def test_an_entity_has_its_name_type_and_id(pages: Pages) -> None:
-    page = shown(pages, "entity", name="e3")
+def test_an_entity_has_its_name_type_and_id(site: Site) -> None:
+    page = shown(site, "entity", name="e3")
     assert f"<city> e3 {SCRIPT}" in page.words
     assert f"Ann (e1) works_in {SCRIPT}" in page.words
     assert "e5" in page.words
@@ -60,15 +60,13 @@ def test_an_entity_has_its_name_type_and_id(pages: Pages) -> None:
     ("typed", "found"),
     [("ann", ["e1", "e2"]), ("E4", ["e4"]), ("script", ["e3"]), ("nobody", []), ("e", None)],
 )
-def test_entities_are_found_by_name_or_id(
-    pages: Pages, typed: str, found: list[str] | None
-) -> None:
-    page = shown(pages, "search", q=typed)
+def test_entities_are_found_by_name_or_id(site: Site, typed: str, found: list[str] | None) -> None:
+    page = shown(site, "search", q=typed)
     hits = [link["href"] for link in page.all("a") if "/entity" in (link.get("href") or "")]
     expected = ["e1", "e2", "e3", "e4", "e5"] if found is None else found
     assert sorted(str(hit).rpartition("=")[2] for hit in hits) == expected
 
 
 @pytest.mark.parametrize("page", ["", "rules", "pairs"])
-def test_other_pages_show_names(pages: Pages, page: str) -> None:
-    assert ("'Ann (e2)'" if page == "rules" else "Ann (e1)") in shown(pages, page).words
+def test_other_pages_show_names(site: Site, page: str) -> None:
+    assert ("'Ann (e2)'" if page == "rules" else "Ann (e1)") in shown(site, page).words

@@ -16,7 +16,8 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.filters import lift_bar
 from hornbeam.serve.graph_explorer import GraphExplorer
-from hornbeam.serve.pages import RELATIONS, Pages
+from hornbeam.serve.pages import RELATIONS
+from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from tests.support.commands import HOSTILE, hornbeam_, write
 from tests.support.pages import Page
@@ -92,10 +93,10 @@ def test_the_home_page_has_relations_and_their_best_rules(client: Client) -> Non
 
 def test_the_home_page_turns_pages(graph: GraphExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hornbeam.serve.pages.RELATIONS", 2)
-    pages = Pages(graph)
+    site = Site(graph)
     assert RELATIONS > 2
     for asked, shown in (("1", "page 1 of 2"), ("99", "page 2 of 2"), ("x", "page 1 of 2")):
-        assert shown in pages.html(pages.home)(Visit({"page": asked})).body
+        assert shown in site.addresses["/"].page(Visit({"page": asked})).body
 
 
 def test_a_query_is_answered_as_the_ranker_answers(client: Client, graph: GraphExplorer) -> None:
@@ -165,9 +166,9 @@ def test_a_fact_is_explained_as_if_it_were_none(client: Client) -> None:
 
 
 def test_what_no_rule_proposes_is_said() -> None:
-    pages = Pages(graph_explorer(ridge=None))
+    site = Site(graph_explorer(ridge=None))
     visit = Visit({"subject": "ann", "relation": "trusts", "object": "ann"})
-    assert "Not proposed" in Page.of(pages.html(pages.link)(visit).body).words
+    assert "Not proposed" in Page.of(site.addresses["/link"].page(visit).body).words
 
 
 @pytest.mark.parametrize("name", [SCRIPT, *HOSTILE])
@@ -248,10 +249,10 @@ def test_search_answers_htmx_with_a_part(client: Client) -> None:
 
 def test_names_are_shown_and_searched_and_asked_by() -> None:
     names = EntityNames({"ann": "Ann", "dora": SCRIPT, "bob": "Rob"}, {"dora": "<city>"})
-    pages = Pages(graph_explorer(names))
+    site = Site(graph_explorer(names))
 
     def page(view: str, **query: str) -> str:
-        body = pages.addresses[f"/{view}"].page(Visit(query)).body
+        body = site.addresses[f"/{view}"].page(Visit(query)).body
         assert SCRIPT not in body
         assert "<city>" not in body
         return Page.of(body).words
@@ -261,7 +262,7 @@ def test_names_are_shown_and_searched_and_asked_by() -> None:
     assert f"Ann trusts {SCRIPT}" in page("query", subject="Ann", relation="trusts")
     assert "-> trusts(X, 'Rob')" in page("rules", name="trusts")
     assert "Ann" in page("search", q="ann")
-    plain = pages.query(Visit({"subject": "Ann", "relation": "trusts"})).plain()
+    plain = site.pages.query(Visit({"subject": "Ann", "relation": "trusts"})).plain()
     assert plain["subject"] == "ann"
     assert plain["names"]["ann"] == {"name": "Ann", "type": None}
 

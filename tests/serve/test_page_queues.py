@@ -13,9 +13,9 @@ import hornbeam as hb
 from hornbeam.serve import page_queues, pair_explorers, web_app
 from hornbeam.serve.access import Access
 from hornbeam.serve.page_queues import PageQueue
-from hornbeam.serve.pages import Address, Pages
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.site import Address, Site
 from hornbeam.serve.visits import Page, PageAnswer, Visit
 from hornbeam.serve.web_app import WebApp
 from tests.support.servers import Client, serving
@@ -96,7 +96,7 @@ def test_entities_with_very_many_facts_take_the_slow_lane(
     explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pair_explorers, "MANY_FACTS", 10)
-    entity = Pages(explorer).addresses["/entity"]
+    entity = Site(explorer).addresses["/entity"]
     assert not entity.at_once(Visit({"name": "hub"}))
     assert entity.at_once(Visit({"name": "b1"}))
     assert entity.at_once(Visit({"name": "nobody"}))

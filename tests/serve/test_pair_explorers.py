@@ -19,9 +19,9 @@ from hornbeam.explaining.explainer import JointExplainer
 from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.serve.comparison import compare
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.pages import Pages
 from hornbeam.serve.pair_explorers import CollectiveExplorer, open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from tests.support.collective_worlds import RELAXATIONS, models
 from tests.support.commands import HOSTILE
@@ -89,14 +89,14 @@ def test_every_page_shows_the_scores_of_predict(explorer: RuleExplorer) -> None:
     links, total = explorer.listed_page(NO_EDITS, "score", 0, 100)
     assert total == len(expected)
     assert {(link.subject, link.object): link.score for link in links} == pytest.approx(expected)
-    pages = Pages(explorer)
-    body = pages.html(pages.entity)(Visit({"name": "ann"})).body
+    site = Site(explorer)
+    body = site.addresses["/entity"].page(Visit({"name": "ann"})).body
     assert "New links" not in body
     mine = sorted(f"{score:.3f}" for names, score in expected.items() if "ann" in names)
     shown = re.findall(r'<td class="score" ><span class="number">([0-9.]+)', body)
     assert sorted(shown) == mine
     big = re.search(r'<div class="big"><span class="number">([0-9.]+)',
-                    pages.html(pages.link)(pair("ann", "eve")).body)  # fmt: skip
+                    site.addresses["/link"].page(pair("ann", "eve")).body)  # fmt: skip
     assert big
     assert big[1] == f"{expected['ann', 'eve']:.3f}"
 
@@ -107,10 +107,10 @@ def test_reasons_are_those_of_explain(explorer: RuleExplorer) -> None:
         found = explorer.explain(names[0], "trusts", names[1], NO_EDITS)
         expected = MODEL.explain(WORLD, names, pairs=ALL_PAIRS, paths=12)
         assert found.as_dict() == expected.as_dict()
-    pages = Pages(explorer)
+    site = Site(explorer)
     for_ann, against_bob = (
-        pages.html(pages.link)(pair("ann", "eve")).body,
-        pages.html(pages.link)(pair("bob", "fay")).body,
+        site.addresses["/link"].page(pair("ann", "eve")).body,
+        site.addresses["/link"].page(pair("bob", "fay")).body,
     )
     assert for_ann.count('class="inferred"') == 1
     assert "of its ground clauses" not in for_ann

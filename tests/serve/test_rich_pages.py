@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.serve.drawing import draw
 from hornbeam.serve.edits import NO_EDITS
-from hornbeam.serve.pages import Pages
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from tests.support.pages import Page
 from tests.support.rich_worlds import ENTITIES, pairs_of, rich_models, rich_worlds
@@ -30,8 +30,8 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> RuleExplorer:
 
 
 def shown(rich: RuleExplorer, page: str, **query: str) -> Page:
-    pages = Pages(rich)
-    answer = pages.addresses[f"/{page}"].page(Visit(query))
+    site = Site(rich)
+    answer = site.addresses[f"/{page}"].page(Visit(query))
     assert answer.status == 200
     assert SCRIPT not in answer.body
     return Page.of(answer.body)
@@ -100,11 +100,11 @@ def test_rules_are_shown_in_psl_and_in_words(rich: RuleExplorer) -> None:
 @pytest.mark.filterwarnings("ignore:no fact has 'nobody'")
 @pytest.mark.parametrize("rule", range(N_RULES))
 def test_edits_of_every_rule_score_as_the_downloaded_model(rich: RuleExplorer, rule: int) -> None:
-    pages, labels = Pages(rich), hb.read_labels(LABELS)
+    site, labels = Site(rich), hb.read_labels(LABELS)
     for form in ({"what": "switch", "on": "0"}, {"what": "weight", "weight": "1.25"}):
-        answer = pages.addresses["/edit"].page(Visit({"rule": str(rule), **form}, is_htmx=True))
+        answer = site.addresses["/edit"].page(Visit({"rule": str(rule), **form}, is_htmx=True))
         assert answer.edits is not None
-        text = pages.addresses["/edited.psl"].page(Visit(edits=answer.edits)).body
+        text = site.addresses["/edited.psl"].page(Visit(edits=answer.edits)).body
         again = hb.Model.parse(text)
         assert len(again.rules) == N_RULES - ("on" in form)
         expected = again.predict(rich.facts, labels)["score"]
@@ -143,17 +143,17 @@ def test_pages_of_any_model(data: st.DataObject) -> None:
     name = st.sampled_from([*ENTITIES, "unseen"])
     pair = (data.draw(name), "t", data.draw(name))
     explorer = open_rule_explorer(world.facts, model, pairs=pairs_of(pair), threads=1)
-    pages = Pages(explorer)
+    site = Site(explorer)
     query = {"subject": pair[0], "predicate": "t", "object": pair[2]}
     paths = ["/", "/rules", "/pairs"]
     for answer in (
-        *(pages.addresses[path].page(Visit()) for path in paths),
-        pages.html(pages.link)(Visit(query)), pages.addresses["/flip"].page(Visit(query)),
-        pages.html(pages.entity)(Visit({"name": pair[0]})),
+        *(site.addresses[path].page(Visit()) for path in paths),
+        site.addresses["/link"].page(Visit(query)), site.addresses["/flip"].page(Visit(query)),
+        site.addresses["/entity"].page(Visit({"name": pair[0]})),
     ):  # fmt: skip
         assert answer.status == 200
     expected = model.predict(world.facts, pairs_of(pair), threads=1)["score"][0]
-    assert f"{expected:.3f}" in pages.html(pages.link)(Visit(query)).body
+    assert f"{expected:.3f}" in site.addresses["/link"].page(Visit(query)).body
 
 
 def test_addresses_of_names_are_quoted(rich: RuleExplorer) -> None:
@@ -166,9 +166,5 @@ def test_addresses_of_names_are_quoted(rich: RuleExplorer) -> None:
 def test_a_trace_beside_the_model_is_said(tmp_path: Path) -> None:
     model = hb.Model.parse("1.0: p(A, B) -> t(A, B)\n2.0: t(A, B)\n")
     explorer = open_rule_explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
-    assert (
-        "The prior of t is positive"
-        in Pages(explorer)
-        .writer.page("home.html", Visit(), **Pages(explorer).home(Visit()).values)
-        .body
-    )
+    body = Site(explorer).addresses["/"].page(Visit()).body
+    assert "The prior of t is positive" in body

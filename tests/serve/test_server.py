@@ -18,9 +18,9 @@ from hornbeam.serve import server, web_app
 from hornbeam.serve.edits import MAX_BYTES
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.guard import MAX_TARGET
-from hornbeam.serve.pages import Pages
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from tests.support.commands import HOSTILE, hornbeam_, write
 from tests.support.servers import FACTS, LABELS, SCRIPT, Client, serving, small_explorer
@@ -86,17 +86,19 @@ def test_odd_requests_get_an_answer(client: Client, page: str, status: int) -> N
 def test_the_strongest_of_many_reasons_are_shown() -> None:
     text = "".join(f"{1 + i / 100}: p{i}(A, B) -> t(A, B)\n" for i in range(50))
     facts = hb.read_facts([("a", f"p{i}", "b") for i in range(50)])
-    pages = Pages(open_rule_explorer(facts, hb.Model.parse(text), threads=1))
-    body = pages.html(pages.link)(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
+    site = Site(open_rule_explorer(facts, hb.Model.parse(text), threads=1))
+    body = (
+        site.addresses["/link"].page(Visit({"subject": "a", "predicate": "t", "object": "b"})).body
+    )
     assert body.count('<article class="reason') == 40
     assert "10 more rules count" in body
 
 
 def test_a_compare_page_needs_a_second_model() -> None:
-    pages = Pages(small_explorer(other=None, labels=None, pairs=None))
-    assert pages.addresses["/compare"].page(Visit()).status == 404
-    assert "with labelled pairs" in pages.html(pages.rules)(Visit()).body
-    assert "Compare" not in pages.html(pages.home)(Visit()).body
+    site = Site(small_explorer(other=None, labels=None, pairs=None))
+    assert site.addresses["/compare"].page(Visit()).status == 404
+    assert "with labelled pairs" in site.addresses["/rules"].page(Visit()).body
+    assert "Compare" not in site.addresses["/"].page(Visit()).body
 
 
 # -- edits -----------------------------------------------------------------------------------------
@@ -359,7 +361,7 @@ def test_a_crowd_of_silent_connections_makes_room(
 def test_slow_pages_do_not_stop_quick_ones(
     explorer: RuleExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages that take long have a thread of their own and a queue that ends."""
+    """Site that take long have a thread of their own and a queue that ends."""
     release = threading.Event()
     original = RuleExplorer.explain
 

@@ -4,38 +4,32 @@ A page is a template with values, and the same as plain values for programs: an 
 HTML, and with the suffix `.json` in JSON, which has both ids and names of entities. The pages are
 the same for every kind of model; those that need rules with weights are in
 `hornbeam.serve.weight_pages`. Every page works without JavaScript; with it, htmx requests the same
-addresses and gets the parts that change. `Pages.addresses` lists them all.
+addresses and gets the parts that change. `hornbeam.serve.site` lists all addresses.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import with_plain_words
 from hornbeam.serve.comparison import compared_rules
-from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.filters import link_url
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import EdgeGroup, QueryAnswers, edge_groups, other_groups
-from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.unfolded_drawing import draw_columns, draw_outline
 from hornbeam.serve.unfolding import Unfolding, unfold
 from hornbeam.serve.visits import (
-    EDITS_KEY,
     LONGEST_QUERY,
-    Page,
     PageAnswer,
     Pin,
     View,
-    ViewOf,
     Visit,
     triple_in,
     whole_number,
@@ -50,161 +44,17 @@ ANSWERS = 50
 #: Queries that are answered on an entity's page; further ones are only named.
 QUERIES = 12
 
-NO_WEIGHTS = (
-    "A model of a whole graph has no edits, no listed pairs, no flips and no second model: its "
-    "ranks come from weights that were fitted together."
-)
-
-Answer = TypeVar("Answer")
-
-
-@dataclass(frozen=True)
-class Address:
-    """The address of a page, and for which visits it is made in a moment; it may take seconds."""
-
-    path: str
-    page: Page
-    at_once: Callable[[Visit], bool]
-    method: str = "GET"
-
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """Every page of one explorer."""
+    """The pages of one explorer."""
 
     explorer: Explorer
 
     @cached_property
-    def writer(self) -> PageWriter:
-        """Fills the templates."""
-        weights = isinstance(self.explorer, RuleExplorer)
-        return PageWriter.of(self.explorer, self.views, weights=weights)
-
-    @cached_property
     def weighted(self) -> WeightPages | None:
         """Pages that need rules with weights; None for a model of a whole graph."""
-        if isinstance(self.explorer, RuleExplorer):
-            return WeightPages(self.explorer, self.writer, self.views)
-        return None
-
-    # -- addresses --------------------------------------------------------------------------------
-
-    @cached_property
-    def views(self) -> Mapping[str, tuple[ViewOf, Callable[[Visit], bool]]]:
-        """What is shown at each address, and for which visits it is found in a moment."""
-        return {
-            "/": (self.home, self._scores_at_once),
-            "/search": (self.search, _at_once),
-            "/entity": (self.entity, self._answers_at_once),
-            "/query": (self.query, self._answers_at_once),
-            "/link": (self.link, self._explains_at_once),
-            "/reasons": (self.link, self._explains_at_once),
-            "/links": (self.links, self._explains_at_once),
-            "/flip": (self._with_weights(WeightPages.flip), lambda _: False),
-            "/rules": (self.rules, self._scores_at_once),
-            "/relation": (self.rules, self._scores_at_once),
-            "/pairs": (self._with_weights(WeightPages.pairs), self._scores_at_once),
-            "/compare": (self._with_weights(WeightPages.compare), self._scores_at_once),
-            "/around": (self.around, _at_once),
-        }
-
-    @cached_property
-    def addresses(self) -> Mapping[str, Address]:
-        """All pages by their paths: every view in HTML and in JSON, and what changes something."""
-        edit, download = map(self._with_weights, (WeightPages.edit, WeightPages.download))
-        addresses = [
-            Address("/pin", self.found(self.pin), _at_once, "POST"),
-            # the edits of a collective model are inferred
-            Address("/edit", self.found(edit), lambda _: not self.explorer.collective, "POST"),
-            Address("/edited.psl", self.found(download), _at_once),
-        ]
-        for path, (view, at_once) in self.views.items():
-            addresses.append(Address(path, self.html(view), at_once))
-            in_json = f"{'/index' if path == '/' else path}.json"
-            addresses.append(Address(in_json, self.json(view), at_once))
-        return {address.path: address for address in addresses}
-
-    def _scores_at_once(self, visit: Visit) -> bool:
-        """Whether pairs need not be inferred first."""
-        return self.explorer.is_ready(visit.edits)
-
-    def _answers_at_once(self, visit: Visit) -> bool:
-        """Whether pairs need not be inferred first, nor walks begin at very many facts."""
-        typed = (visit.query.get(key, "") for key in ("name", "subject", "object"))
-        entities = map(self.explorer.search.called, typed)
-        return all(map(self.explorer.answers_at_once, entities)) and self._scores_at_once(visit)
-
-    def _explains_at_once(self, visit: Visit) -> bool:
-        """Whether pairs need not be inferred first, nor a link takes long to explain."""
-        triples = (triple_in(visit, which) for which in ("", "2"))
-        at_once = all(self.explorer.explains_at_once(*triple) for triple in triples)
-        return at_once and self._scores_at_once(visit)
-
-    def _with_weights(
-        self, page: Callable[[WeightPages, Visit], Answer]
-    ) -> Callable[[Visit], Answer]:
-        """A page of rules with weights; for other models it says that there are none."""
-
-        def answer(visit: Visit) -> Answer:
-            if self.weighted is None:
-                raise UnknownNameError(NO_WEIGHTS)
-            return page(self.weighted, visit)
-
-        return answer
-
-    def prerender(self) -> None:
-        """Warm up caches by rendering some pages."""
-        facts, relations = self.explorer.facts, self.explorer.relations
-        visits = [(self.home, Visit()), (self.search, Visit({"q": "a"})), (self.rules, Visit())]
-        if len(facts.binary) and relations:
-            subject, object_ = (facts.entities[int(ids[0])] for ids in facts.binary.arguments)
-            link = {"subject": subject, "relation": relations[0].relation, "object": object_}
-            visits += [(self.entity, Visit({"name": subject})), (self.link, Visit(link))]
-        for view, visit in visits:
-            self.html(view)(visit)
-
-    # -- how views become answers -----------------------------------------------------------------
-
-    def found(self, page: Page) -> Page:
-        """A page that says so where it does not find what is requested."""
-
-        def answer(visit: Visit) -> PageAnswer:
-            try:
-                return page(visit)
-            except UnknownNameError as error:
-                return self.writer.not_found(visit, str(error))
-
-        return answer
-
-    def html(self, view: ViewOf) -> Page:
-        """The page of a view; an address with edits shows these first."""
-
-        def page(visit: Visit) -> PageAnswer:
-            if EDITS_KEY in visit.query and self.weighted is not None:
-                return self.weighted.shared(visit)
-            shown = view(visit)
-            return self.writer.page(shown.template, visit, **shown.values)
-
-        return self.found(page)
-
-    def json(self, view: ViewOf) -> Page:
-        """The same as JSON; with the edits in the address, if there are some."""
-
-        def page(visit: Visit) -> PageAnswer:
-            try:
-                if EDITS_KEY in visit.query and self.weighted is not None:
-                    visit = replace(visit, edits=self.weighted.edits_in_address(visit))
-                return _json(view(visit).plain())
-            except UnknownNameError as error:
-                return _json({"error": str(error)}, 404)
-            except InputError as error:
-                return _json({"error": str(error)}, 400)
-
-        return page
-
-    def edits_in_cookie(self, text: str) -> Edits:
-        """A visitor's edits; none for a model of a whole graph."""
-        return NO_EDITS if self.weighted is None else self.weighted.decoded(text)
+        return WeightPages(self.explorer) if isinstance(self.explorer, RuleExplorer) else None
 
     # -- views ------------------------------------------------------------------------------------
 
@@ -414,12 +264,3 @@ class Pages:
 
     def _names(self, entities: Iterable[str]) -> dict[str, dict[str, str | None]]:
         return self.explorer.entity_names.described(entities)
-
-
-def _at_once(visit: Visit) -> bool:
-    """True, for any visit."""
-    return True
-
-
-def _json(values: Mapping[str, Any], status: int = 200) -> PageAnswer:
-    return PageAnswer(json.dumps(values, allow_nan=False), status, "application/json")

@@ -28,7 +28,7 @@ from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.guard import Guard, read_body
 from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.page_queues import PageQueue
-from hornbeam.serve.pages import Address, Pages
+from hornbeam.serve.site import Address, Site, edits_in
 from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin
 
 #: Threads for quick pages, and for those that may take seconds. They share one interpreter: more
@@ -57,8 +57,8 @@ class WebApp:
 
     def __init__(self, explorer: Explorer, access: Access) -> None:
         self.explorer = explorer
-        self.pages = Pages(explorer)
-        self.writer = self.pages.writer
+        self.site = Site(explorer)
+        self.writer = self.site.writer
         self.access = access
         folder = files("hornbeam.serve") / "static"
         self._static = {name: (folder / name).read_bytes() for name in STATIC}
@@ -73,11 +73,11 @@ class WebApp:
         """Compile and build what pages need; all of it if they are made in forked processes."""
         self.explorer.warm_up(progress)
         if self.explorer.forks:
-            self.pages.prerender()
+            self.site.prerender()
 
     def guarded(self) -> ASGIApp:
         """The application inside its guard, which is outside of everything that may fail."""
-        routes = [self._route(address) for address in self.pages.addresses.values()]
+        routes = [self._route(address) for address in self.site.addresses.values()]
         app = Starlette(
             routes=[*routes, Route("/static/{name}", self._file)],
             exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
@@ -88,7 +88,7 @@ class WebApp:
         """From now on make pages in processes, where the system and the pages allow it."""
         if not (self.explorer.forks and can_fork()):
             return
-        pages = [address.page for address in self.pages.addresses.values()]
+        pages = [address.page for address in self.site.addresses.values()]
         # no thread makes a page while processes are forked: it might hold a lock forever
         async with self._slow.paused_makers() as slow, self._quick.paused_makers() as quick:
             try:
@@ -115,19 +115,17 @@ class WebApp:
         pinned = decoded_pin(request.cookies.get(self.access.cookie("pin"), ""))
         part = request.headers.get("hx-trigger", "")
         path = request.scope["path"]
-        edits = self.pages.edits_in_cookie(request.cookies.get(self.access.cookie("edits"), ""))
+        edits = edits_in(request.cookies.get(self.access.cookie("edits"), ""), self.explorer)
         return Visit(query, edits, is_htmx=htmx, part=part, pinned=pinned, path=path)
 
-    def response(self, answer: PageAnswer, headers: dict[str, str] | None = None) -> Response:
+    def response(self, answer: PageAnswer) -> Response:
         """The response of an answer; new edits and a new pin go to the visitor's cookies."""
         if answer.go_to is not None:
             response: Response = RedirectResponse(answer.go_to, answer.status)
         else:
             # names may contain surrogates, which UTF-8 cannot encode
             body = answer.body.encode("utf-8", "replace")
-            response = Response(
-                body, answer.status, {**answer.headers, **(headers or {})}, answer.media_type
-            )
+            response = Response(body, answer.status, dict(answer.headers), answer.media_type)
         if answer.pin is not None:
             self.keep(response, "pin", answer.pin.encoded if answer.pin else "")
         if answer.edits is not None:

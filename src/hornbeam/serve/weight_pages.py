@@ -1,16 +1,12 @@
-"""Pages that need rules with weights: edits and their effects, listed pairs, flips, two models.
-
-A visit has the visitor's edits; an answer may have new ones.
-"""
+"""Pages that need rules with weights: the effects of edits, listed pairs, flips, two models."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from hornbeam.base.texts import number_in
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Fact
@@ -20,15 +16,11 @@ from hornbeam.serve.drawing import draw, draw_vertical
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.rule_explorer import RuleExplorer
-from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import (
-    EDITS_KEY,
     PageAnswer,
     Pin,
     View,
     Visit,
-    own_address,
-    page_to_continue,
     triple_in,
     whole_number,
 )
@@ -44,20 +36,15 @@ STRONGEST = 8
 
 @dataclass(frozen=True, eq=False)
 class WeightPages:
-    """What pages show of weights, and the pages that only exist where rules have some.
-
-    `pages` are the paths of all pages, on which edits are shown.
-    """
+    """What pages show of weights, and the pages that only exist where rules have some."""
 
     explorer: RuleExplorer
-    writer: PageWriter
-    pages: Collection[str]
 
     # -- parts of pages that every model has ------------------------------------------------------
 
     def home_values(self, edits: Edits) -> dict[str, Any]:
         """The strongest rules, the priors, and the figures."""
-        rows = [row for row in self._rule_rows(edits) if row["on"]]
+        rows = [row for row in self.rule_rows(edits) if row["on"]]
         rows.sort(key=lambda row: -float(row["weight"]))
         return {
             "priors": [row for row in rows if row["prior"]],
@@ -81,8 +68,8 @@ class WeightPages:
 
     def rules_values(self, relation: str, edits: Edits) -> dict[str, Any]:
         """All rules, or those of one relation, with the effects of edits."""
-        rows = [row for row in self._rule_rows(edits) if relation in ("", row["relation"])]
-        return {"rows": rows, **self._effects(edits)}
+        rows = [row for row in self.rule_rows(edits) if relation in ("", row["relation"])]
+        return {"rows": rows, **self.effects(edits)}
 
     def plain_rules(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same as plain values."""
@@ -145,78 +132,14 @@ class WeightPages:
             headers={"content-disposition": 'attachment; filename="edited.psl"'},
         )
 
-    # -- edits ------------------------------------------------------------------------------------
-
-    def edit(self, visit: Visit) -> PageAnswer:
-        """Change one rule, take the edits of an address, or undo all; shows the effects."""
-        rule, edits = self._changed(visit)
-        if visit.query.get("what") == "take":
-            return PageAnswer(
-                status=303,
-                go_to=page_to_continue(visit.query.get("place", ""), self.pages),
-                edits=edits,
-            )
-        if not visit.is_htmx:
-            return PageAnswer(status=303, go_to="/rules" if rule is None else f"/rules#rule-{rule}",
-                              edits=edits)  # fmt: skip
-        shown = replace(visit, edits=edits)
-        rows = self._rule_rows(edits) if rule is None else [self._rule_row(rule, edits)]
-        answer = self.writer.page("_edited.html", shown, rows=rows, **self._effects(edits))
-        return PageAnswer(answer.body, edits=edits)
-
-    def shared(self, visit: Visit) -> PageAnswer:
-        """Show the edits in an address before they are taken over."""
-        edits = self.edits_in_address(visit)
-        if edits == visit.edits:
-            return PageAnswer(status=303, go_to=own_address(visit))
-        rows = [row for row in self._rule_rows(edits) if row["edited"]]
-        return self.writer.page("shared.html", visit, rows=rows, text=visit.query[EDITS_KEY],
-                                place=own_address(visit))  # fmt: skip
-
-    def decoded(self, text: str) -> Edits:
-        """The edits in a text; none if it is invalid or belongs to another model."""
-        return Edits.decoded(text, self.explorer.fingerprint, len(self.explorer.model.rules))
-
-    def edits_in_address(self, visit: Visit) -> Edits:
-        """The edits in an address or in its form."""
-        edits = self.decoded(visit.query.get(EDITS_KEY, ""))
-        if not edits:
-            raise InputError(
-                "The edits in this address belong to another model, or are incomplete."
-            )
-        return edits
-
-    def _changed(self, visit: Visit) -> tuple[int | None, Edits]:
-        """The rule that a form changes, None for all rules, and the edits afterwards."""
-        what = visit.query.get("what", "")
-        if what == "reset-all":
-            return None, NO_EDITS
-        if what == "take":
-            return None, self.edits_in_address(visit)
-        rule = whole_number(visit.query.get("rule", ""), -1)
-        if not 0 <= rule < len(self.explorer.model.rules):
-            raise InputError("There is no such rule.")
-        if what == "reset":
-            return rule, visit.edits.without(rule)
-        if what == "switch":
-            return rule, visit.edits.switched(rule, on=visit.query.get("on") == "1")
-        if what == "weight":
-            try:
-                weight = number_in(visit.query.get("weight", ""))
-            except ValueError:
-                raise InputError("A weight is a number such as 0.8.") from None
-            if weight == self.explorer.model.rules[rule].weight:
-                kept = visit.edits.without(rule)
-                return rule, kept.switched(rule, on=rule not in visit.edits.off)
-            return rule, visit.edits.with_weight(rule, weight)
-        raise InputError("A change is a switch, a weight or a reset.")
-
     # -- rules ------------------------------------------------------------------------------------
 
-    def _rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
-        return [self._rule_row(i, edits) for i in range(len(self.explorer.model.rules))]
+    def rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
+        """All rules as they are edited."""
+        return [self.rule_row(i, edits) for i in range(len(self.explorer.model.rules))]
 
-    def _rule_row(self, i: int, edits: Edits) -> dict[str, Any]:
+    def rule_row(self, i: int, edits: Edits) -> dict[str, Any]:
+        """A rule as it is edited."""
         rule = self.explorer.model.rules[i]
         return {
             "number": i,
@@ -244,7 +167,7 @@ class WeightPages:
         """Rules that have no grounding because the facts lack a predicate or constant."""
         return frozenset(filter(self.explorer.lacks, range(len(self.explorer.model.rules))))
 
-    def _effects(self, edits: Edits) -> dict[str, Any]:
+    def effects(self, edits: Edits) -> dict[str, Any]:
         """The effects of edits on the figures and the listed pairs."""
         return {
             "figures": self.explorer.figures(edits),
