@@ -25,7 +25,7 @@ from common import DATA, finish, markdown, timed
 from hornbeam.base.arrays import Ids
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.scoring.proposals import Proposer, best_new_links, subjects_of
+from hornbeam.scoring.proposals import Proposer, subjects_of
 
 RUN = "from hornbeam.cli.main import run; run()"
 
@@ -61,7 +61,7 @@ def cpu_of_each(model: hb.Model, facts: hb.Facts, target: str, sample: int) -> f
     some = subjects[np.linspace(0, len(subjects) - 1, sample).astype(np.int64)]
 
     def found(starts: Ids) -> None:
-        best_new_links(model, engine, engine, target, starts, top=5, per_subject=True, types=types)
+        Proposer(model.of_target(target), engine, target, types).best_of_each(starts, 5)
 
     found(some[:64])  # compile
     _, seconds = timed(lambda: found(some))

@@ -273,7 +273,7 @@ class Model(RuleModel, AnyModel):
         """Find the `top` best new links of `target` by following rules forward from `subjects`.
 
         These are by default its known subjects, else all; with `per_subject`, `top` links of each.
-        See `hornbeam.scoring.proposable` for which pairs may be proposed.
+        See `hornbeam.scoring.proposals.proposable` for which pairs may be proposed.
         """
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
@@ -17,19 +18,23 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import ONE, Facts
-from hornbeam.scoring import best_links
-from hornbeam.scoring.best_links import (
-    BestPairs,
-    ScoreBounds,
-    ScoredPairs,
-    best_of_all,
-    best_of_each,
-)
+from hornbeam.scoring import proposals
+from hornbeam.scoring.best_links import BestPairs, ScoreBounds, ScoredPairs
 from hornbeam.scoring.proposals import Proposer, subjects_of
 from tests.support.kernels import both_ways, kernels_are
 from tests.support.rich_worlds import ARITY, ENTITIES, RichWorld, rich_models
 
 Links = list[tuple[int, int, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class LookingUp(Proposer):
+    """Looks scores up instead of counting."""
+
+    look_up: Callable[[Ids, Ids], ScoredPairs] = field(kw_only=True)
+
+    def scored(self, start: Ids, end: Ids) -> ScoredPairs:
+        return self.look_up(start, end)
 
 
 class Everything:
@@ -39,7 +44,9 @@ class Everything:
         self.score, self.bounds = score, ScoreBounds(model.semantics.relaxation, score)
         self.asked, engine = 0, MemoryEngine(facts, threads=1)
         self.subjects, n = subjects_of(facts, "t"), len(facts.entities)
-        proposer = Proposer(model, engine, "t", ArgumentTypes(facts), score=score)
+        known_of = (model, engine, "t", ArgumentTypes(facts))
+        proposer = Proposer(*known_of, score=score)
+        self.search = LookingUp(*known_of, score=score, look_up=self.score_ids)
         self.margins = proposer.margins
         known = set(zip(*(ends.tolist() for ends in facts.links("t")), strict=True))
         ends = np.arange(n, dtype=np.int32)
@@ -58,8 +65,8 @@ class Everything:
         return ScoredPairs(subject[reached], object_[reached], scores)
 
     def found(self, top: int, per_subject: bool = False) -> Links:
-        search = best_of_each if per_subject else best_of_all
-        best = search(self.margins, self.score_ids, self.subjects, top, self.score)
+        search = self.search.best_of_each if per_subject else self.search.best_of_all
+        best = search(self.subjects, top)
         return list(zip(best.start.tolist(), best.end.tolist(), best.score.tolist(), strict=True))
 
     def best(self, top: int, per_subject: bool = False) -> Links:
@@ -104,9 +111,9 @@ def test_they_are_the_best_of_everything(
 ) -> None:
     with kernels_are(compiled), pytest.MonkeyPatch.context() as patch:
         for first in ("FIRST_PAIRS", "FIRST_OF_EACH"):
-            patch.setattr(best_links, first, 0)
+            patch.setattr(proposals, first, 0)
         for size in ("MAX_SUBJECTS", "SUBJECTS_OF_EACH"):
-            patch.setattr(best_links, size, 2)
+            patch.setattr(proposals, size, 2)
         found = everything.found(top, per_subject)
     assert found == everything.best(top, per_subject)
 
@@ -195,6 +202,6 @@ def test_of_every_subject_only_what_may_be_its_best_is_scored(
     facts = hb.read_facts([*paths, *known, *strong])
     rules = "1.0: p(A, B) -> t(A, B)\n1.0: q(A, B) -> t(A, B)\n2.0: !t(A, B)\n"
     everything = Everything(hb.Model.parse(rules), facts, Score.MEAN)
-    monkeypatch.setattr(best_links, "FIRST_OF_EACH", 0)
+    monkeypatch.setattr(proposals, "FIRST_OF_EACH", 0)
     assert everything.found(3, per_subject=True) == everything.best(3, per_subject=True)
     assert everything.asked == 10 * 3 < len(everything.scores)

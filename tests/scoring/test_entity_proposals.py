@@ -197,7 +197,7 @@ def test_walks_find_the_shares_that_the_engine_counts(forward: bool, limit: int 
     proposer = proposer_of(model, facts, "p3", near=0 if forward else 1)
     shares = 0
     for entity in range(0, 60, 7):
-        kept = proposer.counted(entity).kept
+        kept = proposer.counted(entity)
         found = kept.statistics
         expected = proposer.engine.count(kept.pairs, model.bodies, model.language)
         assert (found.indptr.tolist(), found.target.tolist(), found.count.tolist()) == (

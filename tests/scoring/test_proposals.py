@@ -15,8 +15,8 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.scoring import best_links
-from hornbeam.scoring.proposals import best_new_links, subjects_of
+from hornbeam.scoring import proposals
+from hornbeam.scoring.proposals import Proposer, subjects_of
 from tests.support.proposed import Scored, expected_links
 from tests.support.random_rules import ReferenceModel, rule_models
 from tests.support.worlds import CRISP, SOFT, World, worlds
@@ -27,17 +27,11 @@ def proposed_links(
 ) -> Scored:
     facts = world.facts
     engine = MemoryEngine(facts, threads=1)
-    pairs, found = best_new_links(
-        model,
-        engine,
-        engine,
-        target,
-        subjects_of(facts, target),
-        top=top,
-        per_subject=per_subject,
-        score=score,
-        types=ArgumentTypes(facts),
-    )
+    rules, types = model.of_target(target), ArgumentTypes(facts)
+    proposer = Proposer(rules, engine, target, types, score=score)
+    search = proposer.best_of_each if per_subject else proposer.best_of_all
+    best = search(subjects_of(facts, target), top)
+    pairs, found = proposer.pairs(best.start, best.end), best.score
     assert list(pairs.predicates) == [target]
     subjects, objects = (pairs.entities.take(ids) for ids in (pairs.subject, pairs.object))
     return list(zip(subjects, objects, found.tolist(), strict=True))
@@ -62,7 +56,7 @@ def test_they_are_the_best_of_all_pairs(
     everyone = sorted({name for s, _, o in world.values for name in (s, o)})
     links = expected_links(model, world, target, known or everyone, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_links, "SUBJECTS_OF_EACH", block)
+        patch.setattr(proposals, "SUBJECTS_OF_EACH", block)
         found = proposed_links(model, world, target, top, per_subject, score)
     if per_subject:
         best = [row for s in sorted(links) for row in links[s][:top]]

@@ -24,7 +24,7 @@ from hornbeam.scoring.independent_scores import (
     strengths,
     targets_of,
 )
-from hornbeam.scoring.proposable import grounded_pairs
+from hornbeam.scoring.proposals import grounded_pairs
 
 BODIES = [
     *(Body((Step(name), Step(name, inverse=True)), "t") for name in "pqrsuv"),

@@ -170,7 +170,7 @@ class GraphRanker(FactRanker):
         return found if self.listed is None else found.best(max(self.listed, self.model.pool))
 
     def fit(self, step: int, sources: Ids, answers: Ids) -> Bools:
-        """Which answers fit their sources along a step; see `hornbeam.scoring.proposable`."""
+        """Which answers fit their sources along a step; see `proposals.proposable`."""
         subject, object_ = (answers, sources) if is_inverse(step) else (sources, answers)
         return self.types.fits(self.facts.predicates[predicate_of(step)], subject, object_)
 

@@ -185,7 +185,7 @@ def tied_ranks(found: Answers) -> Array:
 class RuleRanker(FactRanker):
     """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
 
-    See `hornbeam.scoring.proposable`.
+    See `hornbeam.scoring.proposals.proposable`.
     """
 
     model: RuleModel

@@ -1,10 +1,9 @@
-"""The best pairs, of all or of every subject, by upper bounds: few of the others are counted.
+"""The best pairs, of all or of every start, by upper bounds: few of the others are counted.
 
-From a block of subjects all objects' margins are found at once (`hornbeam.scoring.margins`). The
+From a block of starts the margins of all ends are found at once (`hornbeam.scoring.margins`). The
 pairs of highest margin are counted and scored exactly, then, in rounds, those whose bounds still
-allow them to be among the best. For the best of all, subjects are queued by the best score that any
-of their pairs could have, and dropped when they cannot enter the best any more. A score is never
-above its bound, so what is left at the end are the best, ties by subject and object included.
+allow them to be among the best. A score is never above its bound, so what is left at the end are
+the best, ties by start and end included.
 """
 
 from __future__ import annotations
@@ -18,18 +17,9 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions, run_starts
 from hornbeam.base.choices import Relaxation, Score
-from hornbeam.base.progress import SILENT, Progress
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.scoring.margins import Margins, PairBounds
+from hornbeam.scoring.margins import PairBounds
 
-#: Maximum number of subjects walked from at once for the best of all, which begins with one and
-#: doubles each time; and for the best of each, with roughly that of the pairs by conditions.
-MAX_SUBJECTS = 1024
-SUBJECTS_OF_EACH = 128
-MAX_PAIRS = 4_000_000
-#: Pairs that are counted first, in addition to `top`: of all, and of each subject.
-FIRST_PAIRS = 64
-FIRST_OF_EACH = 4
 #: Maximum rounding error of a score computed from its margin.
 ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -56,6 +46,44 @@ class ScoredPairs(NamedTuple):
         return ScoredPairs(self.start[rows], self.end[rows], self.score[rows])
 
 
+#: Scores pairs, and leaves out those that no rule for the target reaches.
+PairScorer = Callable[[Ids, Ids], ScoredPairs]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreBounds:
+    """The score that pairs of a margin have at most."""
+
+    relaxation: Relaxation
+    score: Score
+
+    def of(self, margin: Floats) -> Floats:
+        """Bounds of scores, non-decreasing in the margin.
+
+        For y in {0, 1} and for hinges of power 1 a score depends on A - B alone. For power 2 the
+        density of y is proportional to exp(d y + s y (1 - y)) with d = A - B and s = A + B >= |d|;
+        the second factor draws towards 1/2, so that the score is highest at s = d where d > 0, and
+        else at most 1/2.
+        """
+        up, down = np.maximum(margin, 0.0), np.maximum(-margin, 0.0)
+        if self.relaxation is Relaxation.SQUARED:
+            down = np.zeros_like(down)
+        closed_form = score_map if self.score is Score.MAP else score_mean
+        return np.minimum(closed_form(up, down, self.relaxation) * (1.0 + ROUNDING), 1.0)
+
+    def least_margins(self, wanted: Floats, most: float) -> Floats:
+        """Lower bounds of the margins whose score bound reaches each value of `wanted`.
+
+        Bisected between `-most` and `most`.
+        """
+        low, high = np.full(len(wanted), -most), np.full(len(wanted), most)
+        for _ in range(60):
+            middle = (low + high) / 2
+            less = self.of(middle) < wanted
+            low, high = np.where(less, middle, low), np.where(less, high, middle)
+        return np.where(self.of(np.full(len(wanted), -most)) >= wanted, -np.inf, low)
+
+
 @dataclass(frozen=True, eq=False)
 class BestPairs:
     """Subjects, objects and scores of at most `top` pairs, of all or of every subject.
@@ -73,6 +101,29 @@ class BestPairs:
         group = self.group(pairs.start)
         order = np.lexsort((pairs.end, pairs.start, -pairs.score, group))
         return replace(self, pairs=pairs.take(order[_places(group[order]) < self.top]))
+
+    def with_best_of(
+        self, found: PairBounds, score_ids: PairScorer, bounds: ScoreBounds, first: int
+    ) -> BestPairs:
+        """The best of these and of others, of which no more are scored than may be among them.
+
+        In the first round `top` and `first` more pairs are scored, of all or of every start.
+        """
+        best, (start, end, margin, _) = self, found
+        most, size = float(np.abs(margin).max(initial=1.0)), self.top + first
+        # scores of higher margins are equal to the last digit
+        highest = float(bounds.least_margins(np.ones(1), most)[0])
+        while len(start):
+            now = _first(self.group(start), start, end, np.minimum(margin, highest), size)
+            best = best.with_pairs(score_ids(start[now], end[now]))
+            # bounds of scores take long: most pairs are out by their margins already
+            likely = margin >= best.least(start, lambda least: bounds.least_margins(least, most))
+            likely[now] = False
+            start, end, margin = start[likely], end[likely], margin[likely]
+            kept = best.may_include(bounds.of(margin), start, end)
+            start, end, margin = start[kept], end[kept], margin[kept]
+            size *= 2
+        return best
 
     def group(self, subject: Ids) -> Ids:
         """What pairs compete in: their subjects, or all in one."""
@@ -110,112 +161,6 @@ def _places(group: Integers) -> Positions:
     starts = run_starts(group)
     sizes = np.diff(np.append(starts, len(group)))
     return np.arange(len(group)) - np.repeat(starts, sizes)
-
-
-@dataclass(frozen=True, eq=False)
-class ScoreBounds:
-    """The score that pairs of a margin have at most."""
-
-    relaxation: Relaxation
-    score: Score
-
-    def of(self, margin: Floats) -> Floats:
-        """Bounds of scores, non-decreasing in the margin.
-
-        For y in {0, 1} and for hinges of power 1 a score depends on A - B alone. For power 2 the
-        density of y is proportional to exp(d y + s y (1 - y)) with d = A - B and s = A + B >= |d|;
-        the second factor draws towards 1/2, so that the score is highest at s = d where d > 0, and
-        else at most 1/2.
-        """
-        up, down = np.maximum(margin, 0.0), np.maximum(-margin, 0.0)
-        if self.relaxation is Relaxation.SQUARED:
-            down = np.zeros_like(down)
-        closed_form = score_map if self.score is Score.MAP else score_mean
-        return np.minimum(closed_form(up, down, self.relaxation) * (1.0 + ROUNDING), 1.0)
-
-    def least_margins(self, wanted: Floats, most: float) -> Floats:
-        """Lower bounds of the margins whose score bound reaches each value of `wanted`.
-
-        Bisected between `-most` and `most`.
-        """
-        low, high = np.full(len(wanted), -most), np.full(len(wanted), most)
-        for _ in range(60):
-            middle = (low + high) / 2
-            less = self.of(middle) < wanted
-            low, high = np.where(less, middle, low), np.where(less, high, middle)
-        return np.where(self.of(np.full(len(wanted), -most)) >= wanted, -np.inf, low)
-
-
-#: Scores pairs, and leaves out those that no rule for the target reaches.
-PairScorer = Callable[[Ids, Ids], ScoredPairs]
-
-
-def best_of_all(
-    margins: Margins,
-    score_ids: PairScorer,
-    subjects: Ids,
-    top: int,
-    score: Score,
-    progress: Progress = SILENT,
-) -> ScoredPairs:
-    """Find the best new pairs of some subjects."""
-    bounds = ScoreBounds(margins.model.semantics.relaxation, score)
-    best, margin = BestPairs(top, per_subject=False), margins.most(subjects)
-    order = np.lexsort((subjects, -margin))
-    waiting, bound = subjects[order], bounds.of(margin[order])
-    most, size = float(np.abs(margin).max(initial=1.0)), 1
-    while len(waiting):
-        block, waiting, bound = waiting[:size], waiting[size:], bound[size:]
-        floor = bounds.least_margins(best.least(block[:1]), most)
-        found = margins.above(np.sort(block), float(floor[0]))
-        best = _with_best_of(best, found, score_ids, bounds, FIRST_PAIRS)
-        kept = best.may_include(bound, waiting)
-        waiting, bound = waiting[kept], bound[kept]
-        size = min(2 * size, MAX_SUBJECTS)
-        progress.advance("Following rules", len(subjects) - len(waiting), len(subjects))
-    return best.pairs
-
-
-def best_of_each(
-    margins: Margins,
-    score_ids: PairScorer,
-    subjects: Ids,
-    top: int,
-    score: Score,
-    progress: Progress = SILENT,
-) -> ScoredPairs:
-    """Find the best new pairs of every subject."""
-    bounds = ScoreBounds(margins.model.semantics.relaxation, score)
-    none, subjects = BestPairs(top, per_subject=True), np.sort(subjects)
-    size = max(1, min(SUBJECTS_OF_EACH, MAX_PAIRS // max(margins.ends_by_conditions, 1)))
-    blocks = list[ScoredPairs]()
-    for low in range(0, len(subjects), size):
-        found = margins.above(subjects[low : low + size], -np.inf)
-        best = _with_best_of(none, found, score_ids, bounds, FIRST_OF_EACH)
-        blocks.append(best.pairs)
-        progress.advance("Following rules", min(low + size, len(subjects)), len(subjects))
-    return ScoredPairs.concatenated(blocks)
-
-
-def _with_best_of(
-    best: BestPairs, found: PairBounds, score_ids: PairScorer, bounds: ScoreBounds, first: int
-) -> BestPairs:
-    """The best of these and of some pairs, of which no more are scored than may be among them."""
-    subject, object_, margin = found.start, found.end, found.margin
-    most, size = float(np.abs(margin).max(initial=1.0)), best.top + first
-    # scores of higher margins are equal to the last digit
-    highest = float(bounds.least_margins(np.ones(1), most)[0])
-    while len(subject):
-        now = _first(best.group(subject), subject, object_, np.minimum(margin, highest), size)
-        best = best.with_pairs(score_ids(subject[now], object_[now]))
-        # bounds of scores take long: most pairs are out by their margins already
-        likely = margin >= best.least(subject, lambda least: bounds.least_margins(least, most))
-        likely[now] = False
-        subject, object_, margin = subject[likely], object_[likely], margin[likely]
-        kept = best.may_include(bounds.of(margin), subject, object_)
-        subject, object_, margin = subject[kept], object_[kept], margin[kept]
-        size *= 2
-    return best
 
 
 def _first(group: Ids, subject: Ids, object_: Ids, margin: Floats, size: int) -> Positions:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,38 +25,14 @@ from hornbeam.rules.codes import path_codes, reversed_sequence, step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout, weights_of
 from hornbeam.scoring.margin_kernels import WalkedGraph, walk_ends
+from hornbeam.scoring.margin_terms import walked_graph
 from hornbeam.scoring.margins import is_plain
-from hornbeam.scoring.proposable import proposable
-from hornbeam.scoring.proposals import Proposer
+from hornbeam.scoring.proposals import Proposer, proposable
 
 #: Maximum number of pairs to count with the engine: those connected by most paths.
 MAX_COUNTED = 5000
 #: The only step of a sequence that leads nowhere: 0 is never a code.
 DEAD_END = [0]
-
-
-@dataclass(frozen=True, eq=False)
-class CountedPairs:
-    """Pairs of an entity that rules for the target connect, with counts; `left_out` have none."""
-
-    kept: CachedCounts
-    left_out: int = 0
-
-    @property
-    def size(self) -> int:
-        """Its size in a cache: rows."""
-        return self.kept.size + 100
-
-
-class StepSequences(NamedTuple):
-    """Sequences of codes: sequence k takes the steps `steps[bounds[k]:bounds[k + 1]]`.
-
-    Those that are not `supporting` are in rules against the target alone, which propose nothing.
-    """
-
-    steps: Ints
-    bounds: Ints
-    supporting: Bools
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,71 +53,65 @@ class EntityProposer:
     types: ArgumentTypes
     near: int
 
-    def counted(self, entity: int) -> CountedPairs:
+    def counted(self, entity: int) -> CachedCounts:
         """Follow every rule from an entity, and count the pairs that are not facts."""
         return self._walked(entity) if self._walks_count else self._counted(entity)
 
     def best(
-        self, counted: CountedPairs, rules: Sequence[Rule], top: int
+        self, counted: CachedCounts, rules: Sequence[Rule], top: int
     ) -> tuple[Targets, Floats, int]:
         """The best pairs under the weights of `rules`, their scores, and how many pairs there are.
 
         Only pairs that `proposable` allows count; ties go by name.
         """
-        kept, own_rules = counted.kept, [rules[i] for i in self._members]
-        weighty, pairs = weights_of(own_rules) > 0, counted.kept.pairs
+        own_rules = [rule for rule in rules if rule.clause.target == self.target]
+        weighty, pairs = weights_of(own_rules) > 0, counted.pairs
         grounded = {
-            free: kept.grounded(supporting & weighty)
+            free: counted.grounded(supporting & weighty)
             for free, supporting in self._supporting_rules.items()
         }
         may = proposable(self.types, self.target, pairs.subject, pairs.object, grounded)
-        rows, scores = np.flatnonzero(may), kept.scores(own_rules)
+        rows, scores = np.flatnonzero(may), counted.scores(own_rules)
         # the pairs are in the order of names, so the first of equal ones come first
         best = rows[largest(scores[rows], top)]
         return pairs.select(best), scores[best], len(rows)
 
-    def _walked(self, entity: int) -> CountedPairs:
+    def _walked(self, entity: int) -> CachedCounts:
         """Pairs and counts by walks along all paths; pairs of rules against the target are out."""
-        sequences, graph = self._sequences, self._graph
-        n, longest = self.engine.graph.n_entities, int(np.diff(sequences.bounds).max(initial=0))
+        (steps, bounds), walks, graph = self._sequences, self._walks, self.engine.graph
+        n, longest = graph.n_entities, int(np.diff(bounds).max(initial=0))
         by_level = (longest + 1, n)
-        indptr, ends, paths, shares = self.engine.graph.walked_by(walk_ends)(
-            graph, sequences.steps, sequences.bounds, np.int32(entity), np.zeros(by_level),
-            np.zeros(by_level if len(graph.weight) else (1, 0)), np.zeros(by_level, dtype=np.int32),
+        indptr, ends, paths, shares = graph.walked_by(walk_ends)(
+            walks, steps, bounds, np.int32(entity), np.zeros(by_level),
+            np.zeros(by_level if len(walks.weight) else (1, 0)), np.zeros(by_level, dtype=np.int32),
         )  # fmt: skip
-        sequence, own_code = part_numbers(indptr), step_code(self._own_predicate, self.near == 1)
+        sequence, own = part_numbers(indptr), self.engine.predicates.index(self.target)
         new = np.zeros(n, dtype=np.bool_)
-        new[ends[sequences.supporting[sequence]]] = True
-        new[self.engine.graph.forward.neighbours(entity, own_code)] = False
+        new[ends[self._supporting_bodies[sequence]]] = True
+        new[graph.forward.neighbours(entity, step_code(own, self.near == 1))] = False
         nodes, rows = np.flatnonzero(new).astype(np.int32), np.flatnonzero(new[ends])
         place = np.empty(n, dtype=np.int32)  # read at the new ends alone
         place[nodes] = np.arange(len(nodes))
-        sizes = np.bincount(sequence[rows], minlength=len(sequences.supporting))
+        sizes = np.bincount(sequence[rows], minlength=len(bounds) - 1)
         statistics = Statistics(
             self._rules.bodies, len(nodes), pointers(sizes), place[ends[rows]],
             paths[rows].astype(np.int64), share=shares[rows] if self._rules.shares else None,
         )  # fmt: skip
-        return CountedPairs(self._kept(entity, nodes, statistics))
+        return CachedCounts(self._rules, self._layout, statistics, self._pairs(entity, nodes))
 
-    def _counted(self, entity: int) -> CountedPairs:
+    def _counted(self, entity: int) -> CachedCounts:
         """Pairs by their bounds, counted by the engine; if they are many, the best connected."""
-        bounds = self._proposer.margins.above(np.array([entity], dtype=np.int32), -np.inf)
+        bounds, rules = (
+            self._proposer.margins.above(np.array([entity], np.int32), -np.inf),
+            self._rules,
+        )
         best = np.argsort(-bounds.margin, kind="stable")[:MAX_COUNTED]
-        ends = np.sort(bounds.end[best])
-        return CountedPairs(self._kept(entity, ends), len(bounds.end) - len(ends))
+        pairs = self._pairs(entity, np.sort(bounds.end[best]))
+        counts = self.engine.count(pairs, rules.bodies, rules.language)
+        return CachedCounts(rules, self._layout, counts, pairs, len(bounds.end) - len(pairs))
 
-    def _kept(self, entity: int, ends: Ids, counts: Statistics | None = None) -> CachedCounts:
-        """Pairs from an entity to ends with their counts, by the engine if there are none."""
-        rules, pairs = self._rules, self._proposer.pairs(np.full_like(ends, entity), ends)
-        if counts is None:
-            counts = self.engine.count(pairs, rules.bodies, rules.language)
-        return CachedCounts(rules, self._layout, counts, pairs)
-
-    @cached_property
-    def _members(self) -> list[int]:
-        """Numbers of the target's rules in the whole model."""
-        rules = enumerate(self.model.rules)
-        return [i for i, rule in rules if rule.clause.target == self.target]
+    def _pairs(self, entity: int, ends: Ids) -> Targets:
+        return self._proposer.pairs(np.full_like(ends, entity), ends)
 
     @cached_property
     def _rules(self) -> RuleModel:
@@ -176,34 +145,26 @@ class EntityProposer:
         )
 
     @cached_property
-    def _graph(self) -> WalkedGraph:
-        """The graph that rules walk, with the factors of shares where rules count shares."""
-        fanout = self.model.semantics.max_fanout
-        graph, weight = self.engine.limited_graph(fanout), np.empty(0)
-        if self._rules.shares:
-            shares = self.engine.share_counter(fanout)
-            weight = shares.steps_back if self.near else shares.step_weights
-        return WalkedGraph(*(graph.backward if self.near else graph.forward)[:3], weight)
+    def _walks(self) -> WalkedGraph:
+        return walked_graph(self._rules, self.engine, self.near)
 
     @cached_property
-    def _sequences(self) -> StepSequences:
-        """The paths of all rules as steps from the argument `near`."""
-        predicates, clauses = self.engine.predicates, [rule.clause for rule in self._rules.rules]
+    def _sequences(self) -> tuple[Ints, Ints]:
+        """The paths of all rules as steps from the argument `near`, and where each path begins."""
+        predicates = self.engine.predicates
         codes = [path_codes(body, predicates) or DEAD_END for body in self._rules.bodies]
         if self.near:
             codes = [reversed_sequence(steps) for steps in codes]
+        steps = np.array([code for steps in codes for code in steps], dtype=np.int64)
+        return steps, pointers(np.array([len(steps) for steps in codes], dtype=np.int64))
+
+    @cached_property
+    def _supporting_bodies(self) -> Bools:
+        """Which bodies are in rules for the target: others propose nothing."""
         supporting = {
             part.body
-            for clause in clauses
+            for clause in (rule.clause for rule in self._rules.rules)
             if not (clause.is_prior or clause.negated)
             for part in clause.body.parts
         }
-        return StepSequences(
-            np.array([code for steps in codes for code in steps], dtype=np.int64),
-            pointers(np.array([len(steps) for steps in codes], dtype=np.int64)),
-            np.array([body in supporting for body in self._rules.bodies], dtype=np.bool_),
-        )
-
-    @property
-    def _own_predicate(self) -> int:
-        return self.engine.predicates.index(self.target)
+        return np.array([body in supporting for body in self._rules.bodies], dtype=np.bool_)

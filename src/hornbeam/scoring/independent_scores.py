@@ -242,12 +242,15 @@ class CachedCounts:
         The rules, and where their columns are.
     statistics, pairs
         The counts, and what was counted.
+    left_out
+        The number of further pairs, which have no counts.
     """
 
     model: RuleModel
     layout: RuleLayout
     statistics: Statistics
     pairs: Targets
+    left_out: int = 0
 
     @property
     def size(self) -> int:

@@ -24,17 +24,6 @@ GROUNDINGS, FROM_COUNT, ABOVE_SHARE, SHARE = range(4)
 RAW, LOG, EXISTS, BY_MEDIAN = range(4)
 
 
-class MarginGraph(NamedTuple):
-    """The graph, the weight of every step in shares, and the facts that are not proposed."""
-
-    offsets: Ints
-    neighbour: Ids
-    code: Integers
-    weight: Floats
-    known_offsets: Ints
-    known: Ids
-
-
 class WalkedGraph(NamedTuple):
     """The graph, and the weight of every step in shares; no weights where shares are not wanted."""
 
@@ -73,7 +62,8 @@ class EndMargins(NamedTuple):
     """Contributions of rules with conditions on one end: margins, and strengths of either sign.
 
     Conditions lead start a to the ends of list k = `list_of[a]`, from `first_led_to[k]` to
-    below `first_led_to[k + 1]` in `led_to`, those of highest margin first.
+    below `first_led_to[k + 1]` in `led_to`, those of highest margin first. Its facts, which are not
+    proposed, lead to the ends `known[known_offsets[a]:known_offsets[a + 1]]`.
     """
 
     near: Floats
@@ -83,6 +73,8 @@ class EndMargins(NamedTuple):
     list_of: Ints
     first_led_to: Ints
     led_to: Ids
+    known_offsets: Ints
+    known: Ids
 
 
 class MarginScratch(NamedTuple):
@@ -192,8 +184,8 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
     count, share, reached, size, margin, strength, state, touched = scratch
     depth, steps, first_term = trie
     weight, kind, bound, way, median, near, far, near_factor, far_factor = terms
-    own, own_strength, others, others_strength, list_of, first_led_to, led_to = ends
-    known_offsets, known = walks.known_offsets, walks.known
+    own, own_strength, others, others_strength, list_of, first_led_to, led_to = ends[:7]
+    known_offsets, known = ends.known_offsets, ends.known
     rows, found_ends, margins, connected = pairs
     n, levels = len(own), len(size)
     found = 0
@@ -211,8 +203,7 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
                 continue
             dead = levels
             if d > 0:
-                for i in range(size[d]):
-                    count[d, reached[d, i]], share[d, reached[d, i]] = 0.0, 0.0
+                clear(count, share, reached, d, size[d])
                 size[d] = follow(walks, steps[t], count, share, reached, d - 1, size[d - 1])
                 if size[d] == 0:
                     dead = d
@@ -259,8 +250,7 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
         for i in range(known_offsets[a], known_offsets[a + 1]):
             state[known[i]] = 0
         for d in range(levels):
-            for i in range(size[d]):
-                count[d, reached[d, i]], share[d, reached[d, i]] = 0.0, 0.0
+            clear(count, share, reached, d, size[d])
             size[d] = 0
         row += 1
     return row, found

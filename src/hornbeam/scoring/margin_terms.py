@@ -19,8 +19,7 @@ from hornbeam.counting.columns import Columns, weighed
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graph.adjacency import Adjacency
-from hornbeam.rules.body import Part, free_argument
+from hornbeam.rules.body import AnyBody, Part, free_argument
 from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
@@ -94,6 +93,15 @@ def only_argument(rule: Rule) -> int | None:
     return None if free is None else 1 - free
 
 
+def positive_bodies(model: RuleModel) -> list[AnyBody]:
+    """Bodies of the rules with some weight in favour of their target."""
+    return [
+        rule.clause.body
+        for rule in model.rules
+        if not rule.clause.is_prior and not rule.clause.negated and rule.weight > 0
+    ]
+
+
 def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:
     """For every entity as that argument: the first entity that the target does not link it to.
 
@@ -112,15 +120,21 @@ def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:
     return np.where(first_gap < n, first_gap, 0).astype(np.int32)
 
 
+def walked_graph(model: RuleModel, engine: MemoryEngine, near: int) -> kernels.WalkedGraph:
+    """The graph that rules walk from the argument `near`, with weights if they count shares."""
+    fanout, weight = model.semantics.max_fanout, np.empty(0)
+    graph = engine.limited_graph(fanout)
+    if model.shares:
+        shares = engine.share_counter(fanout)
+        weight = shares.steps_back if near else shares.step_weights
+    return kernels.WalkedGraph(*(graph.backward if near else graph.forward)[:3], weight)
+
+
 @dataclass(frozen=True, eq=False)
 class WalkBounds:
-    """How many groundings, or what share, a path may have at most from every entity.
+    """How many groundings, or what share, a path may have at most from every entity."""
 
-    `weight` is the factor of every edge in a path's share.
-    """
-
-    edges: Adjacency
-    weight: Floats
+    edges: kernels.WalkedGraph
     #: Edges of a code, and the nodes that these leave; a cache.
     _of_code: dict[int, tuple[Positions, Positions]] = field(
         default_factory=dict, init=False, repr=False
@@ -137,14 +151,14 @@ class WalkBounds:
         n(a, b) is the sum over a's first steps to u of n'(u, b), and the greatest of a sum is at
         most the sum of the greatest.
         """
-        return self._most(codes, np.ones(len(self.weight)))
+        return self._most(codes, np.ones(len(self.edges.code)))
 
     def shares(self, codes: Sequence[int]) -> Floats:
         """The greatest share of a path from every entity to any other.
 
         It is at most 1: the matrix of a step's weights has no singular value above that.
         """
-        return np.minimum(self._most(codes, self.weight), 1.0)
+        return np.minimum(self._most(codes, self.edges.weight), 1.0)
 
     def _most(self, codes: Sequence[int], weight: Floats) -> Floats:
         *first, last = codes

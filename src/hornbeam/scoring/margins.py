@@ -26,15 +26,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, pointers, ranges
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, pointers, ranges
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import free_argument
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels
-from hornbeam.scoring.margin_terms import EndConditions, TermBuilder, WalkBounds
-from hornbeam.scoring.proposable import positive_bodies
+from hornbeam.scoring.margin_terms import (
+    EndConditions,
+    TermBuilder,
+    WalkBounds,
+    positive_bodies,
+    walked_graph,
+)
 
 #: Fraction of all strengths in a margin: far more than its rounding error.
 SLACK = 1e-11
@@ -130,13 +135,13 @@ class Margins:
     def grounded_by_ends(self, start: Ids, end: Ids) -> dict[int | None, Bools]:
         """Which new pairs have a grounding of a rule for the target about one argument alone.
 
-        By the argument that the rule leaves free; see `hornbeam.scoring.proposable`.
+        By the argument that the rule leaves free; see `hornbeam.scoring.proposals.proposable`.
         """
         return {self.near: self._meeting[1][end], 1 - self.near: self._meeting[0][start]}
 
     def facts_of(self, starts: Ids) -> tuple[Ids, Ids]:
         """Starts and ends of the target's facts."""
-        offsets, known = self._walks.known_offsets, self._walks.known
+        offsets, known = self._known
         low, high = offsets[starts], offsets[starts + 1]
         return np.repeat(starts, high - low), known[ranges(low, high)]
 
@@ -150,13 +155,12 @@ class Margins:
         return int(np.diff(self._ends.first_led_to).max())
 
     @cached_property
+    def _walks(self) -> kernels.WalkedGraph:
+        return walked_graph(self.model, self.engine, self.near)
+
+    @cached_property
     def _bounds(self) -> WalkBounds:
-        fanout = self.model.semantics.max_fanout
-        graph, shares = self.engine.limited_graph(fanout), self.engine.share_counter(fanout)
-        edges = graph.backward if self.near else graph.forward
-        if not self.model.shares:
-            return WalkBounds(edges, np.ones(len(edges.code)))
-        return WalkBounds(edges, shares.steps_back if self.near else shares.step_weights)
+        return WalkBounds(self._walks)
 
     @cached_property
     def _conditions(self) -> tuple[EndConditions, EndConditions]:
@@ -168,14 +172,12 @@ class Margins:
         return TermBuilder(self.model, self.engine.predicates, self._conditions, self._bounds)
 
     @cached_property
-    def _walks(self) -> kernels.MarginGraph:
-        """The graph, and the ends of the target's facts by start."""
+    def _known(self) -> tuple[Ints, Ids]:
+        """The ends of the target's facts by start: where each start's begin, and the ends."""
         links = self.engine.with_projections.links(self.target)
         start, end = links[self.near], links[1 - self.near]
         order = np.argsort(start, kind="stable")
-        offsets, neighbour, code, _ = self._bounds.edges
-        known = pointers(np.bincount(start, minlength=len(self.engine.facts.entities)))
-        return kernels.MarginGraph(offsets, neighbour, code, self._bounds.weight, known, end[order])
+        return pointers(np.bincount(start, minlength=len(self.engine.facts.entities))), end[order]
 
     @cached_property
     def _ends(self) -> kernels.EndMargins:
@@ -195,7 +197,7 @@ class Margins:
             near[0] - near[1], near[0] + near[1], margin, strength,
             starts + 2 * other_starts.astype(np.int64),
             pointers(np.array([len(objects) for objects in led_to])),
-            np.concatenate(led_to).astype(np.int32),
+            np.concatenate(led_to).astype(np.int32), *self._known,
         )  # fmt: skip
 
     @cached_property

@@ -1,77 +1,97 @@
 """New links: follow the rules from one argument instead of scoring every pair.
 
-Which pairs may be proposed is defined in `hornbeam.scoring.proposable`; `Margins` finds a superset,
-with upper bounds. The best of all subjects, or of each, are found without scoring all of these
-(`hornbeam.scoring.best_links`); what is scored is counted exactly like any other pair.
+Which pairs may be proposed is defined by `proposable`, and every search is held to it. `Margins`
+finds a superset of these pairs, with upper bounds of their scores. The best of all subjects, or of
+each, are found without scoring all of them (`hornbeam.scoring.best_links`): what is scored is
+counted exactly like any other pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids
+from hornbeam.base.arrays import Bools, Ids, Integers
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.rules.body import AnyBody, free_argument
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.scoring.best_links import ScoredPairs, best_of_all, best_of_each
+from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring.best_links import BestPairs, ScoreBounds, ScoredPairs
 from hornbeam.scoring.independent_scores import score_targets, strengths
-from hornbeam.scoring.margin_terms import only_argument
+from hornbeam.scoring.margin_terms import only_argument, positive_bodies
 from hornbeam.scoring.margins import Margins, PairBounds, bounding_model, is_plain
-from hornbeam.scoring.proposable import grounded_pairs, positive_bodies, proposable
 
-#: Maximum number of starts followed at once, and roughly that of the pairs that conditions alone
-#: may give them.
+#: Maximum number of subjects walked from at once for the best of all, which begins with one and
+#: doubles each time; for the best of each; and of starts for all links. The last two are fewer
+#: where conditions alone may give them more than about `MAX_PAIRS` pairs.
+MAX_SUBJECTS = 1024
+SUBJECTS_OF_EACH = 128
 MAX_STARTS = 256
 MAX_PAIRS = 4_000_000
+#: Pairs that are counted first, in addition to `top`: of all, and of each subject.
+FIRST_PAIRS = 64
+FIRST_OF_EACH = 4
+
+#: Which pairs have a grounding of some rule for the target, by the argument that the rule leaves
+#: free (None where it has conditions on both).
+GroundedPairs = Mapping[int | None, Bools]
 
 
-def best_new_links(
-    model: RuleModel,
-    engine: MemoryEngine,
-    counter: Engine,
-    target: str,
-    subjects: Ids,
-    *,
-    top: int,
-    per_subject: bool = False,
-    score: Score = Score.MEAN,
+def proposable(
     types: ArgumentTypes,
-    progress: Progress = SILENT,
-) -> tuple[Targets, Floats]:
-    """Find the best `top` pairs, overall or of every subject, that are not facts yet.
+    target: str,
+    subject: Integers,
+    object_: Integers,
+    grounded: GroundedPairs,
+) -> Bools:
+    """Which pairs may be proposed; whether they are facts already is for callers to look at.
 
-    The engine's graph is walked, and the pairs that are found are counted by `counter`. Only pairs
-    that `proposable` allows come out, under the rules' own variables, thresholds and fan-out limit.
-    Best first, ties by subject and object; by subject first where `per_subject`.
+    A pair may be proposed if it is not a fact, some rule for its relation has a grounding for it,
+    an argument on which that rule has no condition occurs in its place in a known link, both
+    arguments have types that known links have in their places, and they are the same entity only
+    where a known link is such a loop.
+
+    Without any known link an argument may be any entity, and so it may where types are not known. A
+    rule against the relation never adds a pair. Known links are facts and, in the explorer, true
+    labels.
+
+    Subjects, objects and the masks of `grounded` are broadcast against each other.
     """
-    if model.semantics.collective:
-        raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
-    proposer = Proposer(model.of_target(target), engine, target, types, score=score)
-    search = best_of_each if per_subject else best_of_all
+    may: Bools = np.zeros(1, dtype=np.bool_)
+    for free, mask in grounded.items():
+        standing = None if free is None else types.standing(target, free)
+        may = may | (mask if standing is None else mask & standing[(object_ if free else subject)])
+    return may & types.fits(target, subject, object_)
 
-    def score_ids(subject: Ids, object_: Ids) -> ScoredPairs:
-        return proposer.scored(subject, object_, counter)
 
-    best = search(proposer.margins, score_ids, subjects, top, score, progress)
-    return proposer.pairs(best.start, best.end), best.score
+def grounded_pairs(counted: Statistics, bodies: Iterable[AnyBody]) -> GroundedPairs:
+    """Which of the counted pairs have a grounding of one of the bodies, by their free argument."""
+    columns, exists = Columns(counted), Weighing(Counts.EXISTS)
+    grounded: dict[int | None, Bools] = {}
+    for body in bodies:
+        mask = grounded.setdefault(free_argument(body), np.zeros(counted.n_targets, dtype=np.bool_))
+        mask[columns.of(body, exists)[0]] = True
+    return grounded
 
 
 @dataclass(frozen=True, eq=False)
 class Proposer:
     """Proposes pairs of one target from their argument `near`: subjects (0) or objects (1).
 
-    The rules are those of the target.
+    The rules are those of the target. The engine's graph is walked, and the pairs that are found
+    are counted by the engine, or by `counter` over the same facts.
     """
 
     model: RuleModel
@@ -80,6 +100,7 @@ class Proposer:
     types: ArgumentTypes
     near: int = 0
     score: Score = Score.MEAN
+    counter: Engine | None = None
 
     @cached_property
     def margins(self) -> Margins:
@@ -92,28 +113,64 @@ class Proposer:
         ends = self.margins.ordered(start, end)
         return Targets.between(self.engine.facts.entities, self.target, *ends)
 
-    def scored(self, start: Ids, end: Ids, counter: Engine | None = None) -> ScoredPairs:
-        """Count pairs, by the engine if there is no other `counter`, and score them.
-
-        Those that may not be proposed are left out.
-        """
+    def scored(self, start: Ids, end: Ids) -> ScoredPairs:
+        """Count and score pairs; those that may not be proposed are left out."""
         model, pairs = self.model, self.pairs(start, end)
-        counted = (counter or self.engine).count(pairs, model.bodies, model.language)
+        counted = (self.counter or self.engine).count(pairs, model.bodies, model.language)
         grounded = grounded_pairs(counted, positive_bodies(model))
         may = proposable(self.types, self.target, pairs.subject, pairs.object, grounded)
         scores = score_targets(model, counted, pairs, self.score)
         return ScoredPairs(start, end, scores).take(may)
+
+    def best_of_all(self, starts: Ids, top: int, progress: Progress = SILENT) -> ScoredPairs:
+        """Find the best `top` pairs that are not facts yet, ties by start and end.
+
+        Starts are queued by the best score that any of their pairs could have, and dropped when
+        they cannot enter the best any more.
+        """
+        best, margin = BestPairs(top, per_subject=False), self.margins.most(starts)
+        order = np.lexsort((starts, -margin))
+        waiting, bound = starts[order], self._bounds.of(margin[order])
+        most, size = float(np.abs(margin).max(initial=1.0)), 1
+        while len(waiting):
+            block, waiting, bound = waiting[:size], waiting[size:], bound[size:]
+            floor = self._bounds.least_margins(best.least(block[:1]), most)
+            found = self.margins.above(np.sort(block), float(floor[0]))
+            best = best.with_best_of(found, self.scored, self._bounds, FIRST_PAIRS)
+            kept = best.may_include(bound, waiting)
+            waiting, bound = waiting[kept], bound[kept]
+            size = min(2 * size, MAX_SUBJECTS)
+            progress.advance("Following rules", len(starts) - len(waiting), len(starts))
+        return best.pairs
+
+    def best_of_each(self, starts: Ids, top: int, progress: Progress = SILENT) -> ScoredPairs:
+        """Find the best `top` pairs of every start, in the order of starts; see `best_of_all`."""
+        none, blocks = BestPairs(top, per_subject=True), list[ScoredPairs]()
+        for done, block in self._blocks(np.sort(starts), SUBJECTS_OF_EACH):
+            found = self.margins.above(block, -np.inf)
+            best = none.with_best_of(found, self.scored, self._bounds, FIRST_OF_EACH)
+            blocks.append(best.pairs)
+            progress.advance("Following rules", done, len(starts))
+        return ScoredPairs.concatenated(blocks)
 
     def links_from(self, starts: Ids) -> Iterator[tuple[int, ScoredPairs]]:
         """All pairs that may be proposed, facts among them, a block of starts at a time.
 
         Comes with the number of starts done.
         """
-        wide = self.margins.ends_by_conditions
-        size = max(1, min(MAX_STARTS, MAX_PAIRS // max(wide, 1)))
+        for done, block in self._blocks(starts, MAX_STARTS):
+            yield done, self._links_from(block)
+
+    def _blocks(self, starts: Ids, size: int) -> Iterator[tuple[int, Ids]]:
+        """Blocks of at most `size` starts, each with the number of starts up to its end."""
+        size = max(1, min(size, MAX_PAIRS // max(self.margins.ends_by_conditions, 1)))
         for low in range(0, len(starts), size):
             block = starts[low : low + size]
-            yield low + len(block), self._links_from(block)
+            yield low + len(block), block
+
+    @cached_property
+    def _bounds(self) -> ScoreBounds:
+        return ScoreBounds(self.model.semantics.relaxation, self.score)
 
     def _links_from(self, starts: Ids) -> ScoredPairs:
         """All pairs of some starts."""

@@ -29,7 +29,7 @@ from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import model_checks as checks
 from hornbeam.scoring.collective_scorer import infer_pairs
 from hornbeam.scoring.independent_scores import score_targets
-from hornbeam.scoring.proposals import best_new_links, subjects_of
+from hornbeam.scoring.proposals import Proposer, subjects_of
 
 if TYPE_CHECKING:
     from hornbeam.counting.sql.sql_engine import SqlEngine
@@ -138,25 +138,24 @@ def propose_links(
     score: Score | str = Score.MEAN,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """Find the best new links of a target; see `hornbeam.scoring.proposable`.
+    """Find the best new links of a target; see `hornbeam.scoring.proposals.proposable`.
 
-    The engine's graph is walked; `counter` counts the proposed links over the same facts.
+    The engine's graph is walked; `counter` counts the proposed links over the same facts. Best
+    first, ties by subject and object; by subject first where `per_subject`.
     """
     known, name = engine.facts, checks.one_target(model, target)
     checks.warn_of_missing_names(model, engine)
-    pairs, scores = best_new_links(
-        model,
-        engine,
-        counter,
-        name,
-        subjects_of(known, name, _entities(subjects, names, known)),
-        top=top,
-        per_subject=per_subject,
-        score=Score(score),
-        types=ArgumentTypes(known, names),
-        progress=progress,
+    starts = subjects_of(known, name, _entities(subjects, names, known))
+    if model.semantics.collective:
+        raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
+    types = ArgumentTypes(known, names)
+    proposer = Proposer(
+        model.of_target(name), engine, name, types, score=Score(score), counter=counter
     )
-    return with_names(scored_table(pairs, scores), names)
+    search = proposer.best_of_each if per_subject else proposer.best_of_all
+    best = search(starts, top, progress)
+    found = scored_table(proposer.pairs(best.start, best.end), best.score)
+    return with_names(found, names)
 
 
 def _entities(

@@ -31,7 +31,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.model import Model
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import path_codes, step_code
-from hornbeam.scoring.entity_proposals import CountedPairs, EntityProposer
+from hornbeam.scoring.entity_proposals import EntityProposer
 from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
@@ -119,7 +119,9 @@ class IndependentExplorer(RuleExplorer):
             )
             for listing in self.listings
         ]
-        self._connected = BoundedCache[CountedPairs](CACHED_ROWS, lambda counted: counted.size)
+        self._connected = BoundedCache[CachedCounts](
+            CACHED_ROWS, lambda counted: counted.size + 100
+        )
 
     @cached_property
     def _proposers(self) -> dict[tuple[str, Direction], EntityProposer]:
