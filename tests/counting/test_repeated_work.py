@@ -15,7 +15,7 @@ from hornbeam.counting.collective.believed_pairs import BelievedPairs
 from hornbeam.counting.memory import memory_engine
 from hornbeam.counting.memory.conditions import unary_facts
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.memory.parallel import SpareArrays
+from hornbeam.counting.memory.parallel import SpareWorkers
 from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import DuckDB
@@ -262,7 +262,7 @@ def test_an_interrupted_search_keeps_its_arrays() -> None:
 
 
 def test_nobody_has_arrays_that_another_has() -> None:
-    spare = SpareArrays(3)
+    spare = SpareWorkers(3)
     one, other = spare.take(), spare.take()
     assert one is not other
     spare.give_back(one)
@@ -270,7 +270,7 @@ def test_nobody_has_arrays_that_another_has() -> None:
 
 
 def test_arrays_that_have_grown_large_are_not_kept() -> None:
-    spare = SpareArrays(3)
+    spare = SpareWorkers(3)
     large = spare.take()
     large.grow(ROOM_STEPS, 1_000_000)
     assert large.grown_bytes > 16_000_000

@@ -187,7 +187,7 @@ def test_a_full_disk_for_what_duckdb_spills(full_disk: Path) -> None:
 
 COMPILED = """
 import numpy as np
-from hornbeam.graph.adjacency_kernels import list_properties
+from hornbeam.graph.adjacency import list_properties
 out = np.zeros(2, dtype=np.int64)  # one edge of a node to itself, and its reversal
 first_run, run_step, code = np.array([0, 2]), np.array([2, 3]), np.array([2, 3])
 list_properties.compiled(first_run, run_step, np.array([0, 0]), code, out)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.choices import Score
-from hornbeam.scoring import best_links
+from hornbeam.scoring import proposals
 from tests.support.proposed import Scored, new_pairs
 from tests.support.rich_worlds import (
     CRISP,
@@ -37,8 +37,8 @@ def expected_links(
 
 def score_only_the_best(patch: pytest.MonkeyPatch) -> None:
     """Let bounds decide which pairs are scored: small worlds are scored whole otherwise."""
-    patch.setattr(best_links, "FIRST_PAIRS", 0)
-    patch.setattr(best_links, "FIRST_OF_EACH", 0)
+    patch.setattr(proposals, "FIRST_PAIRS", 0)
+    patch.setattr(proposals, "FIRST_OF_EACH", 0)
 
 
 @given(value=st.sampled_from([CRISP, SOFT]), most_pairs=st.sampled_from([1, 1000]), data=st.data())
@@ -53,7 +53,7 @@ def test_they_are_the_best_of_all_pairs(
     known = sorted({atom[1] for atom in world.values if atom[0] == "t"}) or list(ENTITIES)
     everything = expected_links(model, world, "t", known, score)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_links, "MAX_PAIRS", most_pairs)
+        patch.setattr(proposals, "MAX_PAIRS", most_pairs)
         score_only_the_best(patch)
         found = model.propose(
             world.facts, target="t", top=top, per_subject=per_subject, score=score, threads=1

@@ -80,7 +80,7 @@ class Facts:
     """Observed atoms of any arity over one table of entities.
 
     Path search walks the binary atoms, and those of more arguments between any two of their places
-    (`hornbeam.counting.projections`); unary atoms are conditions.
+    (`hornbeam.graph.adjacency`); unary atoms are conditions.
 
     Examples
     --------

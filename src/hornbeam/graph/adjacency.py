@@ -2,21 +2,35 @@
 
 Steps have the codes of `hornbeam.rules.codes`. Each fact is stored twice, once per node, in six
 bytes (node and code) each.
+
+Atoms of three or more arguments become edges between any two arguments, their projections. An atom
+`ta(a, b, c)` is an edge a -> b of the relation of places 0 and 1, a -> c of 0 and 2, and b -> c of
+1 and 2 (`hornbeam.rules.body.Step.relation` names them). Atoms that differ in the other arguments
+only are parallel edges: each is a grounding of its own.
 """
+
+# ruff: noqa: ANN001, ANN201
+# mypy: disallow-untyped-calls=false
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers
-from hornbeam.base.compiled import Kernel
-from hornbeam.facts.table import Facts
-from hornbeam.graph.adjacency_kernels import narrow, scatter
+from hornbeam.base.compiled import Kernel, kernels
+from hornbeam.facts.atom_keys import united_edges
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms, Facts, narrow_type
+from hornbeam.graph.edge_runs import place_of, run_to
+from hornbeam.rules.body import Step
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
+
+kernel = kernels("the layout of the graph")
 
 #: Facts that NumPy sorts before Numba is imported.
 SMALL_GRAPH = 100_000
@@ -139,3 +153,138 @@ def _filtered(adjacency: Adjacency, keep: Bools) -> Adjacency:
     offsets, neighbour, code, value = adjacency
     kept = value[keep] if len(value) else value
     return Adjacency(pointers(keep)[offsets], neighbour[keep], code[keep], kept)
+
+
+@kernel
+def scatter(  # type: ignore[no-untyped-def]
+    subject, predicate, object_, value, code_of, offsets, ends, rows, neighbour, code, edge_value
+):
+    """Scatter each fact to both its nodes in an order that leaves every node's edges sorted.
+
+    Facts come sorted by subject, predicate, object. Taken predicate by predicate, first along it
+    and then against it, they reach every node in the order of codes and then of neighbours;
+    parallel edges keep their order. The last six arrays are filled, `offsets` and `ends` from 0:
+    `rows` lists the facts predicate by predicate, those of predicate p up to `ends[p]`, and the
+    edges of node v are afterwards those from `offsets[v]` to below `offsets[v + 1]`.
+    """
+    for i in range(len(subject)):
+        offsets[subject[i] + 2] += 1
+        offsets[object_[i] + 2] += 1
+        ends[predicate[i] + 1] += 1
+    for v in range(2, len(offsets)):
+        offsets[v] += offsets[v - 1]
+    for p in range(1, len(ends)):
+        ends[p] += ends[p - 1]
+    for i in range(len(subject)):
+        rows[ends[predicate[i]]] = i
+        ends[predicate[i]] += 1
+    start = 0
+    for p in range(len(code_of)):
+        for inverse in range(2):
+            for k in range(start, ends[p]):
+                i = rows[k]
+                here = object_[i] if inverse else subject[i]
+                at = offsets[here + 1]
+                offsets[here + 1] += 1
+                neighbour[at] = subject[i] if inverse else object_[i]
+                code[at] = code_of[p] ^ inverse
+                if len(value) > 0:
+                    edge_value[at] = value[i]
+        start = ends[p]
+
+
+@kernel
+def narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def]
+    """For every edge: may it be walked from its node, and may its reversal be walked to it?"""
+    leaving = np.ones(len(neighbour), dtype=np.bool_)
+    arriving = np.ones(len(neighbour), dtype=np.bool_)
+    for u in range(len(offsets) - 1):
+        start = offsets[u]
+        while start < offsets[u + 1]:
+            stop = place_of(code, start, offsets[u + 1], code[start] + 1)
+            if stop - start > limit:
+                leaving[start:stop] = False
+            start = stop
+    for u in range(len(offsets) - 1):
+        for e in range(offsets[u], offsets[u + 1]):
+            if not leaving[e]:
+                # the twin edge at the neighbour is this step seen from the neighbour; of
+                # parallel edges, which are left out together, the first marks all
+                if e > offsets[u] and code[e] == code[e - 1] and neighbour[e] == neighbour[e - 1]:
+                    continue
+                first, last = run_to(offsets, neighbour, code, neighbour[e], code[e] ^ 1, u)
+                for twin in range(first, last):
+                    arriving[twin] = False
+    return leaving, arriving
+
+
+@kernel
+def list_properties(first_run, run_step, neighbour, code, found):  # type: ignore[no-untyped-def]
+    """Fill `found` with the number of the run that contains the reversal of each edge.
+
+    Node v has the runs `first_run[v]` to `first_run[v + 1]`, each of the edges of one code.
+    """
+    for e in range(len(neighbour)):
+        v = neighbour[e]
+        found[e] = place_of(run_step, first_run[v], first_run[v + 1], code[e] ^ 1)
+
+
+def projections(predicate: str, arity: int) -> dict[tuple[int, int], str]:
+    """Names of the projections of a predicate by argument places; empty for binary predicates.
+
+    Examples
+    --------
+    >>> list(projections("ta", 3))
+    [(0, 1), (0, 2), (1, 2)]
+    >>> projections("cites", 2)
+    {}
+    """
+    if arity < 3:
+        return {}
+    places = combinations(range(arity), 2)
+    return {two: Step(predicate, places=two, arity=arity).relation for two in places}
+
+
+def walked_predicates(predicates: Names, not_binary: Mapping[str, int]) -> Names:
+    """The predicates and all projections of those of three or more arguments."""
+    more = [
+        name
+        for predicate, arity in not_binary.items()
+        for name in projections(predicate, arity).values()
+    ]
+    return Names.of([*predicates, *more]) if more else predicates
+
+
+def with_projections(facts: Facts) -> Facts:
+    """The unary facts and all edges, wider atoms projected; the facts themselves if none are wider.
+
+    Examples
+    --------
+    >>> from hornbeam.facts.table import Atoms, Facts
+    >>> from hornbeam.facts.names import Names
+    >>> columns = [np.array([i], dtype=np.int32) for i in range(4)]
+    >>> table = Atoms(columns[0], tuple(columns[1:]))
+    >>> with_projections(Facts(Names.of("abcd"), Names.of(["ta"]), {3: table}))
+    Facts(3 facts, 4 entities, 4 predicates)
+    """
+    wider = {arity: table for arity, table in facts.atoms.items() if arity > 2}
+    if not wider:
+        return facts
+    predicates = walked_predicates(facts.predicates, facts.not_binary)
+    renamed = facts.predicates.translate(predicates)
+    kind = narrow_type(len(predicates))
+    kept = {
+        arity: Atoms(renamed[table.predicate].astype(kind), table.arguments, table.millionths)
+        for arity, table in facts.atoms.items()
+        if arity < 3
+    }
+    parts = [kept[2]] if 2 in kept else []
+    for arity, table in wider.items():
+        for first, second in combinations(range(arity), 2):
+            relation = np.zeros(len(facts.predicates), dtype=kind)
+            for p in np.unique(table.predicate).tolist():
+                step = Step(facts.predicates[p], places=(first, second), arity=arity)
+                relation[p] = predicates.index(step.relation)
+            ends = table.arguments[first], table.arguments[second]
+            parts.append(Atoms(relation[table.predicate], ends, table.millionths))
+    return Facts(facts.entities, predicates, {**kept, 2: united_edges(parts)})

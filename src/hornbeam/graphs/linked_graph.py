@@ -39,8 +39,7 @@ from hornbeam.base.arrays import (
 )
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Facts
-from hornbeam.graph.adjacency import adjacency_of
-from hornbeam.graph.adjacency_kernels import list_properties
+from hornbeam.graph.adjacency import adjacency_of, list_properties
 from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit, step_code
 

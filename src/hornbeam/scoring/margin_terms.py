@@ -126,7 +126,7 @@ def walked_graph(model: RuleModel, engine: MemoryEngine, near: int) -> kernels.W
     graph = engine.limited_graph(fanout)
     if model.shares:
         shares = engine.share_counter(fanout)
-        weight = shares.steps_back if near else shares.step_weights
+        weight = (shares.backward if near else shares.forward).weight
     return kernels.WalkedGraph(*(graph.backward if near else graph.forward)[:3], weight)
 
 

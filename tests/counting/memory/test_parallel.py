@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hornbeam.base.progress import SILENT
 from hornbeam.counting.memory.parallel import (
     Rows,
-    SpareArrays,
+    SpareWorkers,
     WorkerPool,
     balanced_blocks,
     run_blocks,
@@ -79,8 +79,8 @@ def test_ctrl_c_leaves_the_other_blocks_alone() -> None:
 
 
 def test_a_worker_is_lent_to_one_thread_at_a_time() -> None:
-    pool = WorkerPool(2, SpareArrays(3), np.empty(0, dtype=np.uint64))
-    with pool.borrowed() as one, pool.borrowed() as other:
+    pool = WorkerPool(2, SpareWorkers(3), np.empty(0, dtype=np.uint64))
+    with pool.borrowed() as (_, one), pool.borrowed() as (_, other):
         assert one is not other
         assert pool._idle.empty()
     assert not pool._idle.empty()

@@ -33,16 +33,16 @@ def random_facts(rng: np.random.Generator, soft: bool) -> hb.Facts:
 def grown_rooms() -> Iterator[set[int]]:
     """Every array begins with room for one; which of them had to grow."""
     rooms: set[int] = set()
-    grow = Worker._grow
+    grow = Worker.grow
 
-    def noted(worker: Worker, room: np.int64, needed: int, size: int) -> None:
+    def noted(worker: Worker, room: np.int64, needed: int) -> None:
         rooms.add(int(room))
-        grow(worker, room, needed, size)
+        grow(worker, room, needed)
 
     with (
         patch.object(parallel, "SMALL", 1),
         patch.object(parallel, "FEW_SLOTS", 2),
-        patch.object(Worker, "_grow", noted),
+        patch.object(Worker, "grow", noted),
     ):
         yield rooms
 

@@ -23,7 +23,6 @@ from pyspark.sql import SparkSession
 
 from hornbeam.base.arrays import Array
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.spark_engine import Spark, broadcast_rows
 from hornbeam.counting.sql.spark_reading import SparkInputs, spark_engine_over
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns
@@ -32,6 +31,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import read_facts
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.table import Facts
+from hornbeam.graph.adjacency import with_projections
 from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE
 from tests.support.worlds import CLASSES, World, many_worlds

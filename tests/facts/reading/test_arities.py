@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam import read_facts, read_labels, read_pairs
-from hornbeam.counting.projections import with_projections
 from hornbeam.counting.sql.duckdb_engine import open_duckdb
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.reading.sources import MAX_ARITY
 from hornbeam.facts.table import ONE, Facts
+from hornbeam.graph.adjacency import with_projections
 from tests.support.fact_tables import NAMES, Atom, as_dict, same_bytes, write
 
 pytestmark = pytest.mark.usefixtures("few_and_many")

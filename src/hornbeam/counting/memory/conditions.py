@@ -41,12 +41,26 @@ class LocatedPairs:
     row: Ints
     subject: Ids
     object: Ids
-    positive: Bools
+    positive: Ints  #: 1 where the target is true, else 0
     own: Bools
     own_code: int
 
     def __len__(self) -> int:
         return len(self.row)
+
+    @property
+    def reversed(self) -> LocatedPairs:
+        """The pairs with subjects and objects exchanged."""
+        own_code = inverse_code(self.own_code)
+        return replace(self, subject=self.object, object=self.subject, own_code=own_code)
+
+    def take(self, rows: Integers) -> LocatedPairs:
+        """The pairs at `rows`, in that order.
+
+        Indices, not a slice: the kernel is compiled for contiguous arrays only.
+        """
+        names = ("row", "subject", "object", "positive", "own")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,15 +21,14 @@ from hornbeam.counting.memory.conditions import (
     counts_all,
     unary_facts,
 )
-from hornbeam.counting.memory.parallel import Rows, SpareArrays, concatenated
+from hornbeam.counting.memory.parallel import Rows, SpareWorkers, concatenated
 from hornbeam.counting.memory.path_search import PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
-from hornbeam.counting.projections import with_projections
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graph.adjacency import Adjacency, Graph
+from hornbeam.graph.adjacency import Adjacency, Graph, with_projections
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import path_codes, step_code
@@ -78,8 +77,8 @@ class MemoryEngine:
         return LastLookup()
 
     @cached_property
-    def _spare(self) -> SpareArrays:
-        return SpareArrays(self.graph.n_entities)
+    def _spare(self) -> SpareWorkers:
+        return SpareWorkers(self.graph.n_entities)
 
     @property
     def predicates(self) -> Names:
@@ -250,9 +249,9 @@ class MemoryEngine:
         seen = (subject >= 0) & (object_ >= 0)
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
         own_predicate = self.predicates.index(targets.predicates[predicate])
-        own = self._own(own_predicate, subject, object_)
+        own, positive = self._own(own_predicate, subject, object_), targets.positive[rows]
         return LocatedPairs(
-            rows, subject, object_, targets.positive[rows], own, step_code(own_predicate)
+            rows, subject, object_, positive.astype(np.int64), own, step_code(own_predicate)
         )
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Ids, Ints, Keys, Millionths, pointers, run_starts
+from hornbeam.base.arrays import Array, Ids, Ints, Keys, pointers, run_starts
 from hornbeam.base.progress import Progress
 from hornbeam.counting.memory import search
 from hornbeam.counting.memory.search import (
@@ -72,7 +72,7 @@ def _by_prefix(size: int) -> Named:
     return lists | {"counts": np.zeros(size, np.int64), "folded": np.zeros((size, 3), np.int64)}
 
 
-#: What to make again in a larger size, by what lacks room: an attribute of `SearchArrays`, and the
+#: What to make again in a larger size, by what lacks room: an attribute of `Worker`, and the
 #: function that makes its fields.
 MADE: dict[np.int64, tuple[str, Callable[[int], Named]]] = {
     search.ROOM_NEAR: ("near", lambda size: _nodes(size) | _items(size)),
@@ -87,10 +87,11 @@ MADE: dict[np.int64, tuple[str, Callable[[int], Named]]] = {
 }
 
 
-class SearchArrays:
-    """What one search at a time works in, apart from counters; another one may use it afterwards.
+class Worker:
+    """What one search at a time works in; another search may use it afterwards.
 
-    Between searches all slots and pairs are -1, and scratch is 0.
+    Between searches all slots and pairs are -1, and scratch is 0. Each search begins with counters
+    of its own (`begin`), of which the first `size` ids are taken.
     """
 
     def __init__(self, n_entities: int) -> None:
@@ -104,10 +105,11 @@ class SearchArrays:
         self.suffixes, self.scratch = Suffixes(**made["suffixes"]), Scratch(**made["scratch"])
         rows = _int32s(["row", "body", "truth"], SMALL)
         self.entries = Entries(**rows, **_int64s(["paths"], SMALL))
+        self.begin(search.NO_KEYS)
 
     @property
-    def arguments(self) -> tuple[tuple[Array, ...], ...]:
-        """What the search takes."""
+    def arrays(self) -> tuple[tuple[Array, ...], ...]:
+        """The arrays that the kernel takes, apart from counters."""
         return (
             self.near, self.far, self.steps, self.numbers, self.suffixes, self.scratch,
             self.entries,
@@ -117,12 +119,33 @@ class SearchArrays:
     def grown_bytes(self) -> int:
         """Bytes of all arrays that grow."""
         slots = self.near.slot.nbytes + self.far.slot.nbytes
-        return sum(array.nbytes for part in self.arguments for array in part) - slots
+        return sum(array.nbytes for part in (*self.arrays, self.counters) for array in part) - slots
+
+    def begin(self, known: Keys) -> None:
+        """Begin a search with counters of the known keys."""
+        none = np.zeros((3, len(known)), dtype=np.int64)
+        self.counters, self.size = counters_of(known, none, len(known)), len(known)
+
+    def search(self, run: Callable[..., bool], *block: Any) -> Rows:  # noqa: ANN401
+        """Search a block to its end; rows of the sparse table."""
+        state, wanted = np.zeros(search.STATES, np.int64), np.zeros(search.ROOMS, np.int64)
+        state[search.AT_ROW], state[search.SIZE] = search.NEW_SOURCE, self.size
+        while not run(*block, *self.arrays, self.counters, state, wanted):
+            self.size = int(state[search.SIZE])
+            for room in np.flatnonzero(wanted):
+                self.grow(room, int(wanted[room]))
+            wanted[:] = 0
+        self.size = int(state[search.SIZE])
+        n = state[search.ENTRIES]
+        return tuple(column[:n].copy() for column in self.entries)
 
     def grow(self, room: np.int64, needed: int) -> None:
-        """Make room for what lacks it, more than needed; only entries keep what they have."""
+        """Make room for what lacks it; only counters and entries keep what they have."""
         size = needed + needed // 2
-        if room == search.ROOM_ENTRIES:
+        if room == search.ROOM_COUNTERS:
+            key, figures = self.counters.key[: self.size], self.counters.figures[:, : self.size]
+            self.counters = counters_of(key, figures, needed)
+        elif room == search.ROOM_ENTRIES:
             self.entries = Entries(*(extended(column, size) for column in self.entries))
         else:
             attribute, fields = MADE[room]
@@ -151,97 +174,60 @@ def counters_of(keys: Keys, figures: Array, size: int) -> Counters:
 class MergedCounts:
     """What all blocks found: distinct keys with their figures, and rows of the sparse table.
 
-    `figures` has three rows: targets connected, true targets connected, paths. `body` points
-    into `key`.
+    `figures` has three rows: targets connected, true targets connected, paths. `rows` are body,
+    target, truth and count; bodies point into `key`.
     """
 
     key: Keys
     figures: Ints
-    body: Ints
-    target: Ids
-    truth: Millionths
-    count: Ints
+    rows: Rows
 
 
-class SpareArrays:
-    """Arrays that the searches over one graph reuse: many small ones need not make their own."""
+class SpareWorkers:
+    """Workers for the searches over one graph: many small searches need not make their own."""
 
     def __init__(self, n_entities: int) -> None:
         self.n_entities = n_entities
-        self._spare: queue.SimpleQueue[SearchArrays] = queue.SimpleQueue()
+        self._spare: queue.SimpleQueue[Worker] = queue.SimpleQueue()
 
-    def give_back(self, arrays: SearchArrays) -> None:
-        """Keep the arrays of a search that is done, unless they have grown large."""
-        if arrays.grown_bytes <= MAX_SPARE_BYTES:
-            self._spare.put(arrays)
+    def give_back(self, worker: Worker) -> None:
+        """Keep the worker of a search that is done, unless its arrays have grown large."""
+        if worker.grown_bytes <= MAX_SPARE_BYTES:
+            self._spare.put(worker)
 
-    def take(self) -> SearchArrays:
-        """Arrays that no other search uses, created where none are free."""
+    def take(self) -> Worker:
+        """A worker that no other search uses, created where none is free."""
         try:
             return self._spare.get_nowait()
         except queue.Empty:
-            return SearchArrays(self.n_entities)
-
-
-@dataclass(eq=False)
-class Worker:
-    """State used by one thread at a time: counters, and what a search works in."""
-
-    number: int
-    counters: Counters
-    size: int
-    arrays: SearchArrays
-
-    def search(self, run: Callable[..., bool], *block: Any) -> Rows:  # noqa: ANN401
-        """Search a block to its end; rows of the sparse table."""
-        state, wanted = np.zeros(search.STATES, np.int64), np.zeros(search.ROOMS, np.int64)
-        state[search.AT_ROW], state[search.SIZE] = search.NEW_SOURCE, self.size
-        while not run(*block, *self.arrays.arguments, self.counters, state, wanted):
-            for room in np.flatnonzero(wanted):
-                self._grow(room, int(wanted[room]), int(state[search.SIZE]))
-            wanted[:] = 0
-        self.size = int(state[search.SIZE])
-        n = state[search.ENTRIES]
-        return tuple(column[:n].copy() for column in self.arrays.entries)
-
-    def _grow(self, room: np.int64, needed: int, size: int) -> None:
-        if room == search.ROOM_COUNTERS:
-            key, figures = self.counters.key[:size], self.counters.figures[:, :size]
-            self.counters = counters_of(key, figures, needed)
-        else:
-            self.arrays.grow(room, needed)
+            return Worker(self.n_entities)
 
 
 class WorkerPool:
-    """As many workers as threads, each borrowed by one at a time."""
+    """As many workers as threads, each borrowed by one thread at a time."""
 
-    def __init__(self, threads: int, spare: SpareArrays, known: Keys) -> None:
-        none = np.zeros((3, len(known)), dtype=np.int64)
-        self.workers = [
-            Worker(number, counters_of(known, none, len(known)), len(known), spare.take())
-            for number in range(threads)
-        ]
+    def __init__(self, threads: int, spare: SpareWorkers, known: Keys) -> None:
+        self.workers = [spare.take() for _ in range(threads)]
         self._spare = spare
-        self._idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
-        for worker in self.workers:
-            self._idle.put(worker)
+        self._idle: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for number, worker in enumerate(self.workers):
+            worker.begin(known)
+            self._idle.put(number)
 
     @contextmanager
-    def borrowed(self) -> Iterator[Worker]:
-        """Borrow a worker."""
-        worker = self._idle.get()
+    def borrowed(self) -> Iterator[tuple[int, Worker]]:
+        """Borrow a worker, which comes with its number."""
+        number = self._idle.get()
         try:
-            yield worker
+            yield number, self.workers[number]
         finally:
-            self._idle.put(worker)
+            self._idle.put(number)
 
     def merged(self, blocks: list[tuple[int, Rows]], target: Ints) -> MergedCounts:
         """Unite the workers' counters and renumber the blocks' rows accordingly.
 
-        All blocks are done, so that the arrays are free; those of an interrupted search never are.
+        All blocks are done, so that the workers are free; those of an interrupted search never are.
         """
-        for worker in self.workers:
-            self._spare.give_back(worker.arrays)
         keys = [worker.counters.key[: worker.size] for worker in self.workers]
         key, place = np.unique(np.concatenate(keys), return_inverse=True)
         figures = np.zeros((3, len(key)), dtype=np.int64)
@@ -251,11 +237,12 @@ class WorkerPool:
             figures[:, mine] += worker.counters.figures[:, : worker.size]
             renumbered.append(mine)
             start += worker.size
+            self._spare.give_back(worker)
         rows = [
             (renumbered[number][body], target[row].astype(np.int32), truth, count)
             for number, (row, body, truth, count) in blocks
         ]
-        return MergedCounts(key, figures, *concatenated(rows))
+        return MergedCounts(key, figures, concatenated(rows))
 
 
 def concatenated(parts: Sequence[Rows]) -> Rows:

@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints, Keys, pointers, ranges
+from hornbeam.base.arrays import Ids, Integers, Ints, Keys, pointers, ranges
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.parallel import (
     MergedCounts,
     Rows,
-    SpareArrays,
+    SpareWorkers,
     WorkerPool,
     balanced_blocks,
     run_blocks,
@@ -30,7 +30,6 @@ from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import (
     codes_of_keys,
     from_subject,
-    inverse_code,
     key_bits,
     predicate_of,
     reversed_sequence,
@@ -57,39 +56,30 @@ NODES = 100_000
 
 @dataclass(frozen=True, eq=False)
 class SearchTargets:
-    """Targets of one predicate as node pairs, sorted by the node where the search starts.
+    """Targets of one predicate, sorted by the node where the search starts: their subjects.
 
-    The search starts at the subjects, or, `flipped`, at the objects; `row` is the target of
-    every pair, `own` whether it is among the facts, as a step of `own_code`.
+    In a `flipped` search the graph and the pairs are reversed, so that it starts at objects.
     """
 
     graph: Graph
-    source: Ids
-    sink: Ids
-    positive: Ints
-    own: Bools
-    row: Ints
-    own_code: int
+    pairs: LocatedPairs
     flipped: bool
 
     def __len__(self) -> int:
-        return len(self.source)
+        return len(self.pairs)
 
     @cached_property
     def cost(self) -> Ints:
         """Estimated cost of every target: its part of the source's cost, plus the sink's edges."""
-        distinct, place, size = np.unique(self.source, return_inverse=True, return_counts=True)
+        source, sink = self.pairs.subject, self.pairs.object
+        distinct, place, size = np.unique(source, return_inverse=True, return_counts=True)
         shared = _two_step_cost(self.graph.forward, distinct) // size
-        estimate: Ints = shared[place] + self.graph.backward.degree(self.sink) + 1
+        estimate: Ints = shared[place] + self.graph.backward.degree(sink) + 1
         return estimate
 
     def take(self, rows: Integers) -> SearchTargets:
-        """The targets at `rows`, in that order.
-
-        Indices, not a slice: the kernel is compiled for contiguous arrays only.
-        """
-        names = ("source", "sink", "positive", "own", "row")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+        """The targets at `rows`, in that order."""
+        return replace(self, pairs=self.pairs.take(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +90,7 @@ class PathSearch:
     predicates: Names  #: of the graph's steps
     language: RuleLimits
     threads: int
-    spare: SpareArrays
+    spare: SpareWorkers
 
     def discover(
         self, groups: Sequence[SearchTargets], keep_entries: bool, progress: Progress
@@ -115,17 +105,10 @@ class PathSearch:
 
     def group_of(self, pairs: LocatedPairs) -> SearchTargets:
         """Targets of one predicate, searched from the cheaper side."""
-        graph, positive = self.graph, pairs.positive.astype(np.int64)
-        own, row, code = pairs.own, pairs.row, pairs.own_code
-        forth = SearchTargets(
-            graph, pairs.subject, pairs.object, positive, own, row, code, flipped=False
-        )
-        back = SearchTargets(
-            graph.reversed, pairs.object, pairs.subject, positive, own, row, inverse_code(code),
-            flipped=True,
-        )  # fmt: skip
+        forth = SearchTargets(self.graph, pairs, flipped=False)
+        back = SearchTargets(self.graph.reversed, pairs.reversed, flipped=True)
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
-        return chosen.take(np.argsort(chosen.source, kind="stable"))
+        return chosen.take(np.argsort(chosen.pairs.subject, kind="stable"))
 
     def count(self, group: SearchTargets, known: dict[int, list[int]], progress: Progress) -> Rows:
         """Rows (body, target, truth, count) of the known sequences; `known` maps body to codes."""
@@ -141,14 +124,13 @@ class PathSearch:
             pair=_sorted_keys(sequence_key(codes[:2], bits) for codes in walked.values()),
             last=_sorted_keys(codes[-1] for codes in walked.values()),
         )
-        found = self._run(group, plan, distinct, progress)
+        body, *columns = self._run(group, plan, distinct, progress).rows
         # a model may hold the same sequence more than once: each gets all rows of its key
-        order = np.argsort(found.body, kind="stable")
-        starts = np.searchsorted(found.body[order], np.arange(len(distinct) + 1))
-        by_body = [order[starts[row] : starts[row + 1]] for row in place.tolist()]
-        body = np.repeat(np.array(list(walked)), [len(rows) for rows in by_body])
-        rows = np.concatenate(by_body)
-        return body, found.target[rows], found.truth[rows], found.count[rows]
+        order = np.argsort(body, kind="stable")
+        starts = np.searchsorted(body[order], np.arange(len(distinct) + 1))
+        low, high = starts[place], starts[place + 1]
+        rows = order[ranges(low, high)]
+        return np.repeat(np.array(list(walked)), high - low), *(column[rows] for column in columns)
 
     def candidates(
         self,
@@ -224,7 +206,7 @@ class PathSearch:
         self, group: SearchTargets, plan: SearchPlan, known: Keys, progress: Progress
     ) -> MergedCounts:
         """Run the blocks of one group on the threads and merge what they found."""
-        plan = plan._replace(own_code=group.own_code)
+        graph, pairs, plan = group.graph, group.pairs, plan._replace(own_code=group.pairs.own_code)
         steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
         run = search_block.choose(int(group.cost.sum()) * steeper, WORTH_COMPILING)
         # interpreted code holds the interpreter's lock
@@ -233,22 +215,22 @@ class PathSearch:
 
         def search(low: int, high: int) -> tuple[int, Rows]:
             part = slice(low, high)
-            with pool.borrowed() as worker:
-                return worker.number, worker.search(
-                    run, group.graph.forward, group.graph.backward, group.graph.n_codes, plan,
-                    group.source[part], group.sink[part], group.positive[part], group.own[part],
-                    low,
+            with pool.borrowed() as (number, worker):
+                return number, worker.search(
+                    run, graph.forward, graph.backward, graph.n_codes, plan, pairs.subject[part],
+                    pairs.object[part], pairs.positive[part], pairs.own[part], low,
                 )  # fmt: skip
 
-        bounds = balanced_blocks(group.source, group.cost, threads * BLOCKS_PER_THREAD)
-        return pool.merged(run_blocks(search, bounds, threads, progress), group.row)
+        bounds = balanced_blocks(pairs.subject, group.cost, threads * BLOCKS_PER_THREAD)
+        return pool.merged(run_blocks(search, bounds, threads, progress), pairs.row)
 
 
 def path_rows(found: Sequence[MergedCounts]) -> Iterator[Rows]:
     """Rows (body, target, truth, count) of all parts; bodies are numbered on from part to part."""
     start = 0
     for part in found:
-        yield part.body + start, part.target, part.truth, part.count
+        body, *columns = part.rows
+        yield body + start, *columns
         start += len(part.key)
 
 
@@ -258,7 +240,9 @@ def _sample(group: SearchTargets, total: int, max_length: int) -> SearchTargets:
     if max_length <= 3 or not len(sample):
         return sample
     # the last two of four steps are walked once per target
-    edges = int(_two_step_cost(group.graph.backward, sample.sink).sum()) * total // len(group)
+    edges = (
+        int(_two_step_cost(group.graph.backward, sample.pairs.object).sum()) * total // len(group)
+    )
     return sample.take(np.arange(0, len(sample), 1 + edges // SAMPLED_EDGES))
 
 

@@ -14,7 +14,7 @@ Each prefix (a sequence of one or two codes) has a small number within its sourc
 is `counts[prefix] += 1` in an array that stays in the fastest cache; only the totals of a (source,
 suffix) reach the table of all sequences. A sequence is one 64-bit key of `bits` bits per code.
 
-No array is made in here: all come from `parallel.SearchArrays`. Where an array lacks room, the
+No array is made in here: all come from `parallel.Worker`. Where an array lacks room, the
 search stops, says so in `wanted`, and goes on when it is called again. A variable that is bound to
 a new array costs reference counting at run time and accounts for half of the compile time. For the
 same reason keys are sorted by hand, and numbers passed to a function are typed (`ZERO`): for a

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from hornbeam.base.arrays import Array
-from hornbeam.counting.projections import projections
+from hornbeam.graph.adjacency import projections
 from hornbeam.facts.names import Names
 from hornbeam.rules.codes import step_code_sql
 
@@ -111,7 +111,7 @@ def projected_edges(
 ) -> list[str]:
     """Selects (subject, object, predicate, value) of the projections of wide atoms.
 
-    The same as `hornbeam.counting.projections.with_projections` for arrays. The tables `{atoms}_3`
+    The same as `hornbeam.graph.adjacency.with_projections` for arrays. The tables `{atoms}_3`
     and so on have predicates numbered as `stored`; those of edges are numbered as `walked`.
     """
     return [

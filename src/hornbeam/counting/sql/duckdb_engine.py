@@ -17,7 +17,6 @@ from hornbeam.base.arrays import Array
 from hornbeam.base.files import replaced_file
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.projections import walked_predicates
 from hornbeam.counting.sql.database import DEGREES, TableColumns, projected_edges
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
@@ -30,6 +29,7 @@ from hornbeam.facts.reading.storing import StoredFacts, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.reading.workspace import explained_errors, large_workspace
 from hornbeam.facts.table import Facts
+from hornbeam.graph.adjacency import walked_predicates
 
 
 @dataclass(frozen=True, eq=False)

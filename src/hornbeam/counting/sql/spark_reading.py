@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hornbeam.base.texts import quote
-from hornbeam.counting.projections import walked_predicates
 from hornbeam.counting.sql.database import DEGREES, projected_edges
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
@@ -32,6 +31,7 @@ from hornbeam.facts.reading.sources import arity_of, literal
 from hornbeam.facts.reading.storing import atom_table, store_facts
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import ONE
+from hornbeam.graph.adjacency import walked_predicates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

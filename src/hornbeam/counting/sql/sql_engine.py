@@ -14,7 +14,7 @@ from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, LastLookup
-from hornbeam.counting.projections import with_projections
+from hornbeam.graph.adjacency import with_projections
 from hornbeam.counting.sql.condition_queries import (
     CONDITION_TABLES,
     ConditionSearch,

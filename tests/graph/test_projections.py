@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from hornbeam.counting.engine import Discovery
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.projections import with_projections
 from hornbeam.counting.statistics import Statistics
-from hornbeam.graph.adjacency import Graph
+from hornbeam.graph.adjacency import Graph, with_projections
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
 from tests.support.brute_force import ONE, WideWorld, wide_conditions, wide_search
