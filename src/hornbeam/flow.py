@@ -12,9 +12,8 @@ from hornbeam.base.choices import Relaxation, Sampling
 from hornbeam.base.compiled import announced
 from hornbeam.base.files import fingerprint
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.opening import open_engine, warn_of_leaks
+from hornbeam.counting.opening import collective_engine, open_engine, warn_of_leaks
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input

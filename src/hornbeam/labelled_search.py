@@ -1,20 +1,23 @@
-"""Candidates and counts for labelled targets: over the facts alone, by folds, or collectively."""
+"""Candidates and counts for labelled targets: over the facts alone, by folds, or collectively.
+
+`hornbeam.facts.folds` decides which facts a fold sees. All folds share their candidates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from hornbeam.base.arrays import Ints, part_numbers
 from hornbeam.base.choices import CollectiveMethod, Sampling
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.collective_statistics import discover_collective
-from hornbeam.counting.collective.target_edges import collective_engine
-from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.engine import BodyCounter, Discovery, Engine
 from hornbeam.counting.opening import (
+    collective_engine,
     discover_bodies,
     facts_in_memory,
     open_engine,
@@ -33,7 +36,7 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
 from hornbeam.learning_plan import LearningPlan
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import RuleLimits
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.rule_model import Semantics
 from hornbeam.two_step import FirstStep
 
@@ -82,15 +85,12 @@ class LabelledSearch:
 
     def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
         """Find and count candidates over facts and labelled targets; returns also the problem."""
-        found = discover_collective(
+        found, counted = discover_collective(
             self.engine, self.labels, self.language, progress=self.progress,
             own_facts_expected=self.sampling is not None,
         )  # fmt: skip
         heads_only = semantics.collective is CollectiveMethod.MAP_HEADS
-        problem = collective_problem(
-            found.statistics, self.labels, semantics.relaxation, heads_only
-        )
-        return found.search, problem
+        return found, collective_problem(counted, self.labels, semantics.relaxation, heads_only)
 
     def learning_problem(self, found: Discovery, plan: LearningPlan) -> Problem:
         """The learning problem of what was found."""
@@ -137,6 +137,71 @@ class LabelledSearch:
     def count(self, bodies: Sequence[Body]) -> Statistics:
         """Count some bodies for all targets."""
         return self.engine.count(self.labels, bodies, self.language, progress=self.progress)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedEvidence:
+    """Finds and counts bodies for training pairs, each over the facts that its fold sees."""
+
+    folds: EvidenceFolds
+    #: Opens an engine over the facts of each fold. Its own facts are not used.
+    engine: Engine
+
+    def _opened(self, stage: str, progress: Progress) -> Iterator[tuple[Ints, Targets, Engine]]:
+        """Rows and pairs of each fold, with an engine over what it sees."""
+        pairs, total = self.folds.pairs, len(self.folds.hidden)
+        for k, (rows, facts) in enumerate(self.folds.views()):
+            yield rows, pairs.select(rows), self.engine.over(facts)
+            progress.advance(stage, k + 1, total)
+
+    def discover(self, language: RuleLimits, *, progress: Progress = SILENT) -> Discovery:
+        """Find candidates over all facts, and keep those with groundings for enough pairs.
+
+        A pair counts the groundings over the facts that its fold sees. Each fold sees a subset of
+        the facts, so the search over all facts misses no candidate.
+        """
+        pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
+        discovery = discover_bodies(
+            whole, pairs, replace(language, top=None), statistics=False, progress=progress,
+            own_facts_expected=True,
+        )  # fmt: skip
+        candidates = discovery.candidates
+        counted = self.count(pairs, candidates.bodies, language, progress=progress)
+        seen = _with_seen_figures(candidates, counted, pairs)
+        rows = seen.pruned(language)
+        return replace(
+            discovery, candidates=seen.take(rows), statistics=counted.only(rows), own_edges=0
+        )
+
+    def count(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: RuleLimits,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count bodies for `targets`, which must be the training pairs."""
+        assert targets is self.folds.pairs
+        parts = [
+            (rows, engine.count(pairs, bodies, language))
+            for rows, pairs, engine in self._opened("Counting fold by fold", progress)
+        ]
+        return Statistics.united(len(targets), parts)
+
+
+def _with_seen_figures(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
+    """Candidates with their coverage and counts over the facts that the folds see.
+
+    With soft facts the figures over all facts are kept: rows do not show which paths round to true.
+    """
+    if counted.body_truth is not None:
+        return candidates
+    body = part_numbers(counted.indptr)
+    paths = np.zeros(len(candidates), dtype=np.int64)
+    np.add.at(paths, body, counted.count)
+    true = np.bincount(body, pairs.positive[counted.target], len(candidates)).astype(np.int64)
+    return replace(candidates, coverage=np.diff(counted.indptr), coverage_true=true, paths=paths)
 
 
 def discover(

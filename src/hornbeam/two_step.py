@@ -16,7 +16,7 @@ lose over those copies either. See `docs/howto/collective.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
@@ -115,7 +115,7 @@ class FirstStep:
         if self.symmetric:
             bodies = list(dict.fromkeys([*bodies, *(body.mirror for body in bodies)]))
         every = np.arange(len(self.labels))
-        present = self.count_linked(every, np.ones(len(every)), bodies, BelievedPairs.groundings)
+        present = self.count_linked(every, np.ones(len(every)), bodies, as_facts=True)
         covered = np.diff(present.indptr)
         mirrored = {body.mirror: n for body, n in zip(bodies, covered.tolist(), strict=True)}
         return [
@@ -125,11 +125,7 @@ class FirstStep:
         ]
 
     def count_linked(
-        self,
-        rows: Ints,
-        belief: Floats,
-        bodies: Sequence[Body],
-        count: Callable[..., Statistics] = BelievedPairs.count_linked,
+        self, rows: Ints, belief: Floats, bodies: Sequence[Body], *, as_facts: bool = False
     ) -> Statistics:
         """Count bodies for some pairs, which alone are scored together."""
         parts = []
@@ -137,7 +133,7 @@ class FirstStep:
             seen = np.intersect1d(members, rows)
             pairs = self.labels.select(seen)
             believed = BelievedPairs(engine, pairs, belief[seen], self.symmetric)
-            counted = count(believed, pairs, bodies, self.language)
+            counted = believed.count_linked(pairs, bodies, self.language, as_facts=as_facts)
             if len(self.views) == 1:
                 return counted
             parts.append((np.searchsorted(rows, seen), counted))

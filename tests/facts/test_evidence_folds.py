@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import hornbeam as hb
 from hornbeam.base.arrays import Ints
 from hornbeam.base.choices import Sampling
-from hornbeam.counting.cross_evidence import FoldedEvidence
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.folds import FOLDS, EvidenceFolds, assign_evidence_folds
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.negatives import origins, with_negatives
+from hornbeam.labelled_search import FoldedEvidence
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.rule_model import Semantics
 from tests.support.dense_counts import dense

@@ -79,10 +79,10 @@ class Reference:
 def both(world: World, relaxation: Relaxation, top: int = 6) -> tuple[CountProblem, Reference]:
     """The problem, and the same by the definition."""
     language = RuleLimits(3, 1, top)
-    found = discover_collective(
+    _, counted = discover_collective(
         open_in_memory(world.facts, 1), world.targets, language, own_facts_expected=True
     )
-    problem = collective_problem(found.statistics, world.targets, relaxation)
+    problem = collective_problem(counted, world.targets, relaxation)
     ground = Conditioned(world.values, world.labels)
     terms = []
     for clause in problem.clauses:
@@ -200,6 +200,4 @@ LABELS = small_world().targets
 def statistics() -> CollectiveStatistics:
     """What learners learn from in the small world."""
     world = small_world()
-    return discover_collective(
-        open_in_memory(world.facts), world.targets, RuleLimits(3, 1, 8)
-    ).statistics
+    return discover_collective(open_in_memory(world.facts), world.targets, RuleLimits(3, 1, 8))[1]

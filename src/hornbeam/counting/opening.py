@@ -96,6 +96,33 @@ def sql_engine(engine: Engine, why: str) -> SqlEngine:
     return engine
 
 
+def collective_engine(engine: Engine) -> MemoryEngine:
+    """Return `engine` if it is the engine in memory; a collective model takes no other."""
+    from hornbeam.counting.memory.memory_engine import MemoryEngine
+
+    if isinstance(engine, MemoryEngine):
+        return engine
+    raise InputError(
+        'collective models run on facts in memory: use `engine="memory"`, or leave out `collective`'
+    )
+
+
+def recursive_engine(engine: Engine, max_fanout: int | None) -> MemoryEngine:
+    """The engine in memory for recursive rules; soft facts and a fan-out limit are refused."""
+    in_memory = collective_engine(engine)
+    if in_memory.facts.binary.millionths is not None:
+        raise InputError(
+            "collective models take facts that are true or absent, and some of these facts have "
+            "truth values between 0 and 1: round the facts, or leave out `collective`"
+        )
+    if max_fanout is not None:
+        raise InputError(
+            "a fan-out limit depends on the end where a walk begins, and collective models walk "
+            "from every atom of a rule: leave out `max_fanout` or `collective`"
+        )
+    return in_memory
+
+
 def discover_bodies(
     engine: Engine,
     targets: Targets,

@@ -44,7 +44,7 @@ from hornbeam.scoring.collective_scorer import (
     conditional_means,
     infer_linked,
 )
-from hornbeam.scoring.linked_clauses import ClauseCounts, CollectivePairGraph
+from hornbeam.scoring.linked_clauses import CollectivePairGraph, weighted
 from hornbeam.scoring.model_checks import collective_path
 from hornbeam.scoring.scored_links import first_step_beliefs, warn_of_other_pairs
 
@@ -60,7 +60,7 @@ class CollectiveExplainer:
     facts: Facts
     linked: CollectivePairGraph
     #: The ground clauses with several pairs, per rule; their weights are not used.
-    clause_counts: Callable[[], ClauseCounts]
+    clause_counts: Callable[[], Potentials]
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, pairs: Targets) -> CollectiveExplainer:
@@ -79,7 +79,7 @@ class CollectiveExplainer:
 
     @cached_property
     def _links(self) -> Potentials:
-        return self.clause_counts().weighted(self.model)
+        return weighted(self.clause_counts(), self.model)
 
     @cached_property
     def _conditional(self) -> ConditionalHinges:
@@ -220,7 +220,7 @@ class CollectiveExplainer:
             np.concatenate([negated[unlinked], every.down[literals]]),
             np.concatenate([weight[unlinked] * count[unlinked], every.strength[literals]]),
         )
-        clauses = np.concatenate([count[unlinked], self.clause_counts().count[row]])
+        clauses = np.concatenate([count[unlinked], self.clause_counts().weight[row].astype(np.int64)])
         return np.concatenate([unlinked, rows.rule[row]]), clauses, hinges
 
     def _literals(self, variable: int) -> Positions:

@@ -44,6 +44,13 @@ def run_to(offsets, neighbour, code, node, step, end):
     return first, place_of(neighbour, first, high, end + 1)
 
 
+def edges_on(offsets, neighbour, code, node, step, is_last, end):
+    """Range of the edges of a path's next step; those to its end if it is the last step."""
+    if is_last:
+        return run_to(offsets, neighbour, code, node, step, end)
+    return run_of(offsets, code, node, step)
+
+
 def is_among(values, size, wanted):
     """Whether one of the first `size` values, in any order, is the wanted one."""
     for i in range(size):

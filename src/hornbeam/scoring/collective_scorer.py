@@ -20,8 +20,8 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, pointers
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.collective.target_edges import recursive_engine
 from hornbeam.counting.engine import Engine
+from hornbeam.counting.opening import recursive_engine
 from hornbeam.densities.hinges import hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.table import Targets
@@ -36,7 +36,7 @@ from hornbeam.hlmrf.potentials import (
 )
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.independent_scores import strengths
-from hornbeam.scoring.linked_clauses import CollectivePairGraph
+from hornbeam.scoring.linked_clauses import CollectivePairGraph, weighted
 from hornbeam.scoring.model_checks import check_collective
 
 #: Settings of ADMM: tighter tolerances than usual, since scores depend on the state, and a step
@@ -124,7 +124,7 @@ def infer_linked(
     kind = PotentialKind.SQUARED if relaxation is Relaxation.SQUARED else PotentialKind.LINEAR
     heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
     if heads_only:
-        links = linked.count_by_rule(model, progress).weighted(model)
+        links = weighted(linked.count_by_rule(model, progress), model)
     else:
         links = linked.ground(model, kind, progress)
     counted = linked.known.count(linked.atoms, model.bodies, model.language, progress=progress)

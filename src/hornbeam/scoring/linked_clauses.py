@@ -20,7 +20,13 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.base.choices import CollectiveMethod
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.collective.target_edges import closing_walk
+from hornbeam.counting.collective.clause_kernels import (
+    STEPS,
+    ClauseWalks,
+    ground_walks,
+    literals,
+)
+from hornbeam.counting.collective.collective_statistics import closing_walk
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
 from hornbeam.errors import InputError
@@ -31,7 +37,6 @@ from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.rules.body import MAX_LENGTH, Step
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.scoring.linked_kernels import STEPS, ClauseWalks, ground_walks, literals
 from hornbeam.scoring.model_checks import collective_path
 
 assert STEPS == MAX_LENGTH, "the kernel has a place for every step of a body"
@@ -96,17 +101,17 @@ class CollectivePairGraph:
         walks = self._walks([rule for rule in model.rules if rule.weight > 0.0])
         return self._ground(model, walks, kind, False, progress)
 
-    def count_by_rule(self, model: RuleModel, progress: Progress = SILENT) -> ClauseCounts:
-        """Ground clauses of every rule, whatever its weight, those over the same variables counted.
+    def count_by_rule(self, model: RuleModel, progress: Progress = SILENT) -> Potentials:
+        """Ground clauses of every rule, one row per rule and variables.
 
-        The MAP state is not inferred from these: where there are several, which of them is found
-        depends on how rows are merged. Where rules move only their heads, a row is about its head,
-        negated or not.
+        The weight of a row is the number of its ground clauses, whatever the rule's own weight; see
+        `weighted`. The MAP state is not inferred from these rows: where there are several MAP
+        states, the one that is found depends on how rows are merged. Where rules move only their
+        heads, a row is about its head, negated or not.
         """
         heads_only = model.semantics.collective is CollectiveMethod.MAP_HEADS
         walks = self._walks([replace(rule, weight=1.0) for rule in model.rules], heads_only)
-        rows = self._ground(model, walks, PotentialKind.LINEAR, True, progress)
-        return ClauseCounts(rows, rows.weight.astype(np.int64))
+        return self._ground(model, walks, PotentialKind.LINEAR, True, progress)
 
     def _ground(
         self,
@@ -206,21 +211,10 @@ class CollectivePairGraph:
                     yield ClauseWalk(r, steps, start, from_head=False)
 
 
-@dataclass(frozen=True, eq=False)
-class ClauseCounts:
-    """Ground clauses with variables in their bodies, one row per rule and variables.
-
-    `rows.rule` is the rule of a row, `count` the number of its ground clauses. Neither depends on
-    weights.
-    """
-
-    rows: Potentials
-    count: Ints
-
-    def weighted(self, model: RuleModel) -> Potentials:
-        """The rows as potentials under the weights of a model with the same clauses."""
-        weights = np.array([rule.weight for rule in model.rules])
-        return replace(self.rows, weight=self.count * weights[self.rows.rule])
+def weighted(counts: Potentials, model: RuleModel) -> Potentials:
+    """Rows of `count_by_rule` as potentials under the weights of a model with the same clauses."""
+    weights = np.array([rule.weight for rule in model.rules])
+    return replace(counts, weight=counts.weight * weights[counts.rule])
 
 
 def _with_variables(known: Facts, atoms: Targets) -> Facts:

@@ -17,9 +17,9 @@ from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, pair_density
-from hornbeam.counting.collective.target_edges import collective_engine
 from hornbeam.counting.engine import BodyCounter, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.opening import collective_engine
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.entity_names import EntityNames, labels_in

@@ -46,15 +46,15 @@ def terms(counted: CollectiveStatistics, c: int, negated: bool) -> Counter[tuple
 
 def check(world: World, language: RuleLimits) -> int:
     """Compare all terms of all candidates; returns how many there were."""
-    found = discover_collective(
+    _, counted = discover_collective(
         open_in_memory(world.facts, 1), world.targets, language, own_facts_expected=True
     )
     reference = Conditioned(world.values, world.labels)
     total = 0
-    for c, path in enumerate(found.statistics.sequences):
+    for c, path in enumerate(counted.sequences):
         for negated in (False, True):
             expected = reference.terms(path, negated, language.distinct_variables)
-            assert terms(found.statistics, c, negated) == expected, (path, negated)
+            assert terms(counted, c, negated) == expected, (path, negated)
             total += len(expected)
     return total
 
@@ -88,15 +88,15 @@ def dense_world(names: int) -> World:
 def test_repeated_targets_and_loops_are_met() -> None:
     world = dense_world(3)
     assert check(world, RuleLimits(3, 1)) > 1000
-    found = discover_collective(open_in_memory(world.facts), world.targets, RuleLimits(3, 1))
-    assert set(found.statistics.repeats.times.tolist()) == {2, 3, 4}
+    _, counted = discover_collective(open_in_memory(world.facts), world.targets, RuleLimits(3, 1))
+    assert set(counted.repeats.times.tolist()) == {2, 3, 4}
 
 
 def test_recursive_sequences_are_candidates_though_no_fact_has_the_target() -> None:
     facts = read_facts([("a", "p", "b")])
     labels = read_labels([("a", "t", "b", 1.0), ("b", "t", "c", 1.0), ("a", "t", "c", 1.0)])
-    found = discover_collective(open_in_memory(facts), labels, RuleLimits(2, 1))
-    texts = [candidate.text for candidate in found.search.candidates]
+    found, _ = discover_collective(open_in_memory(facts), labels, RuleLimits(2, 1))
+    texts = [candidate.text for candidate in found.candidates]
     assert "t(A, B) & t(B, C) -> t(A, C)" in texts
     assert "t(A, B) -> t(A, B)" not in texts
 

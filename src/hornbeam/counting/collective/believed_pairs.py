@@ -156,7 +156,7 @@ class BelievedPairs:
         counted = self.engine.count(targets, plain, language, progress=progress)
         if not others:
             return counted
-        self.groundings(targets, others, language, progress)
+        self.count_linked(targets, others, language, progress, as_facts=True)
         counted = counted.followed_by(self.count_linked(targets, others, language, progress))
         order = np.argsort(np.argsort(linked, kind="stable"))
         return counted.only(order)
@@ -167,53 +167,34 @@ class BelievedPairs:
         bodies: Sequence[Body],
         language: RuleLimits,
         progress: Progress = SILENT,
+        *,
+        as_facts: bool = False,
     ) -> Statistics:
-        """Count bodies with beliefs in them."""
-        language = replace(language, shares=False)
-        return self._count(self.over_beliefs, targets, bodies, language, progress)
+        """Count bodies with beliefs in them; `as_facts` counts every scored pair as a true fact.
 
-    def groundings(
-        self,
-        targets: Targets,
-        bodies: Sequence[Body],
-        language: RuleLimits,
-        progress: Progress = SILENT,
-    ) -> Statistics:
-        """Count bodies as if every scored pair were a fact; refuses above `MAX_GROUNDINGS`.
-
-        Such counts take no memory per grounding, unlike those over beliefs.
+        Counts `as_facts` take no memory per grounding, and are refused above `MAX_GROUNDINGS`.
+        Every target is counted as one of the predicate of its own atom.
         """
-        language = replace(language, shares=False)
-        counted = self._count(self._over_pairs_as_facts, targets, bodies, language, progress)
-        if int(counted.count.sum()) > MAX_GROUNDINGS:
+        engine = self._over_pairs_as_facts if as_facts else self.over_beliefs
+        language, targets = replace(language, shares=False), self.in_scored_direction(targets)
+        stated = among_facts(self.facts, targets)
+        renamed = [body.with_target(believed(body.target)) for body in bodies]
+        if stated.any():
+            some = as_beliefs(targets, ~stated)
+            both = engine.count(some, [*bodies, *renamed], language, progress=progress)
+            body = part_numbers(both.indptr) % len(bodies)
+            rows = (body, both.target, both.all_truths, both.count)
+            counted = Statistics.of(bodies, len(targets), *rows)
+        else:
+            counted = engine.count(as_beliefs(targets), renamed, language, progress=progress)
+            counted = replace(counted, bodies=bodies)
+        if as_facts and int(counted.count.sum()) > MAX_GROUNDINGS:
             raise InputError(
                 f"more than {MAX_GROUNDINGS:,} groundings would link the pairs to each other: "
                 "score fewer pairs at a time, or learn with a higher `min_coverage` or a smaller "
                 "`max_length`"
             )
         return counted
-
-    def _count(
-        self,
-        engine: MemoryEngine,
-        targets: Targets,
-        bodies: Sequence[Body],
-        language: RuleLimits,
-        progress: Progress,
-    ) -> Statistics:
-        """Count every target as one of the predicate of its own atom."""
-        targets = self.in_scored_direction(targets)
-        stated = among_facts(self.facts, targets)
-        renamed = [body.with_target(believed(body.target)) for body in bodies]
-        if not stated.any():
-            counted = engine.count(as_beliefs(targets), renamed, language, progress=progress)
-            return replace(counted, bodies=bodies)
-        both = engine.count(
-            as_beliefs(targets, ~stated), [*bodies, *renamed], language, progress=progress
-        )
-        body = part_numbers(both.indptr) % len(bodies)
-        rows = (body, both.target, both.all_truths, both.count)
-        return Statistics.of(bodies, len(targets), *rows)
 
 
 def is_linked(body: Body, targets: Names) -> bool:

@@ -28,12 +28,11 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Integers, Ints, run_starts
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.collective.repeat_kernels import STEPS, Patterns, count_cycles
-from hornbeam.counting.collective.target_edges import FALSE, closing_walk, recursive_engine
+from hornbeam.counting.collective.clause_kernels import CLOSED, Patterns, count_cycles
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import run_blocks
-from hornbeam.counting.opening import check_targets
+from hornbeam.counting.opening import check_targets, recursive_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import warn
 from hornbeam.facts.known import among_facts, with_targets
@@ -42,8 +41,10 @@ from hornbeam.rules.body import MAX_LENGTH, Body, Step
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import step_code
 
-assert STEPS == MAX_LENGTH + 1, "a closed walk is a body and its head"
+assert CLOSED == MAX_LENGTH + 1, "a closed walk is a body and its head"
 
+#: Suffix of a relation of false targets; no name of the data contains a TAB.
+FALSE = "\tfalse"
 #: Blocks of patterns per thread.
 BLOCKS_PER_THREAD = 8
 
@@ -80,14 +81,6 @@ class CollectiveStatistics:
         return self.heads.bodies
 
 
-@dataclass(frozen=True, eq=False)
-class CollectiveDiscovery:
-    """What a collective search finds; see `hornbeam.counting.engine.Discovery`."""
-
-    search: Discovery
-    statistics: CollectiveStatistics
-
-
 def discover_collective(
     engine: Engine,
     labels: Targets,
@@ -95,7 +88,7 @@ def discover_collective(
     *,
     progress: Progress = SILENT,
     own_facts_expected: bool = False,
-) -> CollectiveDiscovery:
+) -> tuple[Discovery, CollectiveStatistics]:
     """Find candidates over facts and true targets, and count what collective learning needs."""
     check_targets(engine, labels.predicates)
     world = ConditionedWorld.of(recursive_engine(engine, language.max_fanout), labels)
@@ -107,7 +100,7 @@ def discover_collective(
         )
     found = world.true.discover(labels, language, progress=progress)
     assert found.statistics is not None
-    return CollectiveDiscovery(found, world.statistics(found.statistics, language, progress))
+    return found, world.statistics(found.statistics, language, progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +171,20 @@ class ConditionedWorld:
                 if self.labels.predicates.index(step.predicate) >= 0:
                     walk = closing_walk(sequence, k, head)
                     yield c, Body(tuple(other for other, _ in walk), step.predicate)
+
+
+def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:
+    """The rest of a ground clause, a closed walk, without the body atom at a place.
+
+    The walk leads from the subject to the object of that atom; `head` is the step for the head.
+    Each step comes with its place in the clause; the place of the head is `len(body)`.
+    """
+    before = [(body.steps[k].reversed(), k) for k in reversed(range(place))]
+    after = [(body.steps[k].reversed(), k) for k in reversed(range(place + 1, len(body)))]
+    walk = [*before, (head, len(body)), *after]
+    if body.steps[place].inverse:
+        walk = [(step.reversed(), k) for step, k in reversed(walk)]
+    return walk
 
 
 def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
@@ -275,8 +282,8 @@ def _as_arrays(
     """Patterns for the kernel; `predicate` is that of the targets in the kernel's order."""
     starts = np.searchsorted(predicate, np.arange(len(labels.predicates) + 1))
     known = {name: p for p, name in enumerate(world.predicates)}
-    code = np.zeros((len(patterns), STEPS), dtype=np.int64)
-    taken = np.zeros((len(patterns), STEPS), dtype=np.bool_)
+    code = np.zeros((len(patterns), CLOSED), dtype=np.int64)
+    taken = np.zeros((len(patterns), CLOSED), dtype=np.bool_)
     figures = np.zeros((5, len(patterns)), dtype=np.int64)
     for p, pattern in enumerate(patterns):
         steps = pattern.closed_walk

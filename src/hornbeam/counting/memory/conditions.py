@@ -21,6 +21,7 @@ from typing import Self
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
+from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
@@ -28,39 +29,6 @@ from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import KINDS, Candidates, RuleLimits, condition_numbers
 from hornbeam.rules.codes import inverse_code, step_code
-
-
-@dataclass(frozen=True, eq=False)
-class LocatedPairs:
-    """Targets of one predicate whose entities have facts, as nodes.
-
-    `row` is the target of every pair, `own` whether it is among the facts, as a step of `own_code`
-    from the subject.
-    """
-
-    row: Ints
-    subject: Ids
-    object: Ids
-    positive: Ints  #: 1 where the target is true, else 0
-    own: Bools
-    own_code: int
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    @property
-    def reversed(self) -> LocatedPairs:
-        """The pairs with subjects and objects exchanged."""
-        own_code = inverse_code(self.own_code)
-        return replace(self, subject=self.object, object=self.subject, own_code=own_code)
-
-    def take(self, rows: Integers) -> LocatedPairs:
-        """The pairs at `rows`, in that order.
-
-        Indices, not a slice: the kernel is compiled for contiguous arrays only.
-        """
-        names = ("row", "subject", "object", "positive", "own")
-        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,13 +16,12 @@ from hornbeam.counting.engine import Discovery, LastLookup
 from hornbeam.counting.memory.conditions import (
     ConditionCounter,
     ConditionCounts,
-    LocatedPairs,
     conditions_found,
     counts_all,
     unary_facts,
 )
 from hornbeam.counting.memory.parallel import Rows, SpareWorkers, concatenated
-from hornbeam.counting.memory.path_search import PathSearch, path_rows
+from hornbeam.counting.memory.path_search import LocatedPairs, PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import contained, pair_keys

@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, Integers, Ints, Keys, pointers, ranges
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, Keys, pointers, ranges
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.memory.conditions import LocatedPairs
 from hornbeam.counting.memory.parallel import (
     MergedCounts,
     Rows,
@@ -30,6 +29,7 @@ from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import (
     codes_of_keys,
     from_subject,
+    inverse_code,
     key_bits,
     predicate_of,
     reversed_sequence,
@@ -52,6 +52,39 @@ WORTH_COMPILING = 100_000
 LONG_PATHS_COST = 5
 #: Nodes whose neighbours are looked at together for an estimate of cost.
 NODES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class LocatedPairs:
+    """Targets of one predicate whose entities have facts, as nodes.
+
+    `row` is the target of every pair, `own` whether it is among the facts, as a step of `own_code`
+    from the subject.
+    """
+
+    row: Ints
+    subject: Ids
+    object: Ids
+    positive: Ints  #: 1 where the target is true, else 0
+    own: Bools
+    own_code: int
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @property
+    def reversed(self) -> LocatedPairs:
+        """The pairs with subjects and objects exchanged."""
+        own_code = inverse_code(self.own_code)
+        return replace(self, subject=self.object, object=self.subject, own_code=own_code)
+
+    def take(self, rows: Integers) -> LocatedPairs:
+        """The pairs at `rows`, in that order.
+
+        Indices, not a slice: the kernel is compiled for contiguous arrays only.
+        """
+        names = ("row", "subject", "object", "positive", "own")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,12 +26,12 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Floats, Ids, Ints, part_numbers, ranges, run_starts
 from hornbeam.base.compiled import kernels
-from hornbeam.counting.memory.conditions import LocatedPairs
+from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
-from hornbeam.graph.edge_runs import is_among, run_of, run_to
+from hornbeam.graph.edge_runs import edges_on, is_among, run_of
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code
 
@@ -158,13 +158,6 @@ class ShareCounter:
             rank, distinct, ONE,
         )  # fmt: skip
         return found
-
-
-def edges_on(offsets, neighbour, code, node, wanted, last, end):  # type: ignore[no-untyped-def]
-    """Range of the edges of a path's next step; those to its end if it is the last step."""
-    if last:
-        return run_to(offsets, neighbour, code, node, wanted, end)
-    return run_of(offsets, code, node, wanted)
 
 
 def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-def]
