@@ -16,17 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, part_numbers, pointers, run_starts
 from hornbeam.base.compiled import Kernel, kernels
-from hornbeam.facts.atom_keys import united_edges
+from hornbeam.facts.atom_keys import pair_keys, united_edges
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, narrow_type
-from hornbeam.graph.edge_runs import place_of, run_to
+from hornbeam.graph.edge_runs import place_of
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
 
@@ -34,8 +35,9 @@ kernel = kernels("the layout of the graph")
 
 #: Facts that NumPy sorts before Numba is imported.
 SMALL_GRAPH = 100_000
-#: Edges to compare with a fan-out limit above which compiling pays.
-WORTH_COMPILING = 200_000
+#: Degrees are looked up in a table of all nodes and codes, which is ten times as fast as a search,
+#: where that has at most so many entries per edge.
+MAX_TABLE = 8
 #: Edges of a graph above which compiling the walks between single nodes pays.
 WALKS_WORTH_COMPILING = 20_000
 
@@ -102,11 +104,36 @@ class Graph:
         """The graph without steps of which a node has more than `max_fanout` per code, if given."""
         if max_fanout is None:
             return self
-        run = narrow.choose(len(self.forward.neighbour), WORTH_COMPILING)
-        leaving, arriving = run(*self.forward[:3], max_fanout)
+        leaving, arriving = (degree <= max_fanout for degree in self.step_degrees(self.forward))
         return Graph(
             _filtered(self.forward, leaving), _filtered(self.backward, arriving), self.n_codes
         )
+
+    def step_degrees(self, edges: Adjacency) -> tuple[Ids, Ids]:
+        """Degrees of the steps along some edges: of the step at its node, and of its reversal.
+
+        The degree of a step is the number of edges of its code that leave the node in this graph.
+        """
+        at_node = self._degree(part_numbers(edges.offsets), edges.code)
+        return at_node, self._degree(edges.neighbour, inverse_code(edges.code))
+
+    def _degree(self, node: Integers, code: Integers) -> Ids:
+        keys, size = self._degrees
+        key = pair_keys(node, code, self.n_codes)
+        if self.n_entities * self.n_codes <= MAX_TABLE * len(key):
+            table = np.zeros(self.n_entities * self.n_codes, dtype=np.int32)
+            table[keys] = size
+            return table[key]
+        at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+        degree: Ids = np.where(keys[at] == key, size[at], 0)
+        return degree
+
+    @cached_property
+    def _degrees(self) -> tuple[Ints, Ids]:
+        """Sorted keys (node, code) of all edges, and their numbers of edges."""
+        key = pair_keys(part_numbers(self.forward.offsets), self.forward.code, self.n_codes)
+        starts = run_starts(key)
+        return key[starts], np.diff(np.append(starts, len(key))).astype(np.int32)
 
 
 def adjacency_of(
@@ -191,31 +218,6 @@ def scatter(  # type: ignore[no-untyped-def]
                 if len(value) > 0:
                     edge_value[at] = value[i]
         start = ends[p]
-
-
-@kernel
-def narrow(offsets, neighbour, code, limit):  # type: ignore[no-untyped-def]
-    """For every edge: may it be walked from its node, and may its reversal be walked to it?"""
-    leaving = np.ones(len(neighbour), dtype=np.bool_)
-    arriving = np.ones(len(neighbour), dtype=np.bool_)
-    for u in range(len(offsets) - 1):
-        start = offsets[u]
-        while start < offsets[u + 1]:
-            stop = place_of(code, start, offsets[u + 1], code[start] + 1)
-            if stop - start > limit:
-                leaving[start:stop] = False
-            start = stop
-    for u in range(len(offsets) - 1):
-        for e in range(offsets[u], offsets[u + 1]):
-            if not leaving[e]:
-                # the twin edge at the neighbour is this step seen from the neighbour; of
-                # parallel edges, which are left out together, the first marks all
-                if e > offsets[u] and code[e] == code[e - 1] and neighbour[e] == neighbour[e - 1]:
-                    continue
-                first, last = run_to(offsets, neighbour, code, neighbour[e], code[e] ^ 1, u)
-                for twin in range(first, last):
-                    arriving[twin] = False
-    return leaving, arriving
 
 
 @kernel

@@ -24,11 +24,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Floats, Ids, Ints, part_numbers, ranges, run_starts
+from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts
 from hornbeam.base.compiled import kernels
 from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.graph.edge_runs import edges_on, is_among, run_of
@@ -95,25 +94,8 @@ class ShareCounter:
         else:
             share[rows] = self._propagated(codes, pairs, rank, pair, pass_id)
 
-    @cached_property
-    def _degrees(self) -> tuple[Ints, Ids]:
-        """Sorted keys (node, code) of the whole graph, and their numbers of edges."""
-        offsets, _, code, _ = self.whole.forward
-        key = pair_keys(part_numbers(offsets), code, self.whole.n_codes)
-        starts = run_starts(key)
-        return key[starts], np.diff(np.append(starts, len(key))).astype(np.int32)
-
-    def _degree(self, node: Array, code: Array) -> Ids:
-        keys, size = self._degrees
-        key = pair_keys(node, code, self.whole.n_codes)
-        at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
-        found: Ids = np.where(keys[at] == key, size[at], 0)
-        return found
-
     def _at_edges(self, adjacency: Adjacency) -> EdgeWeights:
-        offsets, neighbour, code, _ = adjacency
-        leaving = self._degree(part_numbers(offsets), code)
-        arriving = self._degree(neighbour, inverse_code(code))
+        leaving, arriving = self.whole.step_degrees(adjacency)
         weight = 1.0 / np.sqrt(leaving.astype(np.float64) * arriving)
         return EdgeWeights(leaving, arriving, weight)
 
