@@ -16,7 +16,6 @@ from hornbeam.counting.sql.spark_engine import Spark
 from hornbeam.counting.sql.spark_session import spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.facts.table import Facts
-from hornbeam.graph.adjacency import with_projections
 
 #: Beside what `spark/spark-defaults.conf` says: few tasks, against our own default.
 SMALL = {"spark.sql.shuffle.partitions": "2"}

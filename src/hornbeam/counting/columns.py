@@ -130,15 +130,15 @@ class Columns:
 
     def of(self, body: AnyBody, weighing: Weighing) -> Column:
         """The column of a body or conjunction."""
-        parts = body.parts
+        parts, counts = body.parts, weighing.counts
         if len(parts) == 1 and parts[0].threshold is None:
-            return self._weighed(parts[0].body, weighing)
-        _check_that_strengths_add_up(self.statistics, self.relaxation)
-        target, truth, number = self.ground_clauses(body)
-        starts = run_starts(target)
-        x = _strengths(starts, truth, number, weighing.counts)
-        shares = weighing.counts is Counts.SHARE
-        return target[starts], weighed_shares(x, weighing.median) if shares else x
+            rows, x = self._single(parts[0].body, counts)
+        else:
+            _check_that_strengths_add_up(self.statistics, self.relaxation)
+            target, truth, number = self.ground_clauses(body)
+            starts = run_starts(target)
+            rows, x = target[starts], _strengths(starts, truth, number, counts)
+        return rows, weighed_shares(x, weighing.median) if counts is Counts.SHARE else x
 
     def ground_clauses(self, body: AnyBody) -> GroundClauses:
         """The ground clauses of a body, or of a conjunction, that is not empty."""
@@ -156,10 +156,6 @@ class Columns:
             target = self._reached(part.body, part.threshold)
             number = np.ones(len(target))
         return GroundClauses(target, np.full(len(target), ONE, dtype=np.int32), number)
-
-    def _weighed(self, body: Body, weighing: Weighing) -> Column:
-        rows, x = self._single(body, weighing.counts)
-        return rows, weighed(x, weighing) if weighing.counts is Counts.SHARE else x
 
     def _single(self, body: Body, counts: Counts) -> Column:
         """The column of one body."""

@@ -45,6 +45,8 @@ class EndConditions:
     engine: MemoryEngine
     target: str
     argument: int
+    #: Factors by conditions; a cache.
+    _factors: dict[tuple[Part, ...], Floats] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def strengths(self) -> tuple[Floats, Floats]:
@@ -52,22 +54,22 @@ class EndConditions:
         rules = (rule for rule in self.model.rules if only_argument(rule) == self.argument)
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
-    def conditions(self, parts: Sequence[Part]) -> list[Part]:
-        """Those parts of a body that are conditions on this end."""
-        return [p for p in parts if not p.body.is_path and p.body.argument == self.argument]
-
-    def factor(self, parts: Sequence[Part]) -> Floats:
+    def factor(self, parts: Sequence[Part]) -> Floats | None:
         """For every entity the factor of a body's conditions on this end in its groundings.
 
-        Facts are true or absent here, so that a condition has one row per entity.
+        None where the body has no condition on this end. Facts are true or absent here, so that a
+        condition has one row per entity.
         """
-        product = np.ones(len(self.engine.facts.entities))
-        for part in self.conditions(parts):
-            grounded = self._columns.grounded_part(part)
-            factor = np.zeros(len(product))
-            factor[grounded.target] = grounded.number
-            product *= factor
-        return product
+        here = tuple(p for p in parts if not p.body.is_path and p.body.argument == self.argument)
+        if here and here not in self._factors:
+            product = np.ones(len(self.engine.facts.entities))
+            for part in here:
+                grounded = self._columns.grounded_part(part)
+                factor = np.zeros(len(product))
+                factor[grounded.target] = grounded.number
+                product *= factor
+            self._factors[here] = product
+        return self._factors.get(here)
 
     @cached_property
     def _pairs(self) -> Targets:
@@ -232,9 +234,6 @@ class TermBuilder:
     predicates: Names
     ends: tuple[EndConditions, EndConditions]
     walks: WalkBounds
-    _factors: dict[tuple[int, tuple[Part, ...]], Floats] = field(
-        default_factory=dict, init=False, repr=False
-    )
 
     @cached_property
     def terms(self) -> list[MarginTerm]:
@@ -284,7 +283,7 @@ class TermBuilder:
             if codes is None:
                 return None
             sequences.append(reversed_sequence(codes) if self.ends[0].argument else codes)
-        near, far = (self._factor(end, parts) for end in self.ends)
+        near, far = (end.factor(parts) for end in self.ends)
         for part, sequence in zip(paths[1:], sequences[1:], strict=True):
             most = self.walks.groundings(sequence)
             most = most if part.threshold is None else np.minimum(most, 1.0)
@@ -297,15 +296,6 @@ class TermBuilder:
             weight, self.model.counts_of(clause), tuple(sequences[0] if paths else ()), threshold,
             near, far,
         )  # fmt: skip
-
-    def _factor(self, end: EndConditions, parts: Sequence[Part]) -> Floats | None:
-        """The factor of a body's conditions on an end, cached; None without any."""
-        key = end.argument, tuple(end.conditions(parts))
-        if not key[1]:
-            return None
-        if key not in self._factors:
-            self._factors[key] = end.factor(parts)
-        return self._factors[key]
 
 
 def _stacked(factors: Sequence[Floats | None], n_entities: int) -> tuple[list[int], Floats]:

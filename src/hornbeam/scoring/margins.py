@@ -206,8 +206,9 @@ class Margins:
         met = np.zeros((2, len(self.engine.facts.entities)), dtype=np.bool_)
         for body in positive_bodies(self.model):
             for conditions, entities in zip(self._conditions, met, strict=True):
-                if free_argument(body) == 1 - conditions.argument:
-                    entities |= conditions.factor(body.parts) > 0
+                factor = conditions.factor(body.parts)
+                if factor is not None and free_argument(body) == 1 - conditions.argument:
+                    entities |= factor > 0
         return met[0], met[1]
 
     def _standing(self, end: int) -> Bools:

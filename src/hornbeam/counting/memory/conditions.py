@@ -27,7 +27,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, Candidates, RuleLimits, condition_numbers
+from hornbeam.rules.candidates import KINDS, Candidates, condition_numbers
 from hornbeam.rules.codes import inverse_code, step_code
 
 
@@ -51,7 +51,7 @@ class _Rows:
 class ConditionCounts(_Rows):
     """Numbers of groundings by condition, truth, and `row`: that of a pair, or of an entity.
 
-    Conditions are given by their keys (`ConditionKeys`).
+    Conditions are given by their keys (`ConditionCounter.key`).
     """
 
     condition: Ints
@@ -79,28 +79,6 @@ class _Edges(_Rows):
     truth: Ints
 
 
-@dataclass(frozen=True)
-class ConditionKeys:
-    """One integer per condition; codes are below `n_codes`, constants are -1 or ids."""
-
-    n_codes: int
-    n_entities: int
-
-    def of(self, kind: Integers, argument: Integers, code: Integers, constant: Integers) -> Ints:
-        """Keys of conditions by the numbers of `hornbeam.rules.candidates.condition_numbers`."""
-        place = pair_keys(kind * 2 + argument, code, self.n_codes)
-        return pair_keys(place, constant + 1, self.n_entities + 1)
-
-    def numbers(self, keys: Ints) -> tuple[Ids, Ids, Ids, Ids]:
-        """Kind, argument, code and constant of conditions by their keys."""
-        place, constant = np.divmod(keys, self.n_entities + 1)
-        place, code = np.divmod(place, self.n_codes)
-        kind, argument, code, constant = (
-            column.astype(np.int32) for column in (place // 2, place % 2, code, constant - 1)
-        )
-        return kind, argument, code, constant
-
-
 @dataclass(frozen=True, eq=False)
 class ConditionCounter:
     """Counts conditions over one graph.
@@ -115,9 +93,17 @@ class ConditionCounter:
     distinct: bool
 
     @property
-    def keys(self) -> ConditionKeys:
-        """The keys of conditions over this graph."""
-        return ConditionKeys(self.n_codes, len(self.forward.offsets) - 1)
+    def n_entities(self) -> int:
+        """Number of nodes."""
+        return len(self.forward.offsets) - 1
+
+    def key(self, kind: Integers, argument: Integers, code: Integers, constant: Integers) -> Ints:
+        """One integer per condition, given by the numbers of `condition_numbers`.
+
+        Codes are below `n_codes`, constants are -1 or ids.
+        """
+        place = pair_keys(kind * 2 + argument, code, self.n_codes)
+        return pair_keys(place, constant + 1, self.n_entities + 1)
 
     def cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], min_pairs: int
@@ -134,7 +120,7 @@ class ConditionCounter:
         """
         predicates, entities = names
         numbers, *condition = condition_numbers(bodies, predicates, entities.index)
-        keys = self.keys.of(*condition)
+        keys = self.key(*condition)
         cells = self._cells(pairs, {body.kind for _, body in bodies}, np.unique(keys), 1)
         # a model may hold the same condition more than once: each gets all its cells
         order = np.argsort(keys, kind="stable")
@@ -143,6 +129,33 @@ class ConditionCounter:
         )
         repeated = cells.take(np.repeat(np.arange(len(cells.row)), high - low))
         return replace(repeated, condition=numbers[order[ranges(low, high)]])
+
+    def candidates(
+        self, cells: ConditionCounts, pairs: LocatedPairs, head: int, paths: Candidates
+    ) -> tuple[Candidates, Ints]:
+        """The conditions of the cells of target number `head`, and the index of each cell's.
+
+        They are candidates over the predicates and constants of the candidates `paths`.
+        """
+        distinct, condition = np.unique(cells.condition, return_inverse=True)
+        place, constant = np.divmod(distinct, self.n_entities + 1)
+        place, code = np.divmod(place, self.n_codes)
+        n, true = len(distinct), cells.truth >= HALF
+        # a condition covers a pair once, however many values its groundings have
+        covered = np.unique(pair_keys(condition[true], cells.row[true], len(pairs)))
+        of_covered, pair = np.divmod(covered, max(len(pairs), 1))
+        steps = np.zeros((n, paths.steps.shape[1]), dtype=np.uint32)
+        steps[:, 0] = code
+        found = replace(
+            paths,
+            steps=steps,
+            target=np.full(n, head, dtype=np.int32),
+            coverage=np.bincount(of_covered, minlength=n),
+            coverage_true=np.bincount(of_covered, pairs.positive[pair], n).astype(np.int64),
+            paths=np.bincount(condition[true], cells.count[true], n).astype(np.int64),
+            conditions=np.stack([place // 2, place % 2, constant - 1], axis=1).astype(np.int32),
+        )
+        return found, condition
 
     def _cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
@@ -206,7 +219,7 @@ class _ArgumentOfPairs:
         """Keys of conditions of a kind on this argument."""
         same = np.ones(len(code), dtype=np.int64)
         number = KINDS.index(kind)
-        return self.counter.keys.of(number * same, self.argument * same, code, constant)
+        return self.counter.key(number * same, self.argument * same, code, constant)
 
     def is_frequent(self, condition: Ints, node: Ints) -> Bools:
         """Which groundings, by condition and node, are of wanted or frequent conditions."""
@@ -222,7 +235,7 @@ class _ArgumentOfPairs:
         A loop is two own edges of its node.
         """
         _, place, _ = self._distinct
-        n = self.counter.keys.n_entities
+        n = self.counter.n_entities
         some = np.arange(len(self.pairs)) if any_code else np.flatnonzero(self.pairs.own)
         if not len(some):
             return some, some
@@ -318,36 +331,3 @@ def unary_facts(facts: Facts) -> Adjacency:
         step_code(atoms.predicate[order].astype(np.int64)),
         none if atoms.millionths is None else atoms.millionths[order],
     )
-
-
-def conditions_found(
-    cells: ConditionCounts,
-    pairs: LocatedPairs,
-    head: int,
-    paths: Candidates,
-    keys: ConditionKeys,
-    language: RuleLimits,
-) -> tuple[Candidates, Ints]:
-    """The conditions of the cells of target number `head`, and the index of each cell's.
-
-    They are candidates over the predicates and constants of the candidates `paths`.
-    """
-    distinct, condition = np.unique(cells.condition, return_inverse=True)
-    kind, argument, code, constant = keys.numbers(distinct)
-    n = len(distinct)
-    true = cells.truth >= HALF
-    # a condition covers a pair once, however many values its groundings have
-    covered = np.unique(pair_keys(condition[true], cells.row[true], len(pairs)))
-    of_covered, pair = np.divmod(covered, max(len(pairs), 1))
-    steps = np.zeros((n, language.max_length), dtype=np.uint32)
-    steps[:, 0] = code
-    found = replace(
-        paths,
-        steps=steps,
-        target=np.full(n, head, dtype=np.int32),
-        coverage=np.bincount(of_covered, minlength=n),
-        coverage_true=np.bincount(of_covered, pairs.positive[pair], n).astype(np.int64),
-        paths=np.bincount(condition[true], cells.count[true], n).astype(np.int64),
-        conditions=np.stack([kind, argument, constant], axis=1),
-    )
-    return found, condition

@@ -16,7 +16,6 @@ from hornbeam.counting.engine import Discovery, LastLookup
 from hornbeam.counting.memory.conditions import (
     ConditionCounter,
     ConditionCounts,
-    conditions_found,
     counts_all,
     unary_facts,
 )
@@ -136,9 +135,7 @@ class MemoryEngine:
         everything = paths.beside_conditions(self.facts.entities)
         for head, pairs in enumerate(located.values()):
             cells = counter.cells(pairs, language.conditions, language.min_coverage)
-            more, condition = conditions_found(
-                cells, pairs, head, everything, counter.keys, language
-            )
+            more, condition = counter.candidates(cells, pairs, head, everything)
             parts.append(_cell_rows(cells, pairs, condition + len(everything)))
             everything = everything.followed_by(more)
         return everything, parts

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from hornbeam.base.arrays import Array
-from hornbeam.graph.adjacency import projections
 from hornbeam.facts.names import Names
+from hornbeam.graph.adjacency import projections
 from hornbeam.rules.codes import step_code_sql
 
 TableColumns = Mapping[str, Array]

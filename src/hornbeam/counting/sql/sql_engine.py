@@ -14,7 +14,6 @@ from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, LastLookup
-from hornbeam.graph.adjacency import with_projections
 from hornbeam.counting.sql.condition_queries import (
     CONDITION_TABLES,
     ConditionSearch,
@@ -45,6 +44,7 @@ from hornbeam.counting.statistics import ROW_BYTES, Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.graph.adjacency import with_projections
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import code_limit, path_codes
