@@ -67,6 +67,18 @@ def run_starts(*columns: Array) -> Positions:
     return np.flatnonzero(begin_runs(*columns))
 
 
+def places_in_runs(column: Array) -> Positions:
+    """The place of every row, from 0, in its run of equal rows.
+
+    Examples
+    --------
+    >>> places_in_runs(np.array([1, 1, 1, 2])).tolist()
+    [0, 1, 2, 0]
+    """
+    starts = run_starts(column)
+    return np.arange(len(column)) - np.repeat(starts, np.diff(np.append(starts, len(column))))
+
+
 def pointers(sizes: npt.ArrayLike) -> Ints:
     """Offsets of consecutive parts of the given sizes: len(sizes) + 1 numbers from 0 on."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

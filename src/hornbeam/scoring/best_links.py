@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions, run_starts
+from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions, places_in_runs, run_starts
 from hornbeam.base.choices import Relaxation, Score
 from hornbeam.densities.integrals import score_map, score_mean
-from hornbeam.scoring.margins import PairBounds
+from hornbeam.scoring.margin_kernels import PairBounds
 
 #: Maximum rounding error of a score computed from its margin.
 ROUNDING = 8 * np.finfo(np.float64).eps
@@ -100,7 +100,7 @@ class BestPairs:
         pairs = ScoredPairs.concatenated([self.pairs, others])
         group = self.group(pairs.start)
         order = np.lexsort((pairs.end, pairs.start, -pairs.score, group))
-        return replace(self, pairs=pairs.take(order[_places(group[order]) < self.top]))
+        return replace(self, pairs=pairs.take(order[places_in_runs(group[order]) < self.top]))
 
     def with_best_of(
         self, found: PairBounds, score_ids: PairScorer, bounds: ScoreBounds, first: int
@@ -132,7 +132,7 @@ class BestPairs:
     @cached_property
     def _last(self) -> ScoredPairs:
         """The worst pair of every group that already has `top` pairs."""
-        return self.pairs.take(_places(self.group(self.pairs.start)) == self.top - 1)
+        return self.pairs.take(places_in_runs(self.group(self.pairs.start)) == self.top - 1)
 
     def _row(self, subject: Ids) -> Positions:
         """Index of the group of every subject in `_last`, -1 where it has fewer pairs."""
@@ -154,13 +154,6 @@ class BestPairs:
         before = subject < last_subject
         before |= (subject == last_subject) & (True if object_ is None else object_ < last_object)
         return np.asarray((bound > least) | ((bound == least) & before))
-
-
-def _places(group: Integers) -> Positions:
-    """Position of every pair among those of its group, from 0; pairs are sorted by group."""
-    starts = run_starts(group)
-    sizes = np.diff(np.append(starts, len(group)))
-    return np.arange(len(group)) - np.repeat(starts, sizes)
 
 
 def _first(group: Ids, subject: Ids, object_: Ids, margin: Floats, size: int) -> Positions:

@@ -110,19 +110,22 @@ class MarginScratch(NamedTuple):
         )
 
 
-class MarginPairs(NamedTuple):
-    """Room for pairs: the row of the start, the end, the margin, and whether a term counts."""
+class PairBounds(NamedTuple):
+    """Pairs from starts to ends, and upper bounds on their margins, grouped by start.
 
-    row: Ints
+    Where a pair is not `connected`, no rule about both of its arguments has a grounding.
+    """
+
+    start: Ids
     end: Ids
     margin: Floats
     connected: Bools
 
     @classmethod
-    def of(cls, size: int) -> MarginPairs:
+    def of(cls, size: int) -> PairBounds:
         """Allocate arrays for `size` pairs."""
-        row, end = np.empty(size, np.int64), np.empty(size, np.int32)
-        return cls(row, end, np.empty(size), np.empty(size, np.bool_))
+        start, end = np.empty(size, np.int32), np.empty(size, np.int32)
+        return cls(start, end, np.empty(size), np.empty(size, np.bool_))
 
 
 def follow(walks, wanted, count, share, reached, depth, size):
@@ -186,11 +189,11 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
     weight, kind, bound, way, median, near, far, near_factor, far_factor = terms
     own, own_strength, others, others_strength, list_of, first_led_to, led_to = ends[:7]
     known_offsets, known = ends.known_offsets, ends.known
-    rows, found_ends, margins, connected = pairs
+    found_starts, found_ends, margins, connected = pairs
     n, levels = len(own), len(size)
     found = 0
     row = first
-    while row < len(starts) and found + n <= len(rows):
+    while row < len(starts) and found + n <= len(found_starts):
         a = starts[row]
         for i in range(known_offsets[a], known_offsets[a + 1]):
             state[known[i]] = 2  # a fact; 1 is a pair that a term counts for
@@ -233,7 +236,7 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
             most = margin[b] + own[a] + others[b]
             most += slack * (strength[b] + own_strength[a] + others_strength[b])
             if most >= floor:
-                rows[found], found_ends[found], margins[found] = row, b, most
+                found_starts[found], found_ends[found], margins[found] = a, b, most
                 connected[found] = True
                 found += 1
         for i in range(first_led_to[list_of[a]], first_led_to[list_of[a] + 1]):
@@ -242,7 +245,7 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
             if most < floor:
                 break
             if state[b] == 0:
-                rows[found], found_ends[found], margins[found] = row, b, most
+                found_starts[found], found_ends[found], margins[found] = a, b, most
                 connected[found] = False
                 found += 1
         for i in range(n_touched):

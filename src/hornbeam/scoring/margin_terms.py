@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Positions, pointers, run_starts
+from hornbeam.base.arrays import Floats, Ids, Positions, places_in_runs, pointers, run_starts
 from hornbeam.counting.columns import Columns, weighed
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
@@ -114,11 +114,8 @@ def first_unlinked(facts: Facts, target: str, argument: int) -> Ids:
     here, there = links[argument], links[1 - argument]
     order = np.lexsort((there, here))
     here, there = here[order], there[order]
-    starts = run_starts(here) if len(here) else np.empty(0, dtype=np.int64)
-    sizes = np.diff(np.append(starts, len(here)))
     # neighbours ascend: while the k-th equals k there is no gap, so their number is the first gap
-    in_place = there == np.arange(len(here)) - np.repeat(starts, sizes)
-    first_gap = np.bincount(here, in_place, n).astype(np.int32)
+    first_gap = np.bincount(here, there == places_in_runs(here), n).astype(np.int32)
     return np.where(first_gap < n, first_gap, 0).astype(np.int32)
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.rules.body import free_argument
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import margin_kernels as kernels
+from hornbeam.scoring.margin_kernels import PairBounds
 from hornbeam.scoring.margin_terms import (
     EndConditions,
     TermBuilder,
@@ -70,18 +70,6 @@ def bounding_model(model: RuleModel, engine: MemoryEngine) -> tuple[RuleModel, M
     return model, engine.over(replace(facts, atoms=true))
 
 
-class PairBounds(NamedTuple):
-    """Pairs from starts to ends, and upper bounds on their margins, grouped by start.
-
-    Where a pair is not `connected`, no rule about both of its arguments has a grounding.
-    """
-
-    start: Ids
-    end: Ids
-    margin: Floats
-    connected: Bools
-
-
 @dataclass(frozen=True, eq=False)
 class Margins:
     """Upper bounds on the margins of new pairs of one target, from their argument `near`.
@@ -105,7 +93,7 @@ class Margins:
         without_path = len(starts) * n * int(trie.first[1])
         run = kernels.margins_above.choose(edges * len(trie.step) + without_path, WORTH_COMPILING)
         scratch = kernels.MarginScratch.of(int(trie.depth.max()) + 1, n)
-        room, next_row = kernels.MarginPairs.of(2 * n + ROOM), 0
+        room, next_row = PairBounds.of(2 * n + ROOM), 0
         parts = [[column[:0] for column in room]]
         while next_row < len(starts):
             next_row, size = run(
@@ -113,10 +101,9 @@ class Margins:
                 scratch, room,
             )  # fmt: skip
             parts.append([column[:size].copy() for column in room])
-        row, *columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-        start, end = starts[row], columns[0]
-        fits = self.types.fits(self.target, *self.ordered(start, end))
-        return PairBounds(start[fits], *(column[fits] for column in columns))
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        fits = self.types.fits(self.target, *self.ordered(*columns[:2]))
+        return PairBounds(*(column[fits] for column in columns))
 
     def most(self, starts: Ids) -> Floats:
         """Upper bound on the margins of each start, whatever the end."""

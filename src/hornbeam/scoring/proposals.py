@@ -30,8 +30,9 @@ from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.best_links import BestPairs, ScoreBounds, ScoredPairs
 from hornbeam.scoring.independent_scores import score_targets, strengths
+from hornbeam.scoring.margin_kernels import PairBounds
 from hornbeam.scoring.margin_terms import only_argument, positive_bodies
-from hornbeam.scoring.margins import Margins, PairBounds, bounding_model, is_plain
+from hornbeam.scoring.margins import Margins, bounding_model, is_plain
 
 #: Maximum number of subjects walked from at once for the best of all, which begins with one and
 #: doubles each time; for the best of each; and of starts for all links. The last two are fewer

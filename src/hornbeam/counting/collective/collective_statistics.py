@@ -210,8 +210,7 @@ class Pattern:
     """A clause and the places, two or more, of one and the same target in it.
 
     The clause is that of the body with number `sequence`, or its negation. Places count the body
-    atoms from 0; the head comes last. A `tautology` has the target in head and body and is counted
-    only to be subtracted.
+    atoms from 0; the head comes last.
     """
 
     sequence: int
@@ -219,13 +218,16 @@ class Pattern:
     body: Body
     target: str
     places: tuple[int, ...]
-    tautology: bool
+
+    @property
+    def tautology(self) -> bool:
+        """Whether the target is in head and body of a clause: counted only to be subtracted."""
+        return not self.negated and len(self.body) in self.places
 
     @property
     def closed_walk(self) -> tuple[Step, ...]:
         """The body, and the head backwards: false heads of clauses, true ones of negations."""
-        in_head = len(self.body) in self.places
-        false_head = not (self.negated or in_head)
+        false_head = not (self.negated or self.tautology)
         name = self.body.target + FALSE if false_head else self.body.target
         return (*self.body.steps, Step(name, inverse=True))
 
@@ -243,10 +245,10 @@ def repeating_patterns(
             places += [len(body)] if body.target == name else []
             for size in range(2, len(places) + 1):
                 for chosen in combinations(places, size):
-                    in_head = len(body) in chosen
-                    yield Pattern(c, True, body, name, chosen, False)
-                    if not in_head or size == 2:
-                        yield Pattern(c, False, body, name, chosen, in_head)
+                    yield Pattern(c, True, body, name, chosen)
+                    clause = Pattern(c, False, body, name, chosen)
+                    if not clause.tautology or size == 2:
+                        yield clause
 
 
 def count_patterns(

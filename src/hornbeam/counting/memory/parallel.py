@@ -7,7 +7,7 @@ same result. The arrays that a search works in grow where it stops for lack of r
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,29 +42,22 @@ Rows = tuple[Array, ...]
 Named = dict[str, Array]
 
 
-def _int32s(names: Iterable[str], size: int) -> Named:
-    return {name: np.empty(size, dtype=np.int32) for name in names}
-
-
-def _int64s(names: Iterable[str], size: int) -> Named:
-    return {name: np.empty(size, dtype=np.int64) for name in names}
-
-
-def _keys(names: Iterable[str], size: int) -> Named:
-    return {name: np.empty(size, dtype=np.uint64) for name in names}
+def _empty(kind: type[np.generic], names: str, size: int) -> Named:
+    return {name: np.empty(size, dtype=kind) for name in names.split()}
 
 
 def _nodes(size: int) -> Named:
-    return _int32s(["node"], size) | _int64s(["start", "stop"], size)
+    return _empty(np.int32, "node", size) | _empty(np.int64, "start stop", size)
 
 
 def _items(size: int) -> Named:
-    return _int32s(["prefix", "via", "deficit", "times"], size)
+    return _empty(np.int32, "prefix via deficit times", size)
 
 
 def _suffixes(size: int) -> Named:
-    segments = _int32s(["row"], size) | _int64s(["start", "stop"], size)
-    return segments | _keys(["key", "order"], 2 * size) | _int32s(["v", "w", "deficit"], 2 * size)
+    segments = _empty(np.int32, "row", size) | _empty(np.int64, "start stop", size)
+    sorted_ = _empty(np.uint64, "key order", 2 * size) | _empty(np.int32, "v w deficit", 2 * size)
+    return segments | sorted_
 
 
 def _by_prefix(size: int) -> Named:
@@ -78,12 +71,12 @@ MADE: dict[np.int64, tuple[str, Callable[[int], Named]]] = {
     search.ROOM_NEAR: ("near", lambda size: _nodes(size) | _items(size)),
     search.ROOM_FAR_NODES: ("far", _nodes),
     search.ROOM_FAR_ITEMS: ("far", _items),
-    search.ROOM_STEPS: ("steps", lambda size: _int32s(MiddleSteps._fields, size)),
-    search.ROOM_CODES: ("numbers", lambda size: _keys(["code"], size)),
+    search.ROOM_STEPS: ("steps", lambda size: _empty(np.int32, "u v code deficit", size)),
+    search.ROOM_CODES: ("numbers", lambda size: _empty(np.uint64, "code", size)),
     search.ROOM_PAIRS: ("numbers", lambda size: {"pair": np.full(size, -1, dtype=np.int32)}),
     search.ROOM_SUFFIXES: ("suffixes", _suffixes),
     search.ROOM_PREFIXES: ("scratch", _by_prefix),
-    search.ROOM_BODIES: ("scratch", lambda size: _keys(["bodies"], size)),
+    search.ROOM_BODIES: ("scratch", lambda size: _empty(np.uint64, "bodies", size)),
 }
 
 
@@ -103,8 +96,8 @@ class Worker:
         self.near, self.far = Prefixes(**made["near"]), Prefixes(**made["far"])
         self.steps, self.numbers = MiddleSteps(**made["steps"]), PrefixNumbers(**made["numbers"])
         self.suffixes, self.scratch = Suffixes(**made["suffixes"]), Scratch(**made["scratch"])
-        rows = _int32s(["row", "body", "truth"], SMALL)
-        self.entries = Entries(**rows, **_int64s(["paths"], SMALL))
+        rows = _empty(np.int32, "row body truth", SMALL)
+        self.entries = Entries(**rows, **_empty(np.int64, "paths", SMALL))
         self.begin(search.NO_KEYS)
 
     @property

@@ -556,22 +556,14 @@ def repeats(level, length, a, u, v, w, b):
     return (level == 2 and (u == b or u == v)) or (length > 0 and v == b)
 
 
-def suffix_is_own(length, suffix, bits, v, w, a, b, own_code):
-    """Whether a suffix takes the target's own edge."""
-    last = suffix & ((LOWEST_BIT << bits) - LOWEST_BIT)
-    if length == 1:
-        return is_own(v, b, last, a, b, own_code)
-    return length == 2 and (
-        is_own(v, w, suffix >> bits, a, b, own_code) or is_own(w, b, last, a, b, own_code)
+def takes_own(steps, key, bits, x, y, z, a, b, own_code):
+    """Whether a half-path, x -> z or x -> y -> z by its steps, takes the target's own edge."""
+    last = key & ((LOWEST_BIT << bits) - LOWEST_BIT)
+    if steps == 1:
+        return is_own(x, z, last, a, b, own_code)
+    return steps == 2 and (
+        is_own(x, y, key >> bits, a, b, own_code) or is_own(y, z, last, a, b, own_code)
     )
-
-
-def prefix_is_own(level, code, bits, u, v, a, b, own_code):
-    """Whether a prefix takes the target's own edge."""
-    if level == 1:
-        return is_own(a, u, code, a, b, own_code)
-    second = code & ((LOWEST_BIT << bits) - LOWEST_BIT)
-    return is_own(a, u, code >> bits, a, b, own_code) or is_own(u, v, second, a, b, own_code)
 
 
 def count_each_path(
@@ -591,7 +583,7 @@ def count_each_path(
     for i in range(suffixes.start[index], suffixes.stop[index]):
         v, w = suffix_v[i], suffix_w[i]
         s = slot[v]
-        if s < 0 or (own and suffix_is_own(length, suffix, bits, v, w, a, b, own_code)):
+        if s < 0 or (own and takes_own(length, suffix, bits, v, w, b, a, b, own_code)):
             continue
         for item in range(start[s], stop[s]):
             h, u = prefix[item], via[item]
@@ -600,7 +592,7 @@ def count_each_path(
             if (
                 own
                 and (u == a or u == b)
-                and prefix_is_own(level, codes[h], bits, u, v, a, b, own_code)
+                and takes_own(level, codes[h], bits, a, u, v, a, b, own_code)
             ):
                 continue
             deficit = joined(prefix_deficit[item], suffix_deficit[i])
