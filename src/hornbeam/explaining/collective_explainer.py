@@ -220,7 +220,9 @@ class CollectiveExplainer:
             np.concatenate([negated[unlinked], every.down[literals]]),
             np.concatenate([weight[unlinked] * count[unlinked], every.strength[literals]]),
         )
-        clauses = np.concatenate([count[unlinked], self.clause_counts().weight[row].astype(np.int64)])
+        clauses = np.concatenate(
+            [count[unlinked], self.clause_counts().weight[row].astype(np.int64)]
+        )
         return np.concatenate([unlinked, rows.rule[row]]), clauses, hinges
 
     def _literals(self, variable: int) -> Positions:
