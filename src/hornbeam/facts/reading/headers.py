@@ -125,7 +125,7 @@ class Header:
         """Whether some of the fields are columns that the user named."""
         return not set(self.layout.columns.values()).isdisjoint(self.fields)
 
-    def named_columns(self) -> tuple[str, ...] | None:
+    def _named_columns(self) -> tuple[str, ...] | None:
         """Meanings of the columns by the names that the user gave; None where it has none."""
         fields, given = self.fields, self.layout.columns
         if not self.is_named:
@@ -143,7 +143,7 @@ class Header:
 
     def columns(self, required: Collection[str] = TRIPLE) -> tuple[str, ...] | None:
         """Meanings of the columns, or None where the fields are not a header."""
-        named = self.named_columns()
+        named = self._named_columns()
         if named is not None or not self.is_understood(required):
             return named
         words, facts = self._words(), self.role is not Role.PAIRS
@@ -168,11 +168,12 @@ class Header:
         unary = self.role is Role.FACTS and words - {"value"} == {"a1", "predicate"}
         return unary or set(required) <= words
 
-    def table_columns(self) -> tuple[str, ...]:
+    def table_columns(self, *, is_frame: bool = False) -> tuple[str, ...]:
         """Meanings of the columns of a table: by their names, else by their positions."""
         if self.layout.arguments_of is not None:
             return argument_columns(self.name, len(self.fields))
-        return self.columns() or self._by_position()
+        without = self._without_predicate() if is_frame and not self.is_named else None
+        return without or self.columns() or self._by_position()
 
     def _by_position(self) -> tuple[str, ...]:
         """Columns with other names: three or four in the usual order, or two of unary facts."""
@@ -190,7 +191,7 @@ class Header:
             )
         return self._for_role(positions)
 
-    def columns_without_predicate(self) -> tuple[str, ...] | None:
+    def _without_predicate(self) -> tuple[str, ...] | None:
         """Meanings of columns without a predicate, where none is needed."""
         if self.role not in WITHOUT_PREDICATE:
             return None

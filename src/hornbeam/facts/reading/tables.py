@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import duckdb
@@ -76,26 +76,16 @@ def database_source(space: Workspace, file: File, layout: TableLayout = BY_ITSEL
 
 
 def table_source(
-    connection: duckdb.DuckDBPyConnection, name: str, scan: str, layout: TableLayout = BY_ITSELF
-) -> Source:
-    """Anything DuckDB can describe: columns are matched by name, else by position."""
-
-    def meaning(fields: Sequence[str]) -> tuple[str, ...]:
-        return Header(name, fields, layout).table_columns()
-
-    return described_source(connection, name, scan, meaning, layout.arguments_of)
-
-
-def described_source(
     connection: duckdb.DuckDBPyConnection,
     name: str,
     scan: str,
-    meaning: Callable[[Sequence[str]], tuple[str, ...]],
-    predicate: str | None = None,
+    layout: TableLayout = BY_ITSELF,
+    *,
+    is_frame: bool = False,
 ) -> Source:
-    """The source of anything DuckDB can describe; `meaning` gives what its columns are.
+    """Anything DuckDB can describe: columns are matched by name, else by position.
 
-    `predicate` is that of all rows where no column is.
+    Where no column is the predicate, the layout may name that of all rows.
     """
     try:
         described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
@@ -109,9 +99,9 @@ def described_source(
     if not some:
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
-    columns = meaning(fields)
-    if "predicate" in columns:
-        predicate = None
+    columns = Header(name, fields, layout).table_columns(is_frame=is_frame)
+    of_all = layout.target if is_frame else layout.arguments_of
+    shape = RowShape(columns, None if "predicate" in columns else of_all)
 
     def rows() -> Iterator[Row]:
         number = 0
@@ -128,7 +118,6 @@ def described_source(
 
     cells = ['"' + field.replace('"', '""') + '"' for field in fields]
     texts = {cell for cell, row in zip(cells, described, strict=True) if row[1] == "VARCHAR"}
-    shape = RowShape(columns, predicate)
     source = shape.source(name, shape.select_text(scan, cells, texts), rows)
     _check_types(source, [(row[0], row[1]) for row in described])
     return source
@@ -180,17 +169,10 @@ def frame_sources(
     """
     if isinstance(frame, Facts):
         return [_atoms_source(space, frame, arity, name) for arity in sorted(frame.atoms)]
-    target = layout.target
     view = _registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
     if view is None:
-        return [_rows_source(space, name, _rows(frame, name), layout.role, target)]
-
-    def meaning(fields: Sequence[str]) -> tuple[str, ...]:
-        header = Header(name, fields, layout)
-        columns = header.named_columns() or header.columns_without_predicate()
-        return columns or header.table_columns()
-
-    return [described_source(space.connection, name, view, meaning, target)]
+        return [_rows_source(space, name, _rows(frame, name), layout.role, layout.target)]
+    return [table_source(space.connection, name, view, layout, is_frame=True)]
 
 
 def frame_rows(frame: object, name: str, fields: Sequence[str]) -> Iterator[Row]:
