@@ -1,4 +1,4 @@
-"""Sections of models of graphs in format 1, which versions up to 0.8 wrote.
+"""Models of graphs in format 1, which versions up to 0.8 wrote, put into the words of format 2.
 
     ## treats(X, Y), Y is asked for
     queries	120
@@ -15,54 +15,38 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from hornbeam.base.texts import number_in, whole_number_in
 from hornbeam.errors import DataError
-from hornbeam.graphs.ranking_model import (
-    RelationRules,
-    constant_clause,
-    known_argument,
-    path_clause,
-)
-from hornbeam.ranking.queries import Direction
-from hornbeam.rules.body import Step
-from hornbeam.rules.rule_model import CountedRule
+from hornbeam.language.syntax import Constant, CountedBracket
 
 SECTION = "## "
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|<-|[(),]|[A-Za-z0-9_/.:-]+', re.ASCII)
+_NAME = r'(?:"(?:[^"\\]|\\.)*"|[A-Za-z0-9_/.:-]+)'
+_ATOM = re.compile(rf"({_NAME})\(({_NAME}), ({_NAME})\)", re.ASCII)
+_ANY_ATOM = rf"{_NAME}\({_NAME}, {_NAME}\)"
+_RULE = re.compile(rf"{_ANY_ATOM} <- {_ANY_ATOM}(?:, {_ANY_ATOM})*", re.ASCII)
 
 
-@dataclass
-class _Section:
-    relation: str
-    direction: Direction
-    queries: int = 0
-    rules: list[CountedRule] = field(default_factory=list)
-    constants: list[CountedRule] = field(default_factory=list)
-    weights: tuple[float, ...] | None = None
-
-    def frozen(self) -> RelationRules:
-        return RelationRules(
-            self.relation, self.direction, self.queries, tuple(self.rules), tuple(self.constants),
-            self.weights,
-        )  # fmt: skip
-
-
-def read_sections(
+def in_format_2(
     lines: Sequence[str], features: Sequence[str], source: str
-) -> tuple[RelationRules, ...]:
-    """The sections of a text; `lines` are those after the header, `source` is named in errors."""
-    sections: list[_Section] = []
-    for number, line in enumerate(lines, start=2):
+) -> tuple[list[str], Mapping[str, str]]:
+    """The lines of a text in format 2, each at its place, and names of relations by identifiers.
+
+    The first line is the header; `source` is named in errors.
+    """
+    translation = _Translation(features)
+    for number, line in enumerate(lines[1:], start=2):
         try:
-            _read_line(line, sections, features)
+            translation.lines.append(translation.line(line))
         except IndexError:
             raise DataError(source, "is cut off within the line", number) from None
         except (ValueError, KeyError, AttributeError) as error:
             raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
-    return tuple(section.frozen() for section in sections)
+    for at, (head, figures) in translation.sections.items():
+        translation.lines[at] = f"{SECTION}{head}, Y is asked for: {json.dumps(figures)}"
+    names = {identifier: name for name, identifier in translation.identifiers.items()}
+    return [lines[0], *translation.lines], names
 
 
 def named_weights(weights: Mapping[str, Any], features: Sequence[str]) -> tuple[float, ...]:
@@ -72,61 +56,50 @@ def named_weights(weights: Mapping[str, Any], features: Sequence[str]) -> tuple[
     return tuple(float(weights[name]) for name in features)
 
 
-def _read_line(line: str, sections: list[_Section], features: Sequence[str]) -> None:
-    if line.startswith(SECTION):
-        step, subject, _, _ = _read_atom(TOKEN.findall(line[len(SECTION) :]), 0)
-        direction = Direction.OBJECT if subject == "X" else Direction.SUBJECT
-        sections.append(_Section(step.predicate, direction))
-    elif line and not line.startswith("#"):
-        if not sections:
-            raise ValueError(f"expected a line {SECTION}relation(X, Y) before it")
-        cells, section = line.split("\t"), sections[-1]
-        if cells[0] == "queries":
-            section.queries = whole_number_in(cells[1])
-        elif cells[0] == "weights":
-            section.weights = named_weights(json.loads(cells[1]), features)
-        elif len(cells) == 5:
-            path = tuple(step for step, _, _ in _read_body(cells[4]))
-            hits, predicted = map(whole_number_in, cells[1:3])
-            clause = path_clause(section.relation, section.direction, path)
-            section.rules.append(CountedRule.of(clause, hits, predicted, number_in(cells[3])))
-        else:
-            section.constants.append(_read_constant(cells, section))
+class _Translation:
+    """What has been translated: lines, heads and figures of sections by line, identifiers."""
 
+    def __init__(self, features: Sequence[str]) -> None:
+        self.features = features
+        self.lines: list[str] = []
+        self.sections: dict[int, tuple[str, dict[str, Any]]] = {}
+        self.identifiers: dict[str, str] = {}
 
-def _read_constant(cells: list[str], section: _Section) -> CountedRule:
-    tokens = TOKEN.findall(cells[3])
-    _, first, second, _ = _read_atom(tokens, 0)
-    answer = json.loads(first if second == "X" else second)
-    ((step, _, last),) = _read_body(cells[3])
-    constant = None if last == "_" else json.loads(last)
-    known = known_argument(section.direction)
-    clause = constant_clause(section.relation, known, step, constant, answer)
-    hits, predicted = map(whole_number_in, cells[1:3])
-    return CountedRule.of(clause, hits, predicted)
+    def line(self, line: str) -> str:
+        """A line in format 2; a section has the figures of its lines, so these become empty."""
+        if line.startswith(SECTION):
+            [head] = _ATOM.findall(line)
+            self.sections[len(self.lines)] = self._atom(*head), {"queries": 0}
+        elif line and not line.startswith("#"):
+            if not self.sections:
+                raise ValueError(f"expected a line {SECTION}relation(X, Y) before it")
+            cells, (_, figures) = line.split("\t"), list(self.sections.values())[-1]
+            if cells[0] == "queries":
+                figures["queries"] = whole_number_in(cells[1])
+            elif cells[0] == "weights":
+                figures["weights"] = json.loads(cells[1])
+                named_weights(figures["weights"], self.features)
+            else:
+                return self._rule(cells)
+        return ""
 
+    def _rule(self, cells: Sequence[str]) -> str:
+        is_path = len(cells) == 5
+        text = cells[4 if is_path else 3]
+        if not _RULE.fullmatch(text):
+            raise ValueError("expected a rule such as relation(X, Y) <- other(X, A), third(A, Y)")
+        hits, predicted = map(whole_number_in, cells[1:3])
+        own_weight = number_in(cells[3]) if is_path else 0.0
+        head, *body = (self._atom(*atom) for atom in _ATOM.findall(text))
+        return f"0.0: {' & '.join(body)} -> {head} {CountedBracket(hits, predicted, own_weight)}"
 
-def _read_body(text: str) -> list[tuple[Step, str, str]]:
-    """Steps from X on, with the terms that they start and end at."""
-    tokens = TOKEN.findall(text)
-    _, _, _, at = _read_atom(tokens, 0)
-    if tokens[at] != "<-":
-        raise ValueError("expected <- after the head of a rule")
-    at += 1
-    start, steps = "X", []
-    while at < len(tokens):
-        step, first, second, at = _read_atom(tokens, at)
-        inverse = first != start
-        end = first if inverse else second
-        steps.append((Step(step.predicate, inverse), start, end))
-        start = end
-        at += 1  # the comma
-    return steps
+    def _atom(self, name: str, first: str, second: str) -> str:
+        name = json.loads(name) if name.startswith('"') else name
+        identifier = self.identifiers.setdefault(name, f"p{len(self.identifiers)}")
+        return f"{identifier}({self._term(first)}, {self._term(second)})"
 
-
-def _read_atom(tokens: list[str], at: int) -> tuple[Step, str, str, int]:
-    name, opened, first, comma, second, closed = tokens[at : at + 6]
-    if (opened, comma, closed) != ("(", ",", ")"):
-        raise ValueError("expected relation(X, Y)")
-    predicate = json.loads(name) if name.startswith('"') else name
-    return Step(predicate), first, second, at + 6
+    def _term(self, term: str) -> str:
+        """A constant, which is quoted; a variable; `_`, the only one besides X in its rule."""
+        if term.startswith('"'):
+            return str(Constant(json.loads(term)))
+        return "A" if term == "_" else term

@@ -141,11 +141,10 @@ def read_model(text: str, source: str) -> RankingModel:
     # models from before version 0.7 have no such line
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
-    if header["format"] == FORMAT:
-        relations = _read_sections(lines, names, fields["features"], source)
-    else:
-        relations = format_1.read_sections(lines[1:], fields["features"], source)
-    return RankingModel(relations, **fields)
+    features = fields["features"]
+    if header["format"] != FORMAT:
+        lines, names = format_1.in_format_2(lines, features, source)
+    return RankingModel(_read_sections(lines, names, features, source), **fields)
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:
