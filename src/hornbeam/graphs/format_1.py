@@ -30,7 +30,7 @@ _RULE = re.compile(rf"{_ANY_ATOM} <- {_ANY_ATOM}(?:, {_ANY_ATOM})*", re.ASCII)
 
 def in_format_2(
     lines: Sequence[str], features: Sequence[str], source: str
-) -> tuple[list[str], Mapping[str, str]]:
+) -> tuple[list[str], dict[str, str]]:
     """The lines of a text in format 2, each at its place, and names of relations by identifiers.
 
     The first line is the header; `source` is named in errors.
