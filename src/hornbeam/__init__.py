@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hornbeam import counting, datasets, errors
+from hornbeam import counting as counting
+from hornbeam import datasets as datasets
+from hornbeam import errors as errors
 
 __version__ = "0.8.2"
 
@@ -53,68 +55,38 @@ _NEW_NAMES = {
 }
 
 if TYPE_CHECKING:
-    from hornbeam.base.result_table import ResultTable
-    from hornbeam.counting.sql.duckdb_engine import open_duckdb
-    from hornbeam.counting.sql.spark_engine import open_spark
-    from hornbeam.crossval import cross_validate
-    from hornbeam.explaining.explanation import Explanation
-    from hornbeam.facts.known import with_known
-    from hornbeam.facts.reading.readers import read_facts, read_labels, read_names, read_pairs
-    from hornbeam.facts.table import Facts, Targets
-    from hornbeam.flow import learn
-    from hornbeam.graph_learning import learn_graph
-    from hornbeam.graph_model import GraphModel
-    from hornbeam.graphs.graph_settings import GraphSettings
-    from hornbeam.learning.boost import Boost
-    from hornbeam.learning.greedy import Greedy
-    from hornbeam.learning.joint import Joint
-    from hornbeam.learning.ppll import Ppll
-    from hornbeam.model import Model
-    from hornbeam.opened_model import load
-    from hornbeam.programs.inference import infer
-    from hornbeam.programs.program import read_program
-    from hornbeam.programs.program_weights import learn_weights
-    from hornbeam.ranking.named_queries import read_queries
-    from hornbeam.ranking.rank_evaluation import GraphEvaluation
-    from hornbeam.rules.candidates import Candidates, RuleLimits
-    from hornbeam.scoring.evaluation import Evaluation
+    from hornbeam.base.result_table import ResultTable as ResultTable
+    from hornbeam.counting.sql.duckdb_engine import open_duckdb as open_duckdb
+    from hornbeam.counting.sql.spark_engine import open_spark as open_spark
+    from hornbeam.crossval import cross_validate as cross_validate
+    from hornbeam.explaining.explanation import Explanation as Explanation
+    from hornbeam.facts.known import with_known as with_known
+    from hornbeam.facts.reading.readers import read_facts as read_facts
+    from hornbeam.facts.reading.readers import read_labels as read_labels
+    from hornbeam.facts.reading.readers import read_names as read_names
+    from hornbeam.facts.reading.readers import read_pairs as read_pairs
+    from hornbeam.facts.table import Facts as Facts
+    from hornbeam.facts.table import Targets as Targets
+    from hornbeam.flow import learn as learn
+    from hornbeam.graph_learning import learn_graph as learn_graph
+    from hornbeam.graph_model import GraphModel as GraphModel
+    from hornbeam.graphs.graph_settings import GraphSettings as GraphSettings
+    from hornbeam.learning.boost import Boost as Boost
+    from hornbeam.learning.greedy import Greedy as Greedy
+    from hornbeam.learning.joint import Joint as Joint
+    from hornbeam.learning.ppll import Ppll as Ppll
+    from hornbeam.model import Model as Model
+    from hornbeam.opened_model import load as load
+    from hornbeam.programs.inference import infer as infer
+    from hornbeam.programs.program import read_program as read_program
+    from hornbeam.programs.program_weights import learn_weights as learn_weights
+    from hornbeam.ranking.named_queries import read_queries as read_queries
+    from hornbeam.ranking.rank_evaluation import GraphEvaluation as GraphEvaluation
+    from hornbeam.rules.candidates import Candidates as Candidates
+    from hornbeam.rules.candidates import RuleLimits as RuleLimits
+    from hornbeam.scoring.evaluation import Evaluation as Evaluation
 
-__all__ = [
-    "Boost",
-    "Candidates",
-    "Evaluation",
-    "Explanation",
-    "Facts",
-    "GraphEvaluation",
-    "GraphModel",
-    "GraphSettings",
-    "Greedy",
-    "Joint",
-    "Model",
-    "Ppll",
-    "ResultTable",
-    "RuleLimits",
-    "Targets",
-    "__version__",
-    "counting",
-    "cross_validate",
-    "datasets",
-    "errors",
-    "infer",
-    "learn",
-    "learn_graph",
-    "learn_weights",
-    "load",
-    "open_duckdb",
-    "open_spark",
-    "read_facts",
-    "read_labels",
-    "read_names",
-    "read_pairs",
-    "read_program",
-    "read_queries",
-    "with_known",
-]
+__all__ = sorted([*_HOMES, "__version__", "counting", "datasets", "errors"])
 
 
 def __getattr__(name: str) -> object:

@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path as FilePath
-from typing import cast
+from typing import Self, cast
 
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
-from hornbeam.errors import DataError, InputError, warn, warn_of_old_name
+from hornbeam.errors import InputError, warn, warn_of_old_name
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import HALF, Facts, Targets
@@ -42,8 +42,7 @@ class GraphModel(RankingModel, AnyModel):
 
     def __repr__(self) -> str:
         rules = sum(len(part.rules) for part in self.relations)
-        names = len({part.relation for part in self.relations})
-        return f"GraphModel({names:,} relations, {rules:,} path rules)"
+        return f"GraphModel({len(self.targets):,} relations, {rules:,} path rules)"
 
     def _repr_html_(self) -> str:
         """HTML table of the path rule of highest confidence per relation and direction."""
@@ -269,7 +268,7 @@ class GraphModel(RankingModel, AnyModel):
         return self.text
 
     @classmethod
-    def parse(cls, text: str, name: str = "model") -> GraphModel:
+    def parse(cls, text: str, name: str = "model") -> Self:
         """Read a model from its text; errors call it `name`.
 
         Raises
@@ -281,27 +280,10 @@ class GraphModel(RankingModel, AnyModel):
         return cls(**{field.name: getattr(read, field.name) for field in fields(read)})
 
     @classmethod
-    def from_text(cls, text: str, source: str = "<text>") -> GraphModel:
+    def from_text(cls, text: str, source: str = "<text>") -> Self:
         """Old name of `parse`."""
         warn_of_old_name("`GraphModel.from_text`", "`GraphModel.parse`")
         return cls.parse(text, source)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> GraphModel:
-        """Read a file that `save` wrote.
-
-        Raises
-        ------
-        hornbeam.errors.DataError
-            Where the file cannot be read, or is not a model of a graph.
-        """
-        name = os.fspath(path)
-        try:
-            with open(path, encoding="utf-8", newline="") as stream:
-                text = stream.read()
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(name, f"cannot be read: {error}") from None
-        return cls.parse(text, name)
 
     def _warn_of_another_graph(self, facts: Facts) -> None:
         """Warn if the facts have no relation of the model: it cannot answer anything."""

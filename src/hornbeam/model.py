@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from hornbeam.base.choices import Score
 from hornbeam.base.files import save_text
@@ -29,8 +29,8 @@ from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import (
     GRAPH_MARK,
+    file_text,
     is_graph_model,
-    load_model,
     model_text,
     parse_model,
 )
@@ -96,6 +96,22 @@ class AnyModel(ABC):
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None
     ) -> Explainer:
         """Prepare to explain many links; a collective model needs all pairs."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str, name: str = "model") -> Self:
+        """Read a model from its text; errors call it `name`."""
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a file that `save` wrote.
+
+        Raises
+        ------
+        hornbeam.errors.DataError
+            Where the file cannot be read, or is not a model of this kind.
+        """
+        return cls.parse(file_text(path), os.fspath(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model; either all of it is there afterwards or nothing."""
@@ -226,7 +242,7 @@ class Model(RuleModel, AnyModel):
         return model_text(self)
 
     @classmethod
-    def parse(cls, text: str, name: str = "model") -> Model:
+    def parse(cls, text: str, name: str = "model") -> Self:
         """Read a model from its text; errors call it `name`."""
         if text.startswith(GRAPH_MARK):
             raise DataError(name, f"{_OF_A_GRAPH} `hornbeam.GraphModel.parse`", line=1)
@@ -234,12 +250,11 @@ class Model(RuleModel, AnyModel):
         return cls(parsed.rules, parsed.semantics, parsed.beliefs)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Model:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file."""
         if is_graph_model(path):
             raise DataError(os.fspath(path), f"{_OF_A_GRAPH} `hornbeam.load`", line=1)
-        loaded = load_model(path)
-        return cls(loaded.rules, loaded.semantics, loaded.beliefs)
+        return super().load(path)
 
     def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
         """The rules: text, words, weight, counts and, on labels, coverage and precision."""

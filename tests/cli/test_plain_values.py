@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from hornbeam.cli.plain_values import NotPlainError, plain
+from hornbeam.cli.commands import NotPlainError, plain
 from tests.support.commands import EVIDENCE, TRAIN, hornbeam_
 
 LEARN = """

@@ -30,7 +30,7 @@ from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.trace import trace_of
 from hornbeam.programs.program import read_program
 from hornbeam.ranking.named_queries import read_queries
-from hornbeam.rules.model_file import load_model, model_text, parse_model
+from hornbeam.rules.model_file import file_text, model_text, parse_model
 from tests.support import strict_tables as strict
 from tests.support.fuzz_seeds import SEEDS
 from tests.support.mutations import mutated
@@ -190,7 +190,7 @@ def _any_facts(path: Path) -> None:
 
 
 def _model(path: Path) -> None:
-    again = model_text(load_model(path))
+    again = model_text(parse_model(file_text(path), str(path)))
     assert model_text(parse_model(again, path.name)) == again
 
 

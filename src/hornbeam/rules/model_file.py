@@ -124,16 +124,9 @@ def is_graph_model(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def load_model(path: str | os.PathLike[str]) -> RuleModel:
-    """Read a model file."""
-    text = _text_of(path)
-    _refuse_tables(text, str(path))
-    return parse_model(text, str(path))
-
-
 def rule_lines(path: str | os.PathLike[str]) -> list[int | None]:
     """Line of the file in which each rule of a model begins, in the order of the rules."""
-    rules = parse_logical_rules(unix_lines(_text_of(path)), str(path))
+    rules = parse_logical_rules(unix_lines(file_text(path)), str(path))
     return [rule.place.line if rule.place else None for rule in rules]
 
 
@@ -142,6 +135,7 @@ def parse_model(text: str, name: str) -> RuleModel:
 
     Errors name the text by `name`, with line and column of what is not a rule of a model.
     """
+    _refuse_tables(text, name)
     text = unix_lines(text)
     header = _read_header(text, name)
     rules = parse_logical_rules(text, name)
@@ -161,7 +155,8 @@ def parse_model(text: str, name: str) -> RuleModel:
     return _of_two_steps(weighted, semantics, name)
 
 
-def _text_of(path: str | os.PathLike[str]) -> str:
+def file_text(path: str | os.PathLike[str]) -> str:
+    """The text of a model file of either kind."""
     try:
         return Path(path).read_text(encoding="utf-8")
     except UnicodeDecodeError:
