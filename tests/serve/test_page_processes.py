@@ -15,9 +15,9 @@ import pytest
 import hornbeam as hb
 from hornbeam.base.progress import SILENT
 from hornbeam.errors import InputError
-from hornbeam.serve.access import Access
 from hornbeam.serve.edits import Edits
 from hornbeam.serve.entity_search import EntitySearch
+from hornbeam.serve.guard import Access
 from hornbeam.serve.page_processes import PageFaultError, PageProcess, can_fork
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer

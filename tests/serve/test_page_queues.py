@@ -11,7 +11,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.serve import page_queues, pair_explorers, web_app
-from hornbeam.serve.access import Access
+from hornbeam.serve.guard import Access
 from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer

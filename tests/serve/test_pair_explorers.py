@@ -17,12 +17,12 @@ from hornbeam.base.choices import CollectiveMethod, Relaxation
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.explaining.explainer import JointExplainer
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.serve.comparison import compare
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pair_explorers import CollectiveExplorer, open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
+from hornbeam.serve.weight_pages import compared_models
 from tests.support.collective_worlds import RELAXATIONS, models
 from tests.support.commands import HOSTILE
 from tests.support.servers import (
@@ -140,7 +140,7 @@ def test_beside_a_model_whose_pairs_stand_alone() -> None:
             facts, one, other=other, labels=hb.read_labels(LABELS), pairs=pairs
         )
         assert both.other is not None
-        found = compare(both, both.other, NO_EDITS, 4)
+        found = compared_models(both, both.other, NO_EDITS, 4)
         scores = [model.predict(facts, pairs)["score"] for model in (one, other)]
         assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
         for figures, score in zip((found.figures_edited, found.figures_other), scores, strict=True):

@@ -17,10 +17,10 @@ from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
 from hornbeam.ranking.queries import Direction
 from hornbeam.serve.cache import BoundedCache
-from hornbeam.serve.comparison import compare, paired_rules
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.weight_pages import compared_models, paired_rules
 from tests.support.random_rules import rule_models
 from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
 from tests.support.worlds import SOFT, worlds
@@ -98,7 +98,7 @@ def test_pages_of_the_list(explorer: RuleExplorer, order: str) -> None:
 
 def test_comparison(explorer: RuleExplorer) -> None:
     assert explorer.other is not None
-    found = compare(explorer, explorer.other, NO_EDITS, 4)
+    found = compared_models(explorer, explorer.other, NO_EDITS, 4)
     assert [pair.rule for pair in found.only_other] == ["knows(B, A) -> trusts(A, B)"]
     assert {pair.rule for pair in found.only_edited} == {
         "knows(A, B) -> trusts(A, B)",
@@ -113,7 +113,7 @@ def test_comparison(explorer: RuleExplorer) -> None:
         assert figures == Model.parse(text).evaluate(facts, labels)
     scores = [Model.parse(text).predict(facts, labels)["score"] for text in (RULES, OTHER_RULES)]
     assert abs(found.links[0].change) == pytest.approx(np.abs(scores[0] - scores[1]).max())
-    off = compare(explorer, explorer.other, NO_EDITS.switched(1, on=False), 4)
+    off = compared_models(explorer, explorer.other, NO_EDITS.switched(1, on=False), 4)
     assert [pair.rule for pair in off.only_edited] == ["dislikes(A, B) -> !trusts(A, B)"]
 
 

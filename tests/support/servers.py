@@ -22,9 +22,9 @@ from hornbeam.graphs.ranking_model import (
 )
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
-from hornbeam.serve.access import Access
 from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.graph_explorer import GraphExplorer
+from hornbeam.serve.guard import Access
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.server import listen, make_server

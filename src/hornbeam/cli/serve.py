@@ -19,8 +19,8 @@ from hornbeam.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
-    from hornbeam.serve.access import Access
     from hornbeam.serve.explorer import Explorer
+    from hornbeam.serve.guard import Access
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def serve(
       hornbeam serve graph.hornbeam --facts train.tsv --names names.tsv
     """
     try:
-        from hornbeam.serve.access import access_for
+        from hornbeam.serve.guard import access_for
         from hornbeam.serve.server import listen
         from hornbeam.serve.server import run as serve_pages
     except ModuleNotFoundError as missing:

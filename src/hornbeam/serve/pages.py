@@ -18,7 +18,6 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import with_plain_words
-from hornbeam.serve.comparison import compared_rules
 from hornbeam.serve.explorer import Explorer, UnknownNameError
 from hornbeam.serve.filters import link_url
 from hornbeam.serve.rule_explorer import RuleExplorer
@@ -34,7 +33,7 @@ from hornbeam.serve.visits import (
     triple_in,
     whole_number,
 )
-from hornbeam.serve.weight_pages import WeightPages, link_in
+from hornbeam.serve.weight_pages import WeightPages, compared_rules, link_in
 
 #: Maximum numbers of items on a page.
 FOUND = 20

@@ -22,10 +22,9 @@ from starlette.types import ASGIApp
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
-from hornbeam.serve.access import Access
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.explorer import Explorer
-from hornbeam.serve.guard import Guard, read_body
+from hornbeam.serve.guard import Access, Guard, read_body
 from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.site import Address, Site, edits_in

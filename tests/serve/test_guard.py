@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hornbeam.errors import InputError
-from hornbeam.serve.access import Access, access_for
+from hornbeam.serve.guard import Access, access_for
 
 LOCAL = Access("127.0.0.1", 8765, None)
 WIDE = Access("0.0.0.0", 8765, "a-token-of-many-letters")
