@@ -47,13 +47,18 @@ def atom_keys(
     >>> atom_keys(np.array([0, 2]), np.array([1, 0]), np.array([2, 1]), 3, 2).tolist()
     [5, 13]
     """
+    check_key_size(n_entities, n_predicates)
+    subject_predicate: Ints = subject.astype(np.int64) * n_predicates + predicate
+    return subject_predicate * n_entities + object_
+
+
+def check_key_size(n_entities: int, n_predicates: int) -> None:
+    """Refuse more entities and predicates than keys of atoms can tell apart."""
     if n_entities * n_entities * n_predicates > LIMIT:
         raise InputError(
             f"{n_entities:,} entities and {n_predicates:,} predicates are too many to tell atoms "
             "apart by 64-bit keys: leave out facts of predicates that no rule needs"
         )
-    subject_predicate: Ints = subject.astype(np.int64) * n_predicates + predicate
-    return subject_predicate * n_entities + object_
 
 
 def sort_atoms(

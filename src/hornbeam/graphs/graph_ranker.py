@@ -35,7 +35,7 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Queries, Triples
-from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.rules.codes import is_inverse, predicate_of
 
 #: Number of sources of one relation and direction that are answered at a time.
 PART = 512
@@ -118,7 +118,7 @@ class GraphRanker(FactRanker):
         Known answers, those among the facts, are not candidates. A query whose entity or relation
         the facts or the model lack has none.
         """
-        step = step_code(queries.relation.astype(np.int64), queries.asks_subject)
+        step = queries.step
         known = np.array([code in self.steps for code in step.tolist()], dtype=np.bool_)
         known &= (queries.known >= 0) & (queries.relation >= 0)
         key = pair_keys(step, queries.known, len(self.facts.entities))

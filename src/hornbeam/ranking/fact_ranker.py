@@ -29,6 +29,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.named_queries import NamedQueries, as_queries, check_answerable
 from hornbeam.ranking.queries import Answers, Queries, Triples, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
+from hornbeam.rules.codes import is_inverse, predicate_of
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_links import ScoredPairs
 from hornbeam.scoring.model_checks import warn_of_missing_names
@@ -217,23 +218,22 @@ class RuleRanker(FactRanker):
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Answers of every query, best first."""
-        directions = set(zip(queries.relation.tolist(), queries.asks_subject.tolist(), strict=True))
         rows, parts = list[Positions](), list[Answers]()
-        for relation, asks_subject in sorted(directions):
-            same = (queries.relation == relation) & (queries.asks_subject == asks_subject)
+        for step in np.unique(queries.step).tolist():
+            same = queries.step == step
             rows.append(np.flatnonzero(same))
             starts, place = np.unique(queries.known[same], return_inverse=True)
             part = PartOfWork(progress, "Following rules", sum(map(len, rows[:-1])), len(rows[-1]),
                               len(queries))  # fmt: skip
-            parts.append(self._from(relation, int(asks_subject), starts, part).take(place))
+            parts.append(self._from(step, starts, part).take(place))
             part.finish()
         back = np.argsort(np.concatenate([np.empty(0, np.int64), *rows]))
         return Answers.concatenated([*parts, Answers.none(0)]).take(back)
 
-    def _from(self, relation: int, near: int, starts: Ids, progress: Progress) -> Answers:
-        """Answers of the queries of one relation and direction, by their known arguments."""
+    def _from(self, step: int, starts: Ids, progress: Progress) -> Answers:
+        """Answers of the queries along one step, by their known arguments."""
         blocks = list[ScoredPairs]()
-        for done, pairs in self._proposer(self.facts.predicates[relation], near).links_from(starts):
+        for done, pairs in self._proposer(step).links_from(starts):
             order = np.lexsort((pairs.end, -pairs.score, pairs.start))
             blocks.append(pairs.take(order))
             progress.advance("Following rules", done, len(starts))
@@ -241,14 +241,15 @@ class RuleRanker(FactRanker):
         sizes = np.bincount(np.searchsorted(starts, found.start), minlength=len(starts))
         return Answers(pointers(sizes), found.end, found.score)
 
-    def _proposer(self, target: str, near: int) -> Proposer:
-        """The proposer of one target in one direction, made at first use."""
-        if (target, near) not in self._proposers:
+    def _proposer(self, step: int) -> Proposer:
+        """The proposer along one step, made at first use."""
+        if step not in self._proposers:
+            target, near = self.facts.predicates[predicate_of(step)], int(is_inverse(step))
             rules = self.model.of_target(target)
             made = Proposer(rules, self.engine, target, self.types, near, self.score)
-            self._proposers[target, near] = made
-        return self._proposers[target, near]
+            self._proposers[step] = made
+        return self._proposers[step]
 
     @cached_property
-    def _proposers(self) -> dict[tuple[str, int], Proposer]:
+    def _proposers(self) -> dict[int, Proposer]:
         return {}

@@ -21,20 +21,20 @@ from hornbeam.base.arrays import (
     Ids,
     Integers,
     Ints,
-    Positions,
     are_ties,
     pointers,
+    run_starts,
 )
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
-from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
+from hornbeam.facts.atom_keys import atom_keys, check_key_size, contained, pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.ranking.queries import Answers, Queries, Ranker, Triples, answered
+from hornbeam.rules.codes import code_limit, step_code
 
 #: Maximum and minimum number of distinct queries at a time; between them, as many as have at most
 #: MAX_ANSWERS answers if every entity is proposed.
 MAX_QUERIES, MIN_QUERIES, MAX_ANSWERS = 5000, 200, 10_000_000
-STAGE = "Ranking answers"
 
 
 # --- triples of several tables --------------------------------------------------------------------
@@ -77,12 +77,10 @@ class UnitedTriples:
         entity = (triples.subject >= first) | (triples.object >= first)
         return entity | (triples.relation >= len(self.facts.predicates))
 
-    def keys(self, triples: Triples, *, asks_subject: bool = False) -> Ints:
-        """One integer per triple, in the order of known argument, relation, answer."""
-        known, answer = triples.subject, triples.object
-        if asks_subject:
-            known, answer = answer, known
-        return atom_keys(known, triples.relation, answer, self.n_entities, self.n_relations)
+    def keys(self, triples: Triples) -> Ints:
+        """One integer per triple, in the order of subject, relation, object."""
+        sizes = self.n_entities, self.n_relations
+        return atom_keys(triples.subject, triples.relation, triples.object, *sizes)
 
     def among(self, triples: Triples, others: Triples) -> Bools:
         """Which triples are among others."""
@@ -160,44 +158,31 @@ def filtered_ranks(
     test
         Triples to rank, all of which are in one of the tables.
     """
-    parts, total = list[Floats](), 2 * len(test)
-    for number, asks_subject in enumerate((False, True)):
-        part = PartOfWork(progress, STAGE, number * len(test), len(test), total)
-        parts.append(_one_direction(ranker, united, test, asks_subject, part))
+    answer = np.concatenate([test.object, test.subject])
     queries = Queries(
         np.concatenate([test.relation, test.relation]),
         np.concatenate([test.subject, test.object]),
         np.repeat([False, True], len(test)),
-        np.concatenate([test.object, test.subject]),
+        answer,
     )
-    return Ranks(united, queries, np.concatenate(parts))
-
-
-def _one_direction(
-    ranker: Ranker, united: UnitedTriples, test: Triples, asks_subject: bool, progress: PartOfWork
-) -> Floats:
-    """Ranks of the answers of all test triples in one direction."""
-    known, answer = test.subject, test.object
-    if asks_subject:
-        known, answer = answer, known
-    queries = Queries(test.relation, known, np.full(len(test), asks_subject))
-    true = KnownAnswers.of(united, asks_subject)
+    true = KnownAnswers.of(united)
     # a query that several test triples share is answered once
-    same = pair_keys(test.relation, known, united.n_entities)
+    same = pair_keys(queries.step, queries.known, united.n_entities)
     _, first, group = np.unique(same, return_index=True, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = pointers(np.bincount(group, minlength=len(first)))
-    rank = np.empty(len(test))
+    rank = np.empty(len(queries))
+    work = PartOfWork(progress, "Ranking answers", 0, len(queries), len(queries))
     size = min(max(MAX_ANSWERS // united.n_entities, MIN_QUERIES), MAX_QUERIES)
     for low in range(0, len(first), size):
         high = min(low + size, len(first))
         distinct = queries.select(first[low:high])
         rows = order[starts[low] : starts[high]]
-        part = progress.part(low, high, len(first))
+        part = work.part(low, high, len(first))
         found = answered(ranker, in_facts(distinct, united), part)
         rank[rows] = true.ranks(distinct, found, group[rows] - low, answer[rows])
         part.finish()
-    return rank
+    return Ranks(united, queries, rank)
 
 
 def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
@@ -209,27 +194,34 @@ def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
 
 @dataclass(frozen=True, eq=False)
 class KnownAnswers:
-    """True triples in one direction, as sorted keys of (known, relation, answer)."""
+    """True triples as answers in both directions: sorted keys of (step, known, answer).
+
+    That is the order of the queries, so that look-ups are close to each other.
+    """
 
     keys: Ints
     n_entities: int
-    n_relations: int
 
     @classmethod
-    def of(cls, united: UnitedTriples, asks_subject: bool) -> KnownAnswers:
+    def of(cls, united: UnitedTriples) -> KnownAnswers:
         """All triples of all tables."""
-        keys = [united.keys(table, asks_subject=asks_subject) for table in united.tables]
-        return cls(np.unique(np.concatenate(keys)), united.n_entities, united.n_relations)
+        n = united.n_entities
+        check_key_size(n, code_limit(united.n_relations))
+        keys = list[Ints]()
+        for table in united.tables:
+            forth, back = (step_code(table.relation, inverse) for inverse in (False, True))
+            keys.append(pair_keys(pair_keys(forth, table.subject, n), table.object, n))
+            keys.append(pair_keys(pair_keys(back, table.object, n), table.subject, n))
+        ordered = np.sort(np.concatenate(keys))
+        return cls(ordered[run_starts(ordered)], n)
 
     def ranks(self, distinct: Queries, found: Answers, group: Integers, answer: Integers) -> Floats:
         """Ranks of true answers; `group` has the distinct query of each."""
         _check_order(found)
         scores = _tied(found)
-        proposed = self._located(distinct, found)
-        open_ = proposed < 0
-        score = np.full(len(self.keys), np.nan)
-        score[proposed[~open_]] = scores[~open_]
-        own = score[np.searchsorted(self.keys, self._keys(distinct, group, answer))]
+        keys = self._keys(distinct, found.query, found.entities)
+        open_ = ~contained(keys, self.keys)
+        own = _looked_up(self._keys(distinct, group, answer), keys[~open_], scores[~open_])
         kept = scores[open_]
         ends = pointers(np.bincount(found.query[open_], minlength=len(distinct)))
         low, high = ends[group], ends[group + 1]
@@ -241,23 +233,23 @@ class KnownAnswers:
         return np.asarray((optimistic + pessimistic) / 2)
 
     def _keys(self, queries: Queries, rows: Integers, answer: Integers) -> Ints:
-        known, relation = queries.known[rows], queries.relation[rows]
-        return atom_keys(known, relation, answer, self.n_entities, self.n_relations)
-
-    def _located(self, queries: Queries, found: Answers) -> Positions:
-        """Positions of proposed answers among the known ones, -1 for those that are not known."""
-        keys = self._keys(queries, found.query, found.entities)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, at, -1)
+        of_query = pair_keys(queries.step, queries.known, self.n_entities)
+        return pair_keys(of_query[rows], answer, self.n_entities)
 
     def _candidates(self, queries: Queries) -> Ints:
         """Number of candidates per query: one true answer, and all that are not known answers."""
         rows = np.arange(len(queries))
         first = self._keys(queries, rows, np.zeros(len(queries), dtype=np.int32))
-        n_known = np.searchsorted(self.keys, first + self.n_entities) - np.searchsorted(
-            self.keys, first
-        )
-        return self.n_entities - n_known + 1
+        low, high = np.searchsorted(self.keys, np.stack([first, first + self.n_entities]))
+        return np.asarray(self.n_entities - (high - low) + 1)
+
+
+def _looked_up(wanted: Ints, keys: Ints, values: Floats) -> Floats:
+    """The values of wanted keys; NaN of those that are not among the keys."""
+    order = np.argsort(keys)
+    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
+    at = np.append(order, 0)[at]
+    return np.where(np.append(keys, -1)[at] == wanted, np.append(values, np.nan)[at], np.nan)
 
 
 def _tied(found: Answers) -> Floats:
@@ -269,7 +261,7 @@ def _tied(found: Answers) -> Floats:
 
 def _check_order(found: Answers) -> None:
     rising = np.flatnonzero(np.diff(found.scores) > 0.0) + 1
-    if not np.isin(rising, found.offsets).all():
+    if not contained(rising, found.offsets).all():
         raise ValueError("a ranker's answers must be sorted, best first")
 
 

@@ -14,6 +14,7 @@ from hornbeam.base.arrays import (
     Floats,
     Ids,
     Integers,
+    Ints,
     Positions,
     part_numbers,
     pointers,
@@ -21,6 +22,7 @@ from hornbeam.base.arrays import (
 )
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.table import HALF, Facts
+from hornbeam.rules.codes import step_code
 
 
 class Direction(StrEnum):
@@ -81,6 +83,11 @@ class Queries:
 
     def __len__(self) -> int:
         return len(self.relation)
+
+    @property
+    def step(self) -> Ints:
+        """Codes of the steps from known arguments to answers; see `hornbeam.rules.codes`."""
+        return step_code(self.relation.astype(np.int64), self.asks_subject)
 
     @property
     def askable(self) -> Bools:
