@@ -14,8 +14,11 @@ from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.language.syntax import Place
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData, load_partitions
-from hornbeam.programs.program_options import InferenceOptions, inference_options
-from hornbeam.programs.program_predicates import ProgramPredicate
+from hornbeam.programs.program_declarations import (
+    InferenceOptions,
+    ProgramPredicate,
+    inference_options,
+)
 
 RULES = [
     "1.0: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2",

@@ -26,8 +26,7 @@ from hornbeam.language.arithmetic_rules import (
 )
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
-from hornbeam.programs.program_options import _READERS, InferenceOptions
-from hornbeam.programs.program_predicates import ProgramPredicate
+from hornbeam.programs.program_declarations import _READERS, InferenceOptions, ProgramPredicate
 from hornbeam.programs.program_rules import check_rules, normal_rules
 from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED
 

@@ -207,19 +207,19 @@ class Export:
         for target in self.targets:
             rows = self._pair_rows(target)
             text = _lines(self._ends(rows))
-            yield DataFile(names.pairs[target], 2, "observations", text)
+            yield DataFile(names.made[target, "pairs"], 2, "observations", text)
             yield DataFile(names.plain[target], 2, "targets", text)
             if not self.located[rows].all():
                 some = _lines(self._ends(rows[self.located[rows]]))
-                yield DataFile(names.located[target], 2, "observations", some)
+                yield DataFile(names.made[target, "located"], 2, "observations", some)
             if collective:
                 known = self._fact_text(without_targets(self.facts, self.pairs), target, 2)
                 yield DataFile(names.plain[target], 2, "observations", known)
         for name, arity in sorted(self.arities.items()):
             if name not in self.targets or not collective:
-                spelt = names.plain if name not in self.targets else names.known
+                spelt = names.made.get((name, "known"), names.plain[name])
                 text = self._fact_text(self.facts, name, arity)
-                yield DataFile(spelt[name], arity, "observations", text)
+                yield DataFile(spelt, arity, "observations", text)
         for rule in self.computed.values():
             of_pair, others = rule.columns()
             text = _lines([*self._ends(of_pair), *others])

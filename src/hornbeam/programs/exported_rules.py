@@ -78,11 +78,9 @@ class ExportedNames:
     """
 
     plain: Mapping[str, str]  #: identifiers of the predicates of targets and bodies
-    #: For every target the predicates of its pairs, of those whose entities have facts, and of its
-    #: observed facts.
-    pairs: Mapping[str, str]
-    located: Mapping[str, str]
-    known: Mapping[str, str]
+    #: For every target the predicates of its "pairs", of those "located" (with facts of both ends),
+    #: and of its "known" facts, which are observed.
+    made: Mapping[tuple[str, str], str]
     #: Predicates of the rules whose columns are written out, by the rule's place in the model.
     computed: Mapping[int, str]
     entities: Mapping[str, str]  #: other names of the entities that cannot have their own
@@ -99,15 +97,12 @@ class ExportedNames:
         """Choose all identifiers; they are distinct when case is ignored."""
         plain = dict(identifiers({*predicates, *targets}))
         # names hold no tab, so these cannot clash with a predicate's; they get identifiers last
-        made = {t: [f"{plain[t]}\t{what}" for what in KINDS] for t in targets}
+        made = {(t, what): f"{plain[t]}\t{what}" for t in targets for what in KINDS}
         rules = {place: f"rule\t{place + 1}" for place in computed}
-        invented = [name for some in made.values() for name in some]
-        spelt = identifiers([*plain.values(), *invented, *rules.values()])
+        spelt = identifiers([*plain.values(), *made.values(), *rules.values()])
         return cls(
             plain,
-            {t: spelt[pairs] for t, (pairs, _, _) in made.items()},
-            {t: spelt[located] for t, (_, located, _) in made.items()},
-            {t: spelt[known] for t, (_, _, known) in made.items()},
+            {key: spelt[name] for key, name in made.items()},
             {place: spelt[name] for place, name in rules.items()},
             _replaced(constants, entities),
         )
@@ -225,15 +220,14 @@ class PlainRules:
     def _pairs(self, clause: Clause) -> str:
         """The pairs that a clause may have groundings for."""
         on_paths = all(part.body.is_path for part in clause.body.parts)
-        if on_paths or clause.target not in self.unseen:
-            return self.names.pairs[clause.target]
-        return self.names.located[clause.target]
+        everywhere = on_paths or clause.target not in self.unseen
+        return self.names.made[clause.target, "pairs" if everywhere else "located"]
 
     def _spelt(self, atom: Atom) -> str:
-        is_target = atom.predicate in self.names.known
-        if is_target and not self.model.semantics.recursive:
-            return self.names.known[atom.predicate]
-        return self.names.plain[atom.predicate]
+        plain = self.names.plain[atom.predicate]
+        if self.model.semantics.recursive:
+            return plain
+        return self.names.made.get((atom.predicate, "known"), plain)
 
     def _ways_to_differ(self, atom: Atom, head: tuple[Variable, Variable]) -> list[list[Literal]]:
         """Conditions, no two of which hold at once, under which an atom is not the head."""

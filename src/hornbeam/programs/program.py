@@ -36,7 +36,11 @@ from hornbeam.facts.reading.workspace import File, find_file, is_empty
 from hornbeam.language.arithmetic_rules import PslRule, constants_of
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.program_data import PARTITIONS, ProgramData, load_partitions
-from hornbeam.programs.program_predicates import ProgramPredicate, program_predicates, text_options
+from hornbeam.programs.program_declarations import (
+    ProgramPredicate,
+    program_predicates,
+    text_options,
+)
 from hornbeam.programs.program_rules import check_rules, normal_rules
 
 #: A rule, and its file.

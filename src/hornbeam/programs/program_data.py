@@ -19,7 +19,7 @@ from hornbeam.facts.reading.interning import MALFORMED, fetch_names, reading_err
 from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source, atom_text, first_mistake
 from hornbeam.facts.reading.workspace import Workspace, is_empty, workspace
-from hornbeam.programs.program_predicates import ProgramPredicate
+from hornbeam.programs.program_declarations import ProgramPredicate
 
 
 @dataclass(frozen=True, eq=False)

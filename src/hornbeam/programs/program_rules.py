@@ -38,7 +38,7 @@ from hornbeam.language.arithmetic_rules import (
     variables_of,
 )
 from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, SumVariable, Variable
-from hornbeam.programs.program_predicates import ProgramPredicate
+from hornbeam.programs.program_declarations import ProgramPredicate
 
 
 def check_rules(

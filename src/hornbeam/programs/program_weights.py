@@ -35,7 +35,7 @@ from hornbeam.learning.newton import Fit, Newton
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
-from hornbeam.programs.program_options import inference_options
+from hornbeam.programs.program_declarations import inference_options
 
 
 @dataclass(frozen=True, eq=False)
