@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 import hornbeam.hlmrf
 from hornbeam.base.choices import Solver
-from hornbeam.hlmrf.admm import Acceleration, Admm
+from hornbeam.hlmrf.admm import ANCHORED, RELAXED, Admm
 from hornbeam.hlmrf.exact import Exact
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapState, MapStatus
@@ -29,7 +29,10 @@ Solve = Callable[[Potentials], MapState]
 #: Every class that solves programs, with ways to use it. A new solver adds a line here.
 SOLVERS: dict[type, dict[str, Solve]] = {
     Exact: {"exact": Exact().solve},
-    Admm: {str(way): Admm(acceleration=way, **TIGHT).solve for way in Acceleration},  # type: ignore[arg-type]
+    Admm: {
+        name: Admm(relaxation=relaxation, **TIGHT).solve  # type: ignore[arg-type]
+        for name, relaxation in {"plain": 1.0, "relaxed": RELAXED, "anchored": ANCHORED}.items()
+    },
 }
 #: And every choice of users, which may put several together.
 CHOICES: dict[str, Solve] = {

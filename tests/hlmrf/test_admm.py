@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hornbeam.errors import InfeasibleError
 from hornbeam.hlmrf import admm
-from hornbeam.hlmrf.admm import RELAXED, Acceleration, Admm, Residuals
+from hornbeam.hlmrf.admm import ANCHORED, RELAXED, Admm, Residuals
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
@@ -24,6 +24,8 @@ from tests.support.random_programs import program, programs, synthetic
 from tests.support.recorded_progress import RecordedProgress
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
+#: Plain, relaxed and anchored.
+RELAXATIONS = [1.0, RELAXED, ANCHORED]
 
 
 @pytest.fixture(
@@ -61,12 +63,12 @@ def test_reaches_the_optimum(potentials: Potentials) -> None:
 
 
 @pytest.mark.usefixtures("every_way")
-@given(programs(), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from(Acceleration))
+@given(programs(), st.sampled_from([0.2, 1.0, 5.0]), st.sampled_from(RELAXATIONS))
 @settings(max_examples=40, deadline=None)
-def test_step_and_acceleration_change_the_way_and_not_the_end(
-    potentials: Potentials, step: float, acceleration: Acceleration
+def test_step_and_relaxation_change_the_way_and_not_the_end(
+    potentials: Potentials, step: float, relaxation: float
 ) -> None:
-    found = replace(TIGHT, step=step, acceleration=acceleration).solve(potentials)
+    found = replace(TIGHT, step=step, relaxation=relaxation).solve(potentials)
     best = Exact().solve(potentials).objective
     assert found.objective == pytest.approx(best, rel=1e-5, abs=1e-5)
 
@@ -84,15 +86,15 @@ def test_the_unit_of_weights_changes_nothing(potentials: Potentials, unit: float
 
 
 @pytest.mark.usefixtures("every_way")
-@given(programs(), st.integers(1, 30), st.sampled_from(["plain", "relaxed"]))
+@given(programs(), st.integers(1, 30), st.sampled_from([1.0, RELAXED]))
 @settings(max_examples=50, deadline=None)
-def test_is_the_textbook_iteration(potentials: Potentials, iterations: int, way: str) -> None:
+def test_is_the_textbook_iteration(potentials: Potentials, iterations: int, way: float) -> None:
     """The short form of w that is carried is the z + u of every literal."""
     assume(len(potentials.variable))
-    loop = Admm(max_iterations=iterations, acceleration=Acceleration(way), epsilon_rel=-1.0)
+    loop = Admm(max_iterations=iterations, relaxation=way, epsilon_rel=-1.0)
     found = loop.solve(potentials)
     assume(found.status is MapStatus.ITERATIONS)
-    state, primal, dual = textbook(potentials, iterations, 1.0 if way == "plain" else RELAXED)
+    state, primal, dual = textbook(potentials, iterations, way)
     np.testing.assert_allclose(found.state, state, atol=1e-9)
     assert found.primal_residual == pytest.approx(primal, abs=1e-6)
     assert found.dual_residual == pytest.approx(dual, abs=1e-6)
@@ -207,12 +209,12 @@ def test_any_number_of_threads_gives_the_same_bits(squared: bool) -> None:
 @given(programs(kinds=[PotentialKind.SQUARED]))
 @settings(max_examples=20, deadline=None)
 def test_squared_hinges_are_relaxed_and_others_anchored(potentials: Potentials) -> None:
-    relaxed = replace(TIGHT, acceleration=Acceleration.RELAXED).solve(potentials)
+    relaxed = replace(TIGHT, relaxation=RELAXED).solve(potentials)
     assert TIGHT.solve(potentials).state.tobytes() == relaxed.state.tobytes()
     linear = replace(
         potentials, kind=np.full(len(potentials), PotentialKind.LINEAR, dtype=np.uint8)
     )
-    anchored = replace(TIGHT, acceleration=Acceleration.ANCHORED).solve(linear)
+    anchored = replace(TIGHT, relaxation=ANCHORED).solve(linear)
     assert TIGHT.solve(linear).state.tobytes() == anchored.state.tobytes()
 
 
@@ -249,13 +251,13 @@ def test_progress_is_told_of_the_way() -> None:
 
 @pytest.mark.slow
 @compiles
-@pytest.mark.parametrize("acceleration", Acceleration)
+@pytest.mark.parametrize("relaxation", RELAXATIONS)
 @pytest.mark.parametrize("squared", [True, False])
 def test_compiled_loops_and_arrays_walk_the_same_way(
-    acceleration: Acceleration, squared: bool, monkeypatch: pytest.MonkeyPatch
+    relaxation: float, squared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     potentials = synthetic(2000, squared)
-    far = Admm(acceleration=acceleration, max_iterations=150, epsilon_abs=0.0, epsilon_rel=0.0)
+    far = Admm(relaxation=relaxation, max_iterations=150, epsilon_abs=0.0, epsilon_rel=0.0)
     found = []
     for budget in (0, 100 * (len(potentials.variable) + admm.ARRAY_CALLS), 10**15):
         monkeypatch.setattr(admm, "WORTH_COMPILING", budget)

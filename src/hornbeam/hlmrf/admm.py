@@ -51,7 +51,6 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
@@ -83,16 +82,8 @@ WORTH_COMPILING, ARRAY_CALLS = 20_000_000, 2_000
 #: Violation, weighted by the multipliers, up to which constraints do not count as contradictory.
 NO_CONTRADICTION = 1e-6
 
-#: Over-relaxation.
-RELAXED = 1.6
-
-
-class Acceleration(StrEnum):
-    """How the next iterate is computed from T(w)."""
-
-    PLAIN = "plain"
-    RELAXED = "relaxed"
-    ANCHORED = "anchored"
+#: Over-relaxation r of the relaxed iteration, and what stands for the anchored one.
+RELAXED, ANCHORED = 1.6, 0.0
 
 
 class Residuals(NamedTuple):
@@ -112,7 +103,7 @@ class Residuals(NamedTuple):
 
 @dataclass
 class AnchorSchedule:
-    """How the next iterate is mixed; `relaxation` is 0 where the iteration is anchored."""
+    """How the next iterate is mixed."""
 
     relaxation: float
     age: int = 0  #: iterations since the anchor was set; -1: set it after the next
@@ -162,9 +153,9 @@ class Admm:
     epsilon_abs: float = 1e-5
     epsilon_rel: float = 1e-3
     max_iterations: int = 25_000
-    #: Plain (as PSL), relaxed or anchored. By default relaxed for programs of squared hinges only,
-    #: anchored for others.
-    acceleration: Acceleration | None = None
+    #: Over-relaxation; 1 is plain, as PSL. By default `RELAXED` for programs of squared hinges
+    #: only, `ANCHORED` for others.
+    relaxation: float | None = None
     max_violation: float = 1e-3  #: how far a constraint may be from holding at the end
     #: All cores by default. The result is the same for any number, bit for bit.
     threads: int | None = None
@@ -239,7 +230,10 @@ class _Run:
         self.pool, self.progress = pool, progress
         self.rows = AdmmRows.of(potentials, _largest_weight(potentials), settings.step)
         self.point = AdmmPoint.at(start_at(potentials, start), len(potentials))
-        self.steering = AnchorSchedule(_relaxation(settings, potentials))
+        squared = bool((potentials.kind == PotentialKind.SQUARED).all())
+        default = RELAXED if squared else ANCHORED
+        relaxation = default if settings.relaxation is None else settings.relaxation
+        self.steering = AnchorSchedule(relaxation)
 
     def run(self, steps: AdmmSteps, minimum: int, limit: int) -> tuple[int, Residuals]:
         """Iterate until the stopping rule is met, `minimum` to `limit` times."""
@@ -295,14 +289,6 @@ class _Run:
 def _largest_weight(potentials: Potentials) -> float:
     """The divisor of the weights; the step is not multiplied by it, which may underflow to 0."""
     return float(potentials.weight.max(initial=0.0)) or 1.0
-
-
-def _relaxation(settings: Admm, potentials: Potentials) -> float:
-    """Over-relaxation; 0 if the iteration is anchored."""
-    squared = bool((potentials.kind == PotentialKind.SQUARED).all())
-    default = Acceleration.RELAXED if squared else Acceleration.ANCHORED
-    relaxations = {"plain": 1.0, "relaxed": RELAXED, "anchored": 0.0}
-    return relaxations[settings.acceleration or default]
 
 
 def contradict(constraints: Potentials, change: Floats) -> bool:
