@@ -171,20 +171,14 @@ class Boost:
         start = joint.priors(soft).weights
         kept = np.flatnonzero(soft.is_prior)
         for strength in joint.grid(soft):
-            fit = joint.newton.fit(
-                soft,
-                strength * len(soft.y) * unit,
-                np.full(len(unit), 1.0 / self.weight_variance),
-                start,
-            )
-            start = fit.weights
+            linear = strength * len(soft.y) * unit
+            start = joint.newton.fit(soft, linear, 1.0 / self.weight_variance, start).weights
             members = np.flatnonzero((start > 0.0) | soft.is_prior)
             if int((start[~soft.is_prior] > 0.0).sum()) > self.max_rules:
                 break
             kept = members
         short = soft.only(kept)
-        ridge = np.full(len(kept), 1.0 / self.weight_variance)
-        return Learned(short, Newton().fit(short, np.zeros(len(kept)), ridge))
+        return Learned(short, Newton().fit(short, 0.0, 1.0 / self.weight_variance))
 
 
 def _probability(score: Floats) -> Floats:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +19,10 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, priors_of
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.rules.clause import Clause
 from hornbeam.rules.weighing import Counts
 
-
-class CountEntries(NamedTuple):
-    """Counts of clauses for targets, and the sides of these counts."""
-
-    side: Ints
-    clause: Ints
-    target: Ints
-    number: Ints
+#: Side, clause and target of counts, and the counts.
+CountEntries = tuple[Ints, ...]
 
 
 def collective_problem(
@@ -48,8 +40,7 @@ def collective_problem(
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN or heads_only:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
-    parts = [*_heads(statistics, labels, clauses)]
-    parts += [] if heads_only else _bodies(statistics, times)
+    parts = [*_heads(statistics, labels), *(() if heads_only else _bodies(statistics, times))]
     side, clause, target, count = map(np.concatenate, zip(*parts, strict=True))
     n, width = max(len(labels), 1), len(clauses)
     column = pair_keys(side, clause, width)
@@ -69,16 +60,12 @@ def collective_problem(
     )
 
 
-def _heads(
-    statistics: CollectiveStatistics, labels: Targets, clauses: Sequence[Clause]
-) -> Iterator[CountEntries]:
-    """The terms of heads, priors among them."""
-    yield _table_rows(statistics.heads, False, UP)
-    yield _table_rows(statistics.heads, True, DOWN)
-    for k, clause in enumerate(clauses):
-        if clause.is_prior:
-            of_target = labels.predicate == labels.predicates.index(clause.target)
-            yield _rows(DOWN if clause.negated else UP, k, np.flatnonzero(of_target), 1)
+def _heads(statistics: CollectiveStatistics, labels: Targets) -> Iterator[CountEntries]:
+    """The terms of heads, priors among them, which come after the clauses of sequences."""
+    first = 2 * len(statistics.sequences)
+    for side in (UP, DOWN):
+        yield _table_rows(statistics.heads, side == DOWN, side)
+        yield _rows(side, first + 2 * labels.predicate + side, np.arange(len(labels)), 1)
 
 
 def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
@@ -98,4 +85,4 @@ def _table_rows(table: Statistics, negated: bool, side: int) -> CountEntries:
 
 def _rows(*columns: npt.ArrayLike) -> CountEntries:
     """Columns of one length, of 64-bit integers."""
-    return CountEntries(*(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns)))
+    return tuple(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns))

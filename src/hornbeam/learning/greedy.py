@@ -7,7 +7,7 @@ tolerance. What the paper prints differently (`current <- prev`, `or` for `and`)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -69,8 +69,6 @@ class Greedy:
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; weights of the others are 0."""
-        n = len(problem.clauses)
-        ridge = np.full(n, 1.0 / self.weight_variance)
         current = fit_priors(problem, 1.0 / self.weight_variance)
         chosen = problem.is_prior.copy()
         rounds = 0
@@ -81,7 +79,7 @@ class Greedy:
             for k in np.flatnonzero(promising).tolist():
                 tried = chosen.copy()
                 tried[k] = True
-                fit = self._refit(problem, tried, current.weights, ridge)
+                fit = self._refit(problem, tried, current.weights)
                 gain = current.loss - fit.loss - self.length_penalty * problem.lengths[k]
                 if gain > best_gain:
                     best, best_gain, best_clause = fit, gain, k
@@ -93,12 +91,12 @@ class Greedy:
             progress.advance(self.stage, rounds, self.max_rules)
         return Fit(current.weights, FitStatus.CONVERGED, current.loss, rounds)
 
-    def _refit(self, problem: Problem, tried: Bools, start: Floats, ridge: Floats) -> Fit:
+    def _refit(self, problem: Problem, tried: Bools, start: Floats) -> Fit:
         """Refit the small model alone: only its columns are read."""
         members = np.flatnonzero(tried)
         small = problem.only(members)
         newton = Newton(self.iterations, self.inner_tolerance)
-        fit = newton.fit(small, np.zeros(len(members)), ridge[members], start[members])
+        fit = newton.fit(small, 0.0, 1.0 / self.weight_variance, start[members])
         weights = np.zeros(len(problem.clauses))
         weights[members] = fit.weights
-        return Fit(weights, fit.status, fit.loss, fit.iterations)
+        return replace(fit, weights=weights)

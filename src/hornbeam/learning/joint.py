@@ -146,9 +146,8 @@ class Joint:
 
     def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
         """Fit all weights at one strength (L1 per target)."""
-        ridge = np.full(len(problem.clauses), 1.0 / self.weight_variance)
         linear = strength * len(problem.y) * self.unit_penalty(problem)
-        return self.newton.fit(problem, linear, ridge, start)
+        return self.newton.fit(problem, linear, 1.0 / self.weight_variance, start)
 
     def unit_penalty(self, problem: Problem) -> Floats:
         """L1 penalty of every clause at strength 1: its column's scale, 0 for priors."""

@@ -69,13 +69,17 @@ class Newton:
     def fit(
         self,
         problem: Fittable,
-        linear: Floats,
-        ridge: Floats,
+        linear: Floats | float,
+        ridge: Floats | float,
         start: Floats | None = None,
         allowed: Bools | None = None,
     ) -> Fit:
-        """Fit the weights of the allowed clauses (all by default), the others staying at 0."""
+        """Fit the weights of the allowed clauses (all by default), the others staying at 0.
+
+        Penalties are those of every clause, or one number for all.
+        """
         n = len(problem.clauses)
+        linear, ridge = np.full(n, linear), np.full(n, ridge)
         weights = np.zeros(n) if start is None else start.copy()
         allowed = np.ones(n, dtype=np.bool_) if allowed is None else allowed
         limit = self.tolerance * max(len(problem.y), 1)

@@ -77,6 +77,4 @@ class Problem(Fittable, Protocol):
 
 def fit_priors(problem: Problem, ridge: float, newton: Newton | None = None) -> Fit:
     """Weights of the priors alone."""
-    n = len(problem.clauses)
-    newton = newton or Newton()
-    return newton.fit(problem, np.zeros(n), np.full(n, ridge), allowed=problem.is_prior)
+    return (newton or Newton()).fit(problem, 0.0, ridge, allowed=problem.is_prior)

@@ -98,8 +98,7 @@ def _refitted(learned: Learned, weight_variance: float) -> Learned:
     """Refit the kept clauses, together and without L1."""
     problem = learned.problem
     small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_prior))
-    n = len(small.clauses)
-    fit = Newton().fit(small, np.zeros(n), np.full(n, 1.0 / weight_variance))
+    fit = Newton().fit(small, 0.0, 1.0 / weight_variance)
     return replace(learned, problem=small, fit=fit)
 
 
@@ -174,14 +173,6 @@ def _twins(statistics: Statistics, exists: bool) -> dict[int, int]:
 Count = Callable[[Sequence[Body]], Statistics]
 
 
-@dataclass(frozen=True)
-class Screened:
-    """Result of the piecewise learner on histograms: rules, and the gain of each body."""
-
-    rules: tuple[Rule, ...]
-    gain: Floats
-
-
 def learn_from_histograms(
     histograms: Histograms,
     labels: Targets,
@@ -202,16 +193,17 @@ def learn_from_histograms(
                 f"{learner.name} learns from histograms of counts, which have no shares: use "
                 '`counts="log"`, fewer labels, a larger `min_coverage`, `top`, or more memory'
             )
-        screened = screen_bodies(
+        rules, _ = screen_bodies(
             histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
         )
-        model = RuleModel(screened.rules, semantics)
-        return LearnedRules(model, FitReport(histogram_groups=len(histograms.size)))
+        return LearnedRules(
+            RuleModel(rules, semantics), FitReport(histogram_groups=len(histograms.size))
+        )
     piecewise = Ppll(weight_variance=learner.weight_variance)
-    screened = screen_bodies(
+    _, gains = screen_bodies(
         histograms, labels, piecewise, screened_by, Relaxation.LINEAR, progress
     )
-    kept = _most_useful(histograms, screened)
+    kept = _most_useful(histograms, gains)
     progress.message(
         f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {learner.name} "
         f"learns from the {len(kept):,} of {len(histograms.bodies):,} bodies that ppll keeps."
@@ -231,8 +223,11 @@ def screen_bodies(
     counts: Counts,
     relaxation: Relaxation,
     progress: Progress = SILENT,
-) -> Screened:
-    """Fit every clause alone on its histogram; weights are those of `Ppll.fit` on the counts."""
+) -> tuple[tuple[Rule, ...], Floats]:
+    """Fit every clause alone on its histogram: rules, and the gain of each body.
+
+    Weights are those of `Ppll.fit` on the counts.
+    """
     ridge = 1.0 / learner.weight_variance
     priors = CountProblem.of(Statistics.empty([], len(labels)), labels, [counts], relaxation)
     fitted = fit_priors(priors, ridge).weights
@@ -258,15 +253,15 @@ def screen_bodies(
                 rules.append(Rule(weight, Clause(body, bool(side))))
         if c % 64 == 63 or c + 1 == len(histograms.bodies):
             progress.advance(Ppll.stage, c + 1, len(histograms.bodies))
-    return Screened(sorted_rules(rules), gains)
+    return sorted_rules(rules), gains
 
 
-def _most_useful(histograms: Histograms, screened: Screened) -> list[int]:
+def _most_useful(histograms: Histograms, gains: Floats) -> list[int]:
     """The bodies of largest positive gain, as many as fit in memory, in their original order."""
     columns = map(histograms.column, range(len(histograms.bodies)))
     rows = np.array([int(histograms.size[column].sum()) for column in columns])
-    useful = np.argsort(-screened.gain, kind="stable")
-    useful = useful[screened.gain[useful] > 0.0]
+    useful = np.argsort(-gains, kind="stable")
+    useful = useful[gains[useful] > 0.0]
     fitting = useful[np.cumsum(rows[useful]) <= histograms.max_rows]
     if not len(fitting):
         raise InputError(

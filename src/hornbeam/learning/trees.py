@@ -179,7 +179,9 @@ def best_splits(
     sums = np.zeros((3, n_nodes, n_bins + 1))
     for c in range(len(chosen)):
         j = chosen[c]
-        sums[:] = 0.0
+        for k in range(n_nodes):  # one by one: Numba is slower at whole arrays
+            for b in range(n_bins + 1):
+                sums[0, k, b] = sums[1, k, b] = sums[2, k, b] = 0.0
         for entry in range(indptr[j], indptr[j + 1]):
             i = row[entry]
             k = node[i] - first

@@ -208,5 +208,4 @@ def piece(problem: HingeProblem[PslRule], k: int) -> HingeProblem[PslRule]:
 
 
 def _fit(problem: HingeProblem[PslRule], weight_variance: float) -> Fit:
-    n = len(problem.clauses)
-    return Newton(tolerance=1e-9).fit(problem, np.zeros(n), np.full(n, 1.0 / weight_variance))
+    return Newton(tolerance=1e-9).fit(problem, 0.0, 1.0 / weight_variance)
