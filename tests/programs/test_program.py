@@ -17,7 +17,6 @@ from hornbeam.programs.program_data import AtomTable, ProgramData, load_partitio
 from hornbeam.programs.program_declarations import (
     InferenceOptions,
     ProgramPredicate,
-    inference_options,
 )
 
 RULES = [
@@ -424,7 +423,7 @@ def program_with(options: dict[str, str]) -> Program:
 
 
 def test_options_that_are_honoured_and_ignored() -> None:
-    assert inference_options(program_with({})) == InferenceOptions()
+    assert program_with({}).inference_options == InferenceOptions()
     options = {
         "admmreasoner.stepsize": "0.5",
         "admmreasoner.maxiterations": "10",
@@ -436,7 +435,7 @@ def test_options_that_are_honoured_and_ignored() -> None:
         "runtime.learn": "true",
         "sgd.learningrate": "2",
     }
-    assert inference_options(program_with(options)) == InferenceOptions(
+    assert program_with(options).inference_options == InferenceOptions(
         step_size=0.5,
         max_iterations=10,
         relax=True,
@@ -466,7 +465,7 @@ def test_options_that_are_honoured_and_ignored() -> None:
 )
 def test_options_that_cannot_be_read(name: str, text: str, expected: str) -> None:
     with pytest.raises(DataError) as caught:
-        inference_options(program_with({name: text}))
+        program_with({name: text}).inference_options  # noqa: B018
     assert f"program.json: the option {name!r} is {text!r}; expected {expected}" in str(
         caught.value
     )

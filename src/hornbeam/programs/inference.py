@@ -35,7 +35,7 @@ from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData, atom_places
-from hornbeam.programs.program_declarations import InferenceOptions, inference_options
+from hornbeam.programs.program_declarations import InferenceOptions
 from hornbeam.scoring.evaluation import evaluate
 
 #: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
@@ -181,7 +181,7 @@ def infer(
     seconds = {}
     if not isinstance(program, Program):
         program = read_program(program, split)
-    options = inference_options(program)
+    options = program.inference_options
     if options.ignored:
         progress.message(f"Ignored options: {', '.join(options.ignored)}.")
     data = program.load()

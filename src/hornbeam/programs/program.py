@@ -37,7 +37,9 @@ from hornbeam.language.arithmetic_rules import PslRule, constants_of
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.program_data import PARTITIONS, ProgramData, load_partitions
 from hornbeam.programs.program_declarations import (
+    InferenceOptions,
     ProgramPredicate,
+    inference_options,
     program_predicates,
     text_options,
 )
@@ -74,6 +76,11 @@ class Program:
     def closed(self) -> frozenset[str]:
         """Names of the closed predicates."""
         return frozenset(predicate.name for predicate in self.predicates if predicate.closed)
+
+    @property
+    def inference_options(self) -> InferenceOptions:
+        """Its options of inference."""
+        return inference_options(self.name, self.options, self.predicates)
 
     def load(self) -> ProgramData:
         """Read the atoms of all predicates; the constants of the rules are among the names."""

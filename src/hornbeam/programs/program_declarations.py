@@ -9,9 +9,9 @@ least energy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import number_in, whole_number_in
@@ -24,9 +24,6 @@ from hornbeam.facts.reading.psl_data import (
     partitions,
 )
 from hornbeam.facts.reading.workspace import File
-
-if TYPE_CHECKING:
-    from hornbeam.programs.program import Program
 
 #: Properties of a predicate of a 2.4 program.
 PROPERTIES = (
@@ -220,22 +217,23 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 }
 
 
-def inference_options(program: Program) -> InferenceOptions:
-    """Read the options of a program.
+def inference_options(
+    program: str, options: Mapping[str, str], predicates: Iterable[ProgramPredicate] = ()
+) -> InferenceOptions:
+    """Read the options of a program, given its name, and report those of its predicates.
 
     Examples
     --------
-    >>> from hornbeam.programs.program import Program
     >>> options = {"admmreasoner.maxiterations": "100", "parallel.numthreads": "4"}
-    >>> found = inference_options(Program("program.json", (), (), (), options))
+    >>> found = inference_options("program.json", options)
     >>> found.max_iterations, found.ignored
     (100, ('parallel.numthreads',))
     """
     found: dict[str, Any] = {}
-    ignored = [f"{name} of {one.name}" for one in program.predicates for name in one.options]
-    for name, text in program.options.items():
+    ignored = [f"{name} of {one.name}" for one in predicates for name in one.options]
+    for name, text in options.items():
         if name == "runtime.inference.method":
-            if _method(text, program.name) != METHODS[0]:
+            if _method(text, program) != METHODS[0]:
                 ignored.append(name)
         elif name in _READERS:
             field, read = _READERS[name]
@@ -243,7 +241,7 @@ def inference_options(program: Program) -> InferenceOptions:
                 found[field] = read(text.strip())
             except _OptionError as wrong:
                 problem = f"the option {name!r} is {text!r}; expected {wrong}"
-                raise DataError(program.name, problem) from None
+                raise DataError(program, problem) from None
         elif name not in WITHOUT_EFFECT:
             ignored.append(name)
     return InferenceOptions(**found, ignored=tuple(sorted(ignored)))

@@ -35,7 +35,6 @@ from hornbeam.learning.newton import Fit, Newton
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
-from hornbeam.programs.program_declarations import inference_options
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,7 @@ def learn_weights(
         unit,
         data,
         program.closed,
-        missing_is_false=not inference_options(program).require_targets,
+        missing_is_false=not program.inference_options.require_targets,
         limit=max_ground_rules,
         threads=threads,
         progress=progress,
