@@ -29,7 +29,7 @@ from hornbeam.counting.sql.search_tables import FoundBodies
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, RuleLimits, condition_numbers
+from hornbeam.rules.candidates import KINDS, condition_numbers
 from hornbeam.rules.codes import step_code_sql
 
 #: Columns that identify a condition.
@@ -61,7 +61,6 @@ class ConditionSearch:
 
     paths: Search  #: the search for paths of the same targets
     kinds: Collection[Kind]
-    min_coverage: int  #: fewest targets of an anchored condition
 
     @property
     def table(self) -> CountTable:
@@ -71,10 +70,23 @@ class ConditionSearch:
         broadcast = self.paths.broadcast
         return CountTable("cells", "known_conditions", CONDITION_KEY, columns, sure, broadcast)
 
+    def run(self, database: Database, progress: Progress) -> None:
+        """Join the nodes of the targets with their facts, up to the table `cells`."""
+        database.view("arguments", self.arguments())
+        database.create("nodes", _NODES)
+        if Kind.OPEN in self.kinds or Kind.ANCHORED in self.kinds:
+            database.view("leaving", walked_steps(self.paths.limited))
+            database.create("touching", self.touching())
+        if self.prunes_anchors:
+            database.create("anchors", self.anchors())
+        progress.advance("Joining facts of arguments", 1, 2)
+        database.create("cells", self.cells())
+        progress.advance("Joining facts of arguments", 2, 2)
+
     @property
     def prunes_anchors(self) -> bool:
         """Whether rare anchored conditions are dropped before they are counted."""
-        return Kind.ANCHORED in self.kinds and self.min_coverage > 1
+        return Kind.ANCHORED in self.kinds and self.paths.min_coverage > 1
 
     def arguments(self) -> str:
         """Both arguments of every target: node, other node, codes of the own edge from the node."""
@@ -116,7 +128,7 @@ class ConditionSearch:
         return (
             "SELECT predicate, argument, code, destination AS constant FROM touching "
             "GROUP BY predicate, argument, code, destination "
-            f"HAVING sum(n_targets) >= {int(self.min_coverage)}"
+            f"HAVING sum(n_targets) >= {int(self.paths.min_coverage)}"
         )
 
     def cells(self) -> str:
@@ -179,7 +191,7 @@ class ConditionSearch:
         return (
             f"SELECT a.target, {_ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "
             f"{ONE} AS value, CAST(1 AS BIGINT) AS paths FROM arguments AS a JOIN nodes AS s "
-            f"ON {_SAME_NODE} WHERE s.n_targets >= {int(self.min_coverage)}{known}"
+            f"ON {_SAME_NODE} WHERE s.n_targets >= {int(self.paths.min_coverage)}{known}"
         )
 
     def _unary(self) -> str:
@@ -201,30 +213,15 @@ CELLS: Mapping[Kind, Callable[[ConditionSearch], str]] = {
 }
 
 
-def count_conditions(database: Database, search: ConditionSearch, progress: Progress) -> None:
-    """Join the nodes of the targets with their facts, up to the table `cells`."""
-    database.view("arguments", search.arguments())
-    database.create("nodes", _NODES)
-    if Kind.OPEN in search.kinds or Kind.ANCHORED in search.kinds:
-        database.view("leaving", walked_steps(search.paths.limited))
-        database.create("touching", search.touching())
-    if search.prunes_anchors:
-        database.create("anchors", search.anchors())
-    progress.advance("Joining facts of arguments", 1, 2)
-    database.create("cells", search.cells())
-    progress.advance("Joining facts of arguments", 2, 2)
-
-
 def conditions_found(
     database: Database,
     search: ConditionSearch,
-    language: RuleLimits,
     named: Callable[[Ids], tuple[Names, Ids]],
 ) -> FoundBodies:
     """Every condition of enough coverage; `named` gives the names of constants."""
-    columns = database.fetch(search.table.figures(language.min_coverage))
+    columns = database.fetch(search.table.figures(search.paths.min_coverage))
     kind, argument, code, constant = (columns[name].astype(np.int32) for name in CONDITION_KEY)
-    steps = np.zeros((len(code), language.max_length), dtype=np.uint32)
+    steps = np.zeros((len(code), search.paths.max_length), dtype=np.uint32)
     steps[:, 0] = code
     constants, places = named(constant)
     conditions = np.stack([kind, argument, places], axis=1)

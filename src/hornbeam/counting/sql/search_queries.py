@@ -40,15 +40,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from hornbeam.base.arrays import Ints
-from hornbeam.counting.sql.database import join_hint, walked_steps
+from hornbeam.base.progress import Progress
+from hornbeam.counting.sql.database import Database, join_hint, walked_steps
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code_sql
 
 assert MAX_LENGTH == 4, "paths are split into prefixes and suffixes of up to two steps each"
 
-#: Sources, where prefixes start, and the number of their targets.
-SOURCES = "SELECT source, count(*) AS n_targets FROM targets GROUP BY source"
+#: Tables that the search leaves behind.
+PATH_TABLES = ("known", "prefixes", "suffixes", "longer_suffixes", "wanted", "sides", "counts")
+#: Sources, where prefixes start without a deficit, and the number of their targets.
+_SOURCES = (
+    "SELECT source, count(*) AS n_targets, 0 AS deficit, 0 AS doubtful FROM targets GROUP BY source"
+)
 #: Origin, destination and code of a step of the facts.
 _STEP = ("p.origin", "p.destination", "p.code")
 
@@ -124,6 +129,7 @@ class Search:
 
     base: int  #: a number above every code
     max_length: int
+    min_coverage: int  #: fewest targets of a body that is kept
     soft: bool  #: whether some fact has a value below 1
     owned: bool  #: whether some target is a fact
     distinct: bool  #: whether no two nodes of a path may be the same
@@ -145,6 +151,23 @@ class Search:
             sure = "doubtful = 0"
         key = ("prefix", "suffix")
         return CountTable("counts", "known", key, columns, sure, self.broadcast, grouped)
+
+    def run(self, database: Database, progress: Progress) -> None:
+        """Join level by level, up to the table `counts`; rare first and last steps are dropped."""
+        database.view("steps", self.steps())
+        database.view("sources", _SOURCES)
+        levels = {"prefixes": self.prefixes(), "suffixes": self.suffixes()}
+        if self.max_length > 3:
+            levels["longer_suffixes"] = self.longer_suffixes()
+        if self.max_length > 2:
+            levels |= {"wanted": self.wanted(), "sides": self.sides()}
+        levels["counts"] = self.counts()
+        frequent = self.frequent() if self.min_coverage > 1 else {}
+        for done, (table, select) in enumerate(levels.items(), start=1):
+            database.create(table, select)
+            if table in frequent:
+                database.create(table, frequent[table])
+            progress.advance("Joining facts", done, len(levels))
 
     def _hint(self, *tables: str) -> str:
         return join_hint(self.broadcast, *tables)
@@ -203,15 +226,10 @@ class Search:
 
     def prefixes(self) -> str:
         """Prefixes of one step."""
-        apart, softness = "p.destination <> p.origin" if self.distinct else "1 = 1", ""
-        if self.soft:
-            softness = (
-                f", {ONE} - p.value AS deficit, CASE WHEN p.value < {HALF} THEN 1 ELSE 0 END AS "
-                "doubtful"
-            )
+        apart = "p.destination <> p.origin" if self.distinct else "1 = 1"
         return (
             f"SELECT {self._hint('q')}q.source, CAST(p.code AS BIGINT) AS prefix, "
-            f"p.destination AS node{softness}{self._weight('p.weight')} "
+            f"p.destination AS node{self._joined_softness('q')}{self._weight('p.weight')} "
             "FROM steps AS p JOIN sources AS q ON p.origin = q.source "
             f"WHERE {apart}{self._known(first='p.code')}"
         )
@@ -351,7 +369,7 @@ class Search:
         far = meet(f"({self.longer_prefixes()})", f"({suffixes})", first, second)
         return f"{near} UNION ALL {far}"
 
-    def frequent(self, min_coverage: int) -> dict[str, str]:
+    def frequent(self) -> dict[str, str]:
         """Select the rows of prefixes and suffixes whose first or last code has enough targets.
 
         Sequences with other codes cannot be kept. Suffixes of no step have the code 0.
@@ -361,11 +379,11 @@ class Search:
         firsts = (
             f"SELECT h.prefix FROM (SELECT DISTINCT source, prefix FROM prefixes{true_only}) AS h "
             "JOIN sources AS q ON q.source = h.source GROUP BY h.prefix "
-            f"HAVING sum(q.n_targets) >= {int(min_coverage)}"
+            f"HAVING sum(q.n_targets) >= {int(self.min_coverage)}"
         )
         lasts = (
             f"SELECT suffix FROM (SELECT DISTINCT target, suffix FROM suffixes{true_only}) AS e "
-            f"GROUP BY suffix HAVING count(*) >= {int(min_coverage)} OR suffix = 0"
+            f"GROUP BY suffix HAVING count(*) >= {int(self.min_coverage)} OR suffix = 0"
         )
         return {
             f"{code}es": f"SELECT x.* FROM {code}es AS x WHERE EXISTS "

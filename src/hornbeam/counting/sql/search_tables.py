@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hornbeam.base.arrays import Array, Ids, Ints, Unsigned
-from hornbeam.base.progress import Progress
 from hornbeam.counting.sql.database import Database, TableColumns
-from hornbeam.counting.sql.search_queries import SOURCES, CountTable, Search, packed, unpacked
+from hornbeam.counting.sql.search_queries import CountTable, Search, packed, unpacked
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.candidates import PATH_ROW, Candidates, RuleLimits
@@ -26,8 +25,6 @@ from hornbeam.rules.codes import (
     step_code_sql,
 )
 
-#: Tables that the search for paths leaves behind.
-PATH_TABLES = ("known", "prefixes", "suffixes", "longer_suffixes", "wanted", "sides", "counts")
 #: Codes of a sequence by its length: two of the prefix, two of the suffix.
 PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
 #: Pairs that are facts of their own predicate.
@@ -135,24 +132,27 @@ class FoundBodies:
     constants: Names = field(default_factory=lambda: Names.of(()))
 
 
+def column(parts: Sequence[TableColumns], name: str, kind: type) -> Array:
+    """A column of several tables, one after the other."""
+    columns = [np.empty(0, kind), *(part[name].astype(kind, copy=False) for part in parts)]
+    return np.concatenate(columns)
+
+
 def united(
     parts: Sequence[FoundBodies], predicates: Names, targets: Names, language: RuleLimits
 ) -> Candidates:
     """The bodies of all parts (paths, then conditions) as one table of candidates."""
-
-    def column(name: str) -> Ints:
-        return np.concatenate([np.empty(0, np.int64), *(part.columns[name] for part in parts)])
-
+    found = [part.columns for part in parts]
     no_steps, no_rows = np.empty((0, language.max_length), np.uint32), np.empty((0, 3), np.int32)
     conditions = np.concatenate([no_rows, *(part.conditions for part in parts)])
     return Candidates(
         tuple(predicates),
         tuple(targets),
         np.concatenate([no_steps, *(part.steps for part in parts)]),
-        column("predicate").astype(np.int32),
-        coverage=column("coverage"),
-        coverage_true=column("coverage_true"),
-        paths=column("paths"),
+        column(found, "predicate", np.int32),
+        coverage=column(found, "coverage", np.int64),
+        coverage_true=column(found, "coverage_true", np.int64),
+        paths=column(found, "paths", np.int64),
         distinct=language.distinct_variables,
         conditions=conditions if language.conditions else None,
         constants=parts[-1].constants if parts else Names.of(()),
@@ -170,31 +170,13 @@ def upload_kept(database: Database, parts: Sequence[FoundBodies], rows: Ints) ->
         start += len(part.steps)
 
 
-def count_paths(database: Database, search: Search, min_coverage: int, progress: Progress) -> None:
-    """Join level by level, up to the table `counts`; rare first and last steps are dropped."""
-    database.view("steps", search.steps())
-    database.view("sources", SOURCES)
-    levels = {"prefixes": search.prefixes(), "suffixes": search.suffixes()}
-    if search.max_length > 3:
-        levels["longer_suffixes"] = search.longer_suffixes()
-    if search.max_length > 2:
-        levels |= {"wanted": search.wanted(), "sides": search.sides()}
-    levels["counts"] = search.counts()
-    frequent = search.frequent(min_coverage) if min_coverage > 1 else {}
-    for done, (table, select) in enumerate(levels.items(), start=1):
-        database.create(table, select)
-        if table in frequent:
-            database.create(table, frequent[table])
-        progress.advance("Joining facts", done, len(levels))
-
-
-def paths_found(database: Database, search: Search, language: RuleLimits) -> FoundBodies:
+def paths_found(database: Database, search: Search) -> FoundBodies:
     """Every sequence of enough coverage."""
     table = search.table
-    columns = database.fetch(table.figures(language.min_coverage))
+    columns = database.fetch(table.figures(search.min_coverage))
     halves = (unpacked(columns[name], search.base) for name in table.key)
     codes = np.stack([code for half in halves for code in half], axis=1).astype(np.uint32)
-    steps = from_subject(codes, search.flipped)[:, : language.max_length]
+    steps = from_subject(codes, search.flipped)[:, : search.max_length]
     no_conditions = np.tile(np.array(PATH_ROW, dtype=np.int32), (len(steps), 1))
     return FoundBodies(table, columns, steps, no_conditions)
 

@@ -10,7 +10,7 @@ import re
 import secrets
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -184,19 +184,17 @@ def open_spark(
     folder = os.fspath(spill_dir or tempfile.gettempdir())
     given = SparkInputs.of([os.fspath(item) for item in inputs], folder)
     layout = TableLayout.of(columns, header)
-    with ExitStack() as stack:
-        place = stack.enter_context(_own_folder(folder))
+    with _own_folder(folder) as place:
         prepared = given.to_parquet(place, layout)
         # on one machine, shuffle files go there too
         scratch = {"spark.local.dir": place} if master.startswith("local") else {}
-        session = stack.enter_context(spark_session(master, scratch | dict(conf or {}), progress))
-        progress.message("Storing the facts in Spark ...")
-        # a session of its own has its own tables, on the same cluster
-        database = Spark(session.newSession(), place)
-        try:
+        with (
+            spark_session(master, scratch | dict(conf or {}), progress) as session,
+            # a session of its own has its own tables, on the same cluster
+            closing(Spark(session.newSession(), place)) as database,
+        ):
+            progress.message("Storing the facts in Spark ...")
             yield spark_engine_over(database, given.own, prepared, layout)
-        finally:
-            database.close()
 
 
 @contextmanager

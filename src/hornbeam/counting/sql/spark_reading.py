@@ -28,7 +28,7 @@ from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout
 from hornbeam.facts.reading.psl_data import split_of
 from hornbeam.facts.reading.readers import named_table, sources_of
 from hornbeam.facts.reading.sources import arity_of, literal
-from hornbeam.facts.reading.storing import atom_table, store_facts
+from hornbeam.facts.reading.storing import atom_table, named_atoms, store_facts
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import walked_predicates
@@ -79,7 +79,8 @@ def spark_engine_over(
     arities = _create_given_views(database, inputs, prepared, layout)
     listed = ", ".join(inputs)
     database.create("names", _names(arities))
-    database.create("predicates", _predicates(arities))
+    given = (f"SELECT DISTINCT predicate, {k} AS arity FROM given_{k}" for k in arities)
+    database.create("predicates", " UNION ALL ".join(given))
     bad = database.fetch(BAD_NAMES)["name"]
     if len(bad):
         found = "nothing" if bad[0] is None else quote(bad[0])
@@ -168,13 +169,6 @@ def _names(arities: Sequence[int]) -> str:
         listed = ", ".join(f"a{k}" for k in range(1, arity + 1))
         parts.append(f"SELECT explode(array({listed})) AS name FROM given_{arity}")
     return f"SELECT DISTINCT name FROM ({' UNION ALL '.join(parts)}) AS n"
-
-
-def _predicates(arities: Sequence[int]) -> str:
-    """Every predicate with every number of arguments that it has."""
-    return " UNION ALL ".join(
-        f"SELECT DISTINCT predicate, {arity} AS arity FROM given_{arity}" for arity in arities
-    )
 
 
 def _one_arity(database: Spark, listed: str) -> Mapping[str, int]:
@@ -268,18 +262,10 @@ class SparkInputs:
             sources = sources_of(space, self.others, layout)
             store_facts(space.connection, sources)
             for arity in sorted(set[int]().union(*(source.arities for source in sources))):
-                table, columns = atom_table(arity)
-                named = [f"e{k}.name AS a{k}" for k in range(1, arity + 1)]
-                joins = [
-                    f"JOIN entity_ids AS e{k} ON e{k}.id = f.{column}"
-                    for k, column in enumerate(columns, start=1)
-                ]
                 path = f"{folder}/given-{arity}.parquet"
                 space.connection.execute(
-                    f"COPY (SELECT p.name AS predicate, {', '.join(named)}, "
-                    f"CAST(f.value AS INTEGER) AS value FROM {table} AS f "
-                    f"JOIN predicate_ids AS p ON p.id = f.predicate {' '.join(joins)}) "
-                    f"TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)"
+                    f"COPY ({named_atoms(arity)}) TO {literal(path)} "
+                    "(FORMAT parquet, USE_TMP_FILE false)"
                 )
                 written[arity] = path
         return written

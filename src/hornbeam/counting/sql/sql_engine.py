@@ -18,7 +18,6 @@ from hornbeam.counting.sql.condition_queries import (
     CONDITION_TABLES,
     ConditionSearch,
     conditions_found,
-    count_conditions,
     known_conditions,
 )
 from hornbeam.counting.sql.database import (
@@ -28,12 +27,11 @@ from hornbeam.counting.sql.database import (
     Database,
     walked_steps,
 )
-from hornbeam.counting.sql.search_queries import CountTable, Search
+from hornbeam.counting.sql.search_queries import PATH_TABLES, CountTable, Search
 from hornbeam.counting.sql.search_tables import (
-    PATH_TABLES,
     FoundBodies,
     LocatedTargets,
-    count_paths,
+    column,
     known_paths,
     locate_targets,
     paths_found,
@@ -122,12 +120,12 @@ class SqlEngine:
         if len(located):
             search = self._search(located, language, language.max_length, shares)
             if language.searches_paths:
-                count_paths(database, search, language.min_coverage, progress)
-                parts.append(paths_found(database, search, language))
+                search.run(database, progress)
+                parts.append(paths_found(database, search))
             if language.conditions:
-                conditions = ConditionSearch(search, language.conditions, language.min_coverage)
-                count_conditions(database, conditions, progress)
-                parts.append(conditions_found(database, conditions, language, self.named))
+                conditions = ConditionSearch(search, language.conditions)
+                conditions.run(database, progress)
+                parts.append(conditions_found(database, conditions, self.named))
         everything = united(parts, self.predicates, targets.predicates, language)
         rows = everything.pruned(language)
         kept = everything.take(rows)
@@ -173,18 +171,18 @@ class SqlEngine:
         if not len(located) or not (paths or len(conditions["path"])):
             return Statistics.empty(bodies, len(targets), language.shares)
         longest = max((len(bodies[i]) for i in paths), default=1)
-        search = replace(self._search(located, language, longest, shares), frozen=True)
+        search = self._search(located, language, longest, shares)
+        search = replace(search, frozen=True, min_coverage=1)
+        kinds = {body.kind for body in bodies if not body.is_path}
         tables = list[CountTable]()
-        if paths:
-            self.database.upload("known", known_paths(paths, heads, search))
-            count_paths(self.database, search, 1, progress)
-            tables.append(search.table)
-        if len(conditions["path"]):
-            self.database.upload("known_conditions", conditions)
-            kinds = {body.kind for body in bodies if not body.is_path}
-            on_arguments = ConditionSearch(search, kinds, min_coverage=1)
-            count_conditions(self.database, on_arguments, progress)
-            tables.append(on_arguments.table)
+        for searched, known in (
+            (search, known_paths(paths, heads, search)),
+            (ConditionSearch(search, kinds), conditions),
+        ):
+            if len(known["path"]):
+                self.database.upload(searched.table.known, known)
+                searched.run(self.database, progress)
+                tables.append(searched.table)
         table = self._table(bodies, tables, len(targets), language.shares)
         self.database.drop(*TABLES)
         return table
@@ -248,6 +246,7 @@ class SqlEngine:
         return Search(
             base=code_limit(len(self.predicates)),
             max_length=max_length,
+            min_coverage=language.min_coverage,
             soft=self.soft,
             owned=located.owned > 0,
             distinct=language.distinct_variables,
@@ -272,18 +271,14 @@ class SqlEngine:
     ) -> Statistics:
         """Fetch the counts of the known bodies."""
         parts = [self.database.fetch(table.rows()) for table in tables]
-
-        def column(name: str, kind: type) -> Array:
-            return np.concatenate([np.empty(0, kind), *(part[name].astype(kind) for part in parts)])
-
         share = [part.get("share", np.zeros(len(part["path"]))) for part in parts]
         return Statistics.of(
             bodies,
             n_targets,
-            column("path", np.int32),
-            column("target", np.int32),
-            ONE - column("deficit", np.int32),
-            column("paths", np.int64),
+            column(parts, "path", np.int32),
+            column(parts, "target", np.int32),
+            ONE - column(parts, "deficit", np.int32),
+            column(parts, "paths", np.int64),
             np.concatenate([np.empty(0), *share]) if shares else None,
         )
 
@@ -297,7 +292,7 @@ class SqlEngine:
             )
         parts = [self.database.fetch(table.histogram()) for table in tables]
         names = ("path", "paths", "label", "size")
-        columns = (np.concatenate([part[name] for part in parts]) for name in names)
+        columns = (column(parts, name, np.int64) for name in names)
         return Histograms.of(bodies, self.max_rows, *columns)
 
 

@@ -51,6 +51,20 @@ def atom_table(arity: int) -> tuple[str, list[str]]:
     return f"facts_{arity}", [f"a{k}" for k in range(1, arity + 1)]
 
 
+def named_atoms(arity: int) -> str:
+    """Select the stored atoms (f) of an arity by names: predicate, a1 .. ak, millionths."""
+    table, columns = atom_table(arity)
+    named = "".join(f"e{k}.name AS a{k}, " for k in range(1, arity + 1))
+    joins = "".join(
+        f" JOIN entity_ids AS e{k} ON e{k}.id = f.{column}"
+        for k, column in enumerate(columns, start=1)
+    )
+    return (
+        f"SELECT p.name AS predicate, {named}CAST(f.value AS INTEGER) AS value FROM {table} AS f "  # noqa: S608
+        f"JOIN predicate_ids AS p ON p.id = f.predicate{joins}"
+    )
+
+
 def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> StoredFacts:
     """Create `entity_ids` (name, id) and the tables of `atom_table`: arguments, predicate, value.
 
@@ -129,16 +143,13 @@ def _checked_values(
     if wrong:
         raise first_mistake(sources) or DataError(sources[0].name, "a value lies outside [0, 1]")
     if clashes:
-        names = ["p.name", *(f"e{k}.name" for k in range(len(columns)))]
-        joins = [f"JOIN entity_ids AS e{k} ON e{k}.id = f.{c}" for k, c in enumerate(columns)]
-        order = ["e0.id", "p.id", *(f"e{k}.id" for k in range(1, len(columns)))]
-        row = connection.execute(
-            f"SELECT {', '.join(names)} FROM {table} AS f JOIN predicate_ids AS p "  # noqa: S608
-            f"ON p.id = f.predicate {' '.join(joins)} WHERE f.value <> f.other "
-            f"ORDER BY {', '.join(order)} LIMIT 1"
-        ).fetchone()
+        order = ", ".join(f"f.{column}" for column in (columns[0], "predicate", *columns[1:]))
+        cursor = connection.execute(
+            f"{named_atoms(arity)} WHERE f.value <> f.other ORDER BY {order} LIMIT 1"
+        )
+        row = cursor.fetchone()
         assert row is not None
-        words = ["predicate", *(f"a{k}" for k in range(1, arity + 1))]
-        raise contradiction(sources, dict(zip(words, row, strict=True)))
+        words = [column[0] for column in cursor.description or ()]
+        raise contradiction(sources, dict(zip(words[:-1], row, strict=False)))
     connection.execute(f"DELETE FROM {table} WHERE value = 0")  # noqa: S608
     return least is not None and least < ONE

@@ -65,15 +65,6 @@ class LinkTables:
     n_predicates: int
     _made: set[str] = field(default_factory=set)
 
-    @classmethod
-    def of(
-        cls, database: Database, suffix: str, n_predicates: int, triples: str, stored: bool = True
-    ) -> LinkTables:
-        """Tables of the graph whose triples a select returns; if not `stored`, a view has them."""
-        tables = cls(database, suffix, n_predicates)
-        tables._make("triples", triples, stored)
-        return tables
-
     def sql(self, select: str) -> str:
         """A select with the names of this graph's tables, which are created where they are not."""
         return re.sub(r"@(\w+)", lambda match: self._name(match[1]), select)
@@ -96,7 +87,7 @@ class LinkTables:
             return self
         others = LinkTables(self.database, f"{self.suffix}_searched", self.n_predicates)
         listed = ", ".join(map(str, dropped))
-        others._make("links", self.sql(f"SELECT * FROM @links AS l WHERE step NOT IN ({listed})"))
+        others.make("links", self.sql(f"SELECT * FROM @links AS l WHERE step NOT IN ({listed})"))
         return others
 
     def _name(self, table: str) -> str:
@@ -105,10 +96,11 @@ class LinkTables:
                 self.database.upload(f"{table}_{self.suffix}", self._weight_columns())
                 self._made.add(table)
             else:
-                self._make(table, self.sql(SELECTS[table]), table not in VIEWS)
+                self.make(table, self.sql(SELECTS[table]), table not in VIEWS)
         return f"{table}_{self.suffix}"
 
-    def _make(self, table: str, select: str, stored: bool = True) -> None:
+    def make(self, table: str, select: str, stored: bool = True) -> None:
+        """Create one of the tables by a select of its own: `triples` at first."""
         make = self.database.create if stored else self.database.view
         make(f"{table}_{self.suffix}", select)
         self._made.add(table)
@@ -154,16 +146,6 @@ class LinkTables:
         )
         return LinkedShares(train, float(linked / len(subject)))
 
-    def shared_links(self) -> dict[str, Array]:
-        """Numbers `n` of links that two steps share, for pairs of steps of equal `step_figures`."""
-        return self.fetch(
-            "SELECT l.step, m.step AS other, count(*) AS n FROM step_figures AS f "
-            "JOIN @links AS l ON l.step = f.step JOIN @links AS m "
-            "ON m.entity = l.entity AND m.other = l.other AND m.step < l.step "
-            "JOIN step_figures AS g ON g.step = m.step AND g.alike = f.alike "
-            "GROUP BY l.step, m.step"
-        )
-
     # --- random choices ---------------------------------------------------------------------------
 
     def sample(
@@ -194,7 +176,9 @@ class LinkTables:
             f"SELECT subject, predicate, object FROM ({self._numbered(hashes)}) AS n "
             f"WHERE n.number % {folds} {'=' if hidden else '<>'} {number}"
         )
-        return LinkTables.of(self.database, suffix, self.n_predicates, self.sql(triples))
+        part = LinkTables(self.database, suffix, self.n_predicates)
+        part.make("triples", self.sql(triples))
+        return part
 
     def _numbered(self, hashes: Mapping[int, LinkHash]) -> str:
         """Select the triples of some relations with their hashes, the column `number`.

@@ -45,6 +45,7 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.walk_queries import COUNTS, walk_paths
 from hornbeam.graphs.workload import Portion, Result, Workload, batches
+from hornbeam.rules.body import Step
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import CountedRule
 
@@ -72,15 +73,11 @@ class SqlGraph:
     @classmethod
     def of(cls, engine: SqlEngine, settings: GraphSettings) -> SqlGraph:
         """Take the binary facts that round to true."""
-        walked = {
-            name
-            for predicate, arity in engine.not_binary.items()
-            for name in projections(predicate, arity).values()
-        }
         predicates = engine.predicates
         select = f"SELECT subject, predicate, object FROM facts WHERE value >= {HALF}"
-        if walked:
-            predicates = Names.of(name for name in predicates if name not in walked)
+        if any(arity > 2 for arity in engine.not_binary.values()):
+            # projections are no links
+            predicates = Names.of(name for name in predicates if Step.along(name).arity == 2)
             old = predicates.translate(engine.predicates)
             new = np.arange(len(predicates), dtype=np.int32)
             engine.database.upload("renumbered", {"old": old, "new": new})
@@ -88,7 +85,8 @@ class SqlGraph:
                 "SELECT f.subject, r.new AS predicate, f.object FROM facts AS f "
                 f"JOIN renumbered AS r ON r.old = f.predicate WHERE f.value >= {HALF}"
             )
-        tables = LinkTables.of(engine.database, "graph", len(predicates), select, stored=False)
+        tables = LinkTables(engine.database, "graph", len(predicates))
+        tables.make("triples", select, stored=False)
         return cls(engine, predicates, tables, settings)
 
     @property
@@ -136,7 +134,14 @@ class SqlGraph:
         _, alike = np.unique(figures, axis=0, return_inverse=True)
         with self.lock:
             self.database.upload("step_figures", {"step": steps, "alike": alike.reshape(-1)})
-            found = self.tables.shared_links()
+            # links that two steps share, of those with the same figures
+            found = self.tables.fetch(
+                "SELECT l.step, m.step AS other, count(*) AS n FROM step_figures AS f "
+                "JOIN @links AS l ON l.step = f.step JOIN @links AS m "
+                "ON m.entity = l.entity AND m.other = l.other AND m.step < l.step "
+                "JOIN step_figures AS g ON g.step = m.step AND g.alike = f.alike "
+                "GROUP BY l.step, m.step"
+            )
         same = found["n"] == sizes[found["step"] - 2]
         canonical = np.arange(self.size.step_limit, dtype=np.int32)
         np.minimum.at(canonical, found["step"][same], found["other"][same].astype(np.int32))
