@@ -134,7 +134,10 @@ class FoundBodies:
 
 def column(parts: Sequence[TableColumns], name: str, kind: type) -> Array:
     """A column of several tables, one after the other."""
-    columns = [np.empty(0, kind), *(part[name].astype(kind, copy=False) for part in parts)]
+    columns: list[Array] = [
+        np.empty(0, kind),
+        *(part[name].astype(kind, copy=False) for part in parts),
+    ]
     return np.concatenate(columns)
 
 

@@ -20,7 +20,6 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
-from hornbeam.graph.adjacency import projections
 from hornbeam.graph.link_hashes import DISCOVERING, LinkHash
 from hornbeam.graphs.graph_settings import GraphPlan, GraphSettings
 from hornbeam.graphs.grouped_queries import (
