@@ -11,7 +11,8 @@ from scipy.optimize import check_grad, minimize
 from hornbeam.base.arrays import Bools, Floats, part_numbers
 from hornbeam.base.machine import blas_threads
 from hornbeam.base.progress import SILENT
-from hornbeam.graphs.features import FEATURES
+from hornbeam.graphs.evidence_kernels import chosen_candidates
+from hornbeam.graphs.features import FEATURES, TOTAL
 from hornbeam.graphs.graph_settings import Extent, StageShares
 from hornbeam.graphs.graph_stages import with_held
 from hornbeam.graphs.grouped_queries import queries_along
@@ -38,7 +39,7 @@ from hornbeam.graphs.softmax import (
     reciprocal_ranks,
     softmax_log_odds,
 )
-from hornbeam.graphs.softmax_kernels import loss_and_gradient
+from hornbeam.graphs.softmax_kernels import MIN_CURVING, add_curvature, loss_and_gradient
 from hornbeam.graphs.workload import Portion, Workload
 from tests.support.brute_graphs import graph_of
 from tests.support.kernels import both_ways, kernels_are
@@ -59,6 +60,55 @@ def random_rows(seed: int, fired: bool = False) -> CandidateRows:
     return CandidateRows(
         offsets, feature, rng.random(n) < 0.4, Firings(start, rule) if fired else none
     )
+
+
+def naive_curvature(rows: CandidateRows, weights: Floats) -> tuple[Floats, Floats]:
+    """Covariances of features, and variances of rules, where all true answers count as one."""
+    whole, own = np.zeros((6, 6)), np.zeros(3)
+    scores = rows.feature.astype(float) @ weights[:6]
+    scores += weights[6:][rows.firings.rule].reshape(-1, 2).sum(axis=1)
+    for low, high in zip(rows.offsets[:-1], rows.offsets[1:], strict=True):
+        truth = rows.truth[low:high]
+        if truth.all() or not truth.any():
+            continue
+        share = np.exp(scores[low:high]) / np.where(truth, truth.sum(), 1)
+        share /= share.sum()
+        feature = rows.feature[low:high].astype(float)
+        away = feature - share @ feature
+        whole += truth.sum() * (away.T * share) @ away
+        rule = rows.firings.rule.reshape(-1, 2)[low:high]
+        for column in rule.T:
+            np.add.at(own, column, truth.sum() * share * (1 - share))
+    return whole, own
+
+
+@given(seeds)
+def test_the_curvature_is_that_of_its_definition(seed: int) -> None:
+    rows = random_rows(seed, fired=True)
+    weights = np.random.default_rng(seed).normal(size=9) / 4
+    whole, own = np.zeros((6, 6)), np.zeros(3)
+    add_curvature.function(
+        rows.offsets, rows.feature, rows.truth, *rows.firings, weights, np.empty(6), np.empty(6),
+        whole, own,
+    )  # fmt: skip
+    expected, expected_own = naive_curvature(rows, weights)
+    error = 100 * MIN_CURVING  # small shares are left out
+    np.testing.assert_allclose(np.tril(whole), np.tril(expected), atol=error, rtol=1e-3)
+    np.testing.assert_allclose(own, expected_own, atol=error, rtol=1e-3)
+
+
+def test_candidates_are_chosen_by_the_best_confidence_of_any_class() -> None:
+    evidence = np.zeros((4, 2, TOTAL + 2))
+    evidence[:, :, 0] = [[0.1, 0.2], [0.6, 0.1], [0.5, 0.4], [0.1, 0.9]]
+    evidence[:, :, 1] = [[0.0, 0.2], [0.0, 0.0], [0.5, 0.0], [0.0, 0.0]]
+    evidence[:, :, TOTAL] = [[90, 0], [0, 0], [0, 0], [0, 0]]  # a thousandth of it counts
+    listed = np.arange(4, dtype=np.int32)
+    choose = chosen_candidates
+    assert choose(evidence, listed, 4, 4, np.zeros(4), False).tolist() == [0, 1, 2, 3]
+    assert choose(evidence, listed, 3, 3, np.zeros(4), False).tolist() == [3, 1, 2]
+    # in turn by confidence and by ridge
+    strength = np.array([3.0, 2.0, 1.0, 9.0])
+    assert choose(evidence, listed, 3, 3, strength, True).tolist() == [3, 0, 1]
 
 
 def naive_loss(rows: CandidateRows, weights: Floats) -> float:
