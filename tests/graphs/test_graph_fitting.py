@@ -102,13 +102,15 @@ def test_candidates_are_chosen_by_the_best_confidence_of_any_class() -> None:
     evidence[:, :, 0] = [[0.1, 0.2], [0.6, 0.1], [0.5, 0.4], [0.1, 0.9]]
     evidence[:, :, 1] = [[0.0, 0.2], [0.0, 0.0], [0.5, 0.0], [0.0, 0.0]]
     evidence[:, :, TOTAL] = [[90, 0], [0, 0], [0, 0], [0, 0]]  # a thousandth of it counts
-    listed = np.arange(4, dtype=np.int32)
-    choose = chosen_candidates
-    assert choose(evidence, listed, 4, 4, np.zeros(4), False).tolist() == [0, 1, 2, 3]
-    assert choose(evidence, listed, 3, 3, np.zeros(4), False).tolist() == [3, 1, 2]
-    # in turn by confidence and by ridge
-    strength = np.array([3.0, 2.0, 1.0, 9.0])
-    assert choose(evidence, listed, 3, 3, strength, True).tolist() == [3, 0, 1]
+    listed, strength = np.arange(4, dtype=np.int32), np.array([3.0, 2.0, 1.0, 9.0])
+
+    def chosen(limit: int, has_ridge: bool) -> list[int]:
+        rows = chosen_candidates(evidence, listed, limit, limit, strength, has_ridge)  # type: ignore[no-untyped-call]
+        return [int(row) for row in rows]
+
+    assert chosen(4, has_ridge=False) == [0, 1, 2, 3]
+    assert chosen(3, has_ridge=False) == [3, 1, 2]
+    assert chosen(3, has_ridge=True) == [3, 0, 1]  # in turn by confidence and by ridge
 
 
 def naive_loss(rows: CandidateRows, weights: Floats) -> float:
