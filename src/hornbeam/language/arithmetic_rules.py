@@ -242,12 +242,8 @@ def _literals(rule: PslRule) -> Iterator[Literal]:
 
 
 def literals_of(condition: Condition) -> Iterator[Literal]:
-    """Yield the literals of a filter's condition."""
-    if isinstance(condition, Literal):
-        yield condition
-    else:
-        for part in condition.parts:
-            yield from literals_of(part)
+    """The literals of a filter's condition."""
+    return (part for part in nested(condition) if isinstance(part, Literal))
 
 
 def constants_of(rule: PslRule) -> set[str]:
@@ -269,16 +265,27 @@ def _terms(atom: Atom | Comparison) -> Sequence[Term]:
 
 
 def cardinalities_of(coefficient: Coefficient) -> Iterator[str]:
-    """Yield the variables that a coefficient counts."""
-    match coefficient:
-        case Cardinality(variable):
-            yield variable
-        case Operation(_, left, right):
-            yield from cardinalities_of(left)
-            yield from cardinalities_of(right)
-        case Extreme(_, arguments):
-            for argument in arguments:
-                yield from cardinalities_of(argument)
+    """The variables that a coefficient counts."""
+    return (part.variable for part in nested(coefficient) if isinstance(part, Cardinality))
+
+
+def nested(whole: Coefficient | Condition) -> Iterator[Coefficient | Condition]:
+    """Yield a coefficient or condition, and all that it is made of, in the order of the text."""
+    yield whole
+    for part in operands(whole):
+        yield from nested(part)
+
+
+def operands(whole: Coefficient | Condition) -> Sequence[Coefficient | Condition]:
+    """What a coefficient or condition is made of, one level deep."""
+    match whole:
+        case Operation():
+            return (whole.left, whole.right)
+        case Extreme():
+            return whole.arguments
+        case AllOf() | AnyOf():
+            return whole.parts
+    return ()
 
 
 def fixed_value(coefficient: Coefficient) -> float | None:

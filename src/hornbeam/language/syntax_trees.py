@@ -31,6 +31,7 @@ from hornbeam.language.arithmetic_rules import (
     RefusedError,
     Relation,
     Summand,
+    operands,
 )
 from hornbeam.language.logical_trees import (
     SyntaxNode,
@@ -82,19 +83,8 @@ def _depth(whole: Coefficient | Condition) -> int:
     depth = -1
     while level:
         depth += 1
-        level = [part for one in level for part in _operands(one)]
+        level = [part for one in level for part in operands(one)]
     return depth
-
-
-def _operands(one: Coefficient | Condition) -> Sequence[Coefficient | Condition]:
-    match one:
-        case Operation():
-            return (one.left, one.right)
-        case Extreme():
-            return one.arguments
-        case AllOf() | AnyOf():
-            return one.parts
-    return ()
 
 
 # Arithmetic ---------------------------------------------------------------------------------------

@@ -24,7 +24,6 @@ from hornbeam.language.arithmetic_rules import (
     ArithmeticRule,
     Coefficient,
     Condition,
-    Extreme,
     Filter,
     Operation,
     PslRule,
@@ -34,6 +33,7 @@ from hornbeam.language.arithmetic_rules import (
     cardinalities_of,
     fixed_value,
     literals_of,
+    nested,
     refusal,
     variables_of,
 )
@@ -171,14 +171,9 @@ def _check_filters(
 
 def _check_coefficient(coefficient: Coefficient) -> None:
     """Refuse a division by a number that is zero."""
-    if isinstance(coefficient, Operation):
-        if coefficient.operator == "/" and fixed_value(coefficient.right) == 0:
-            raise RefusedError(f"{coefficient} divides by zero")
-        _check_coefficient(coefficient.left)
-        _check_coefficient(coefficient.right)
-    elif isinstance(coefficient, Extreme):
-        for argument in coefficient.arguments:
-            _check_coefficient(argument)
+    for part in nested(coefficient):
+        if isinstance(part, Operation) and part.operator == "/" and fixed_value(part.right) == 0:
+            raise RefusedError(f"{part} divides by zero")
 
 
 # Normal form --------------------------------------------------------------------------------------
