@@ -313,12 +313,14 @@ def fetch_names(connection: duckdb.DuckDBPyConnection, table: str) -> Names:
     return Names.from_sorted_chunks(chunks())
 
 
-def id_joins(sources: Sequence[Source]) -> tuple[list[str], str]:
-    """Ids of the arguments of atoms `f`, and the joins that find them and that of predicate `p`.
+def id_joins(sources: Sequence[Source], further: str = "") -> tuple[list[str], str]:
+    """Ids of the arguments of atoms `f`, and the tables with them and that of predicate `p`.
 
-    Unary facts among triples have the object -1.
+    Unary facts among triples have the object -1. `further` is one more column of the atoms.
     """
-    ids, joins = list[str](), ["JOIN predicate_ids AS p ON f.predicate = p.name"]
+    union = " UNION ALL ".join(f"({source.select})" for source in sources)
+    ids, joins = list[str](), [f"(SELECT *{further} FROM ({union})) AS f"]  # noqa: S608
+    joins.append("JOIN predicate_ids AS p ON f.predicate = p.name")
     for k in range(1, sources[0].arity + 1):
         may_lack = k == 2 and any(source.unary for source in sources)
         ids.append(f"coalesce(e{k}.id, -1)" if may_lack else f"e{k}.id")
@@ -334,15 +336,13 @@ def _fetch(
     The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
     one piece they would be held twice, and that decides how large a graph fits in memory.
     """
-    union = " UNION ALL ".join(f"({source.select})" for source in sources)
     position = ", row_number() OVER () AS position" if ordered else ""
-    ids, joins = id_joins(sources)
+    ids, joined = id_joins(sources, position)
     wanted = ["p.id", *ids] + [MILLIONTHS] * any(source.valued for source in sources)
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE atom_ids AS "  # noqa: S608
         f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "
-        f"FROM (SELECT *{position} FROM ({union})) AS f "
-        f"{joins}{' ORDER BY f.position' if ordered else ''}"
+        f"FROM {joined}{' ORDER BY f.position' if ordered else ''}"
     )
     (size,) = connection.execute("SELECT count(*) FROM atom_ids").fetchone() or (0,)
     columns = [np.empty(size, dtype=np.int32) for _ in wanted]

@@ -116,10 +116,9 @@ def _store(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], ari
 
 def _by_ids(sources: Sequence[Source], columns: Sequence[str]) -> str:
     """Select atoms of one arity by ids; a unary fact among triples has the object -1."""
-    union = " UNION ALL ".join(f"({source.select})" for source in sources)
-    ids, joins = id_joins(sources)
+    ids, joined = id_joins(sources)
     named = ", ".join(f"{number} AS {column}" for number, column in zip(ids, columns, strict=True))
-    return f"SELECT {named}, p.id AS predicate, {MILLIONTHS} AS value FROM ({union}) AS f {joins}"  # noqa: S608
+    return f"SELECT {named}, p.id AS predicate, {MILLIONTHS} AS value FROM {joined}"  # noqa: S608
 
 
 def _predicates(connection: duckdb.DuckDBPyConnection, arity: int) -> list[int]:
