@@ -191,7 +191,7 @@ class ArithmeticRule:
         sides = (" + ".join(map(str, side)) for side in (left, self.right))
         core = f" {self.relation} ".join(sides)
         text = weighted_text(core, self.weight, self.squared)
-        return "".join([text, *(f" {one}" for one in self.filters)])
+        return "".join([text, *(f" {condition}" for condition in self.filters)])
 
     @property
     def summands(self) -> tuple[Summand, ...]:
@@ -229,7 +229,8 @@ def atoms_of(rule: PslRule) -> Iterator[Atom]:
     """Yield the atoms of a rule, those of its filters last."""
     if isinstance(rule, ArithmeticRule):
         yield from rule.atoms
-    yield from (one.atom for one in _literals(rule) if isinstance(one.atom, Atom))
+    atoms = (literal.atom for literal in _literals(rule))
+    yield from (atom for atom in atoms if isinstance(atom, Atom))
 
 
 def _literals(rule: PslRule) -> Iterator[Literal]:
@@ -237,8 +238,8 @@ def _literals(rule: PslRule) -> Iterator[Literal]:
     if isinstance(rule, LogicalRule):
         yield from (*rule.body, *rule.head)
     else:
-        for one in rule.filters:
-            yield from literals_of(one.condition)
+        for chosen in rule.filters:
+            yield from literals_of(chosen.condition)
 
 
 def literals_of(condition: Condition) -> Iterator[Literal]:

@@ -66,7 +66,7 @@ def rule_of(tree: SyntaxNode) -> PslRule:
     filters = tuple(map(_filter, _trees(tree, "filter")))
     compared = (*compared_left, *compared_right)
     nested = [summand.coefficient for summand in (*left, *right)]
-    if max(map(_depth, [*nested, *(one.condition for one in filters)])) > MAX_DEPTH:
+    if max(map(_depth, [*nested, *(chosen.condition for chosen in filters)])) > MAX_DEPTH:
         raise RefusedError(TOO_DEEP, place)
     return ArithmeticRule(
         weight, left, Relation(str(relation)), right, filters, compared, squared, place
@@ -83,7 +83,7 @@ def _depth(whole: Coefficient | Condition) -> int:
     depth = -1
     while level:
         depth += 1
-        level = [part for one in level for part in operands(one)]
+        level = [part for whole in level for part in operands(whole)]
     return depth
 
 

@@ -176,12 +176,12 @@ def _clause(
         why = f"the body has {len(conditions)} conditions; expected at most {MAX_CONDITIONS}"
         raise RefusedError(why, conditions[MAX_CONDITIONS].place)
     thresholds = _thresholds(rule, conditions)
-    found = [one.parsed(names) for one in conditions]
-    parts = map(_part, conditions, found, thresholds)
+    bodies = [condition.parsed(names) for condition in conditions]
+    parts = map(_part, conditions, bodies, thresholds)
     body = simplest(list(parts))
     clause = Clause(body, negated, _weighing(rule, body))
-    known = set(head.ends).union(*(one.variables for one in conditions))
-    return ParsedClause(clause, _are_different(different, known, [one.nodes for one in found]))
+    known = set(head.ends).union(*(condition.variables for condition in conditions))
+    return ParsedClause(clause, _are_different(different, known, [body.nodes for body in bodies]))
 
 
 def _head(rule: LogicalRule, names: Mapping[str, str], max_length: int) -> tuple[Head, bool]:

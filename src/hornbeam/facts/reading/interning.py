@@ -72,8 +72,8 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
     check_one_arity(sources, predicates, by_arity)
     atoms = {}
     for arity in sorted(columns):
-        some = [source for source in sources if arity in source.arities]
-        table = _atoms(arity, columns.pop(arity), some, entities, predicates)
+        having = [source for source in sources if arity in source.arities]
+        table = _atoms(arity, columns.pop(arity), having, entities, predicates)
         if len(table):
             atoms[arity] = table
     return Facts(entities, predicates, atoms)

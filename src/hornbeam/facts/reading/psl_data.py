@@ -88,13 +88,12 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
     sources: list[Source] = []
     for partition in by_partition[wanted]:
         atoms = AtomList.of(file, partition, splits)
-        if atoms and partition.arity != 2 and role is not Role.FACTS:
-            problem = f"{wanted} of {partition.predicate}/{partition.arity}"
-            raise DataError(file.name, f"{problem}; expected two arguments: targets are pairs")
-        if atoms and partition.arity > MAX_ARITY:
-            problem = f"{wanted} of {partition.predicate}/{partition.arity}"
-            raise DataError(file.name, f"{problem}; expected at most {MAX_ARITY} arguments")
         name, arity = partition.predicate, partition.arity
+        expected = f"at most {MAX_ARITY} arguments" if arity > MAX_ARITY else None
+        if arity != 2 and role is not Role.FACTS:
+            expected = "two arguments: targets are pairs"
+        if atoms and expected is not None:
+            raise DataError(file.name, f"{wanted} of {name}/{arity}; expected {expected}")
         sources += atoms.sources(space, file.name, name, arity, wanted)
     if not sources:
         problem = f"no predicate has {wanted}; expected files under {wanted!r} to read {role} from"
@@ -112,8 +111,12 @@ def data_files(name: str) -> list[str]:
         by_partition = partitions(file, document, declared(file, document))
     except DataError:  # its reader reports the error
         return []
-    listed = [one for found in by_partition.values() for one in found]
-    return [name for one in listed for name in AtomList.of(file, one, one.splits).files]
+    return [
+        name
+        for listed in by_partition.values()
+        for partition in listed
+        for name in AtomList.of(file, partition, partition.splits).files
+    ]
 
 
 @dataclass(frozen=True)
@@ -207,11 +210,9 @@ def partitions(
     """Every predicate's partitions, from either of the two layouts."""
     inside = not any(partition in document for partition in PARTITIONS.values())
     listed: dict[str, list[Partition]] = {wanted: [] for wanted in PARTITIONS.values()}
-    for wanted, found in listed.items():
+    for wanted, of_predicates in listed.items():
         if inside:
-            data = {
-                one.name: one.about[wanted] for one in predicates.values() if wanted in one.about
-            }
+            data = {p.name: p.about[wanted] for p in predicates.values() if wanted in p.about}
         else:
             data = _merged(file, document.get(wanted) or {}, repr(wanted))
         for key, value in data.items():
@@ -219,9 +220,9 @@ def partitions(
             if plain not in predicates:
                 problem = f"{wanted} of {key!r}, which is not among the predicates"
                 raise DataError(file.name, f"{problem}; expected it under 'predicates'")
-            one = predicates[plain]
-            splits = _splits(file, value, f"{wanted} of {one.name}")
-            found.append(Partition(one.name, one.arity, splits))
+            name, arity = predicates[plain].name, predicates[plain].arity
+            splits = _splits(file, value, f"{wanted} of {name}")
+            of_predicates.append(Partition(name, arity, splits))
     return listed
 
 

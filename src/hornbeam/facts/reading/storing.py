@@ -78,14 +78,14 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
         for arity in sorted(arities, key=lambda arity: arity != 2):
             _store(connection, sources, arity)
         predicates = fetch_names(connection, "predicate_ids")
-        found = {arity: _predicates(connection, arity) for arity in arities if arity != 2}
-        if any(found.values()):
-            check_one_arity(sources, predicates, [*found.values(), _predicates(connection, 2)])
+        others = {arity: _predicates(connection, arity) for arity in arities if arity != 2}
+        if any(others.values()):
+            check_one_arity(sources, predicates, [*others.values(), _predicates(connection, 2)])
         soft = [_checked_values(connection, sources, arity) for arity in arities]
         connection.execute("RESET disabled_optimizers")  # set by `tables`; searches need all
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
-    not_binary = {predicates[p]: arity for arity, ids in found.items() for p in ids}
+    not_binary = {predicates[p]: arity for arity, ids in others.items() for p in ids}
     return StoredFacts(predicates, any(soft), not_binary)
 
 

@@ -93,10 +93,10 @@ def table_source(
             if kind == '"NULL"':  # a column of Arrow without any type; DuckDB cannot scan it
                 raise DataError(name, f"column {field!r} holds nothing; expected names")
         # fetch all: DuckDB registers no further input while a result is unfinished
-        some = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchall()  # noqa: S608
+        first = connection.execute(f"SELECT 1 FROM {scan} LIMIT 1").fetchall()  # noqa: S608
     except duckdb.Error as error:
         raise DataError(name, f"cannot be read: {reason(error)}") from None
-    if not some:
+    if not first:
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
     columns = Header(name, fields, layout).table_columns(is_frame=is_frame)
