@@ -33,25 +33,31 @@ def open_links(links, entity, path, level):
     level[3] = path
 
 
+def next_link(links, level):
+    """The next link of a stack level, -1 after its last; its run becomes the run of the level."""
+    at = level[0]
+    if at == level[1]:
+        return -1
+    level[0] = at + 1
+    while links.run_start[level[2] + 1] <= at:
+        level[2] += 1
+    return at
+
+
 def list_suffixes(links, a, c, suffix, bits, node, key, size, stack):
     """List walks from c by the entity reached, as paths from there to c; returns their number."""
     found = 0
     depth = 0
     open_links(links, c, 0, stack[0])
     while depth >= 0 and found < len(node):
-        at = stack[depth, 0]
-        if at == stack[depth, 1]:
+        at = next_link(links, stack[depth])
+        if at < 0:
             depth -= 1
             continue
-        stack[depth, 0] = at + 1
-        run = stack[depth, 2]
-        while links.run_start[run + 1] <= at:
-            run += 1
-        stack[depth, 2] = run
         v = links.end[at]
         if v == a or v == c:
             continue
-        step = np.int64(links.run_step[run]) ^ 1
+        step = np.int64(links.run_step[stack[depth, 2]]) ^ 1
         path = (step << (bits * depth)) | stack[depth, 3]
         node[found], key[found], size[found] = v, path, depth + 1
         found += 1
@@ -68,20 +74,15 @@ def walk_prefixes(links, a, c, own, prefix, bits, first, last, key, size, stack,
     depth = 0
     open_links(links, a, 0, stack[0])
     while depth >= 0 and visited < most:
-        at = stack[depth, 0]
-        if at == stack[depth, 1]:
+        at = next_link(links, stack[depth])
+        if at < 0:
             depth -= 1
             continue
         visited += 1
-        stack[depth, 0] = at + 1
-        run = stack[depth, 2]
-        while links.run_start[run + 1] <= at:
-            run += 1
-        stack[depth, 2] = run
         v = links.end[at]
         if v == a:
             continue
-        path = (stack[depth, 3] << bits) | np.int64(links.run_step[run])
+        path = (stack[depth, 3] << bits) | np.int64(links.run_step[stack[depth, 2]])
         if v == c:
             if path != own and found < len(out):
                 out[found] = path

@@ -424,12 +424,13 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
     forward, backward, step = ridge.forward, ridge.backward, tables.trie.target
     has_ridge = len(forward) > 0
     found, is_known = scratch.found, scratch.is_known
-    entity = np.empty((len(sources), limit), dtype=np.int32)
     n_features = N_FEATURES if has_ridge else N_PLAIN
-    feature = np.empty((len(sources), limit, n_features), dtype=np.float32)
+    entity = np.empty(len(sources) * limit, dtype=np.int32)
+    feature = np.empty((len(entity), n_features), dtype=np.float32)
     count = np.zeros(len(sources), dtype=np.int64)
-    further = np.empty((len(sources), most - limit), dtype=np.int32)
+    further = np.empty(len(sources) * (most - limit), dtype=np.int32)
     further_count = np.zeros(len(sources), dtype=np.int64)
+    filled, rest = 0, 0
     for s in range(len(sources)):
         a = sources[s]
         found.size[0] = 0
@@ -462,25 +463,28 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
         chosen = ordered[:limit]
         count[s] = len(chosen)
         further_count[s] = len(ordered) - len(chosen)
-        further[s, : further_count[s]] = ordered[limit:]
+        further[rest : rest + further_count[s]] = ordered[limit:]
+        rest += further_count[s]
+        described = feature[filled : filled + len(chosen)]
         count_linked(links, a, step, tables.weights, scratch.linked, 1)
         for k in range(len(chosen)):
             c = chosen[k]
-            entity[s, k] = c
+            entity[filled + k] = c
             times = 0
             inverse_run = find_run(links, c, step ^ 1)
             if inverse_run >= 0:
                 times = links.run_start[inverse_run + 1] - links.run_start[inverse_run]
             describe(
                 found.evidence, c, a, tables.log_share[times], times > 0, tables.degree,
-                scratch.linked, feature[s, k],
+                scratch.linked, described[k],
             )  # fmt: skip
         count_linked(links, a, step, tables.weights, scratch.linked, 0)
         if has_ridge:
-            describe_ridge(listed, chosen, forward[s], backward[s], feature[s])
+            describe_ridge(listed, chosen, forward[s], backward[s], described)
         for c in listed:
             found.evidence[c] = 0.0
-    return count, entity, feature, further_count, further
+        filled += len(chosen)
+    return count, entity[:filled], feature[:filled], further_count, further[:rest]
 
 
 @kernel

@@ -188,12 +188,10 @@ def pool_of(
         for start in range(0, len(queries.sources), BLOCK):
             sources = queries.sources[start : start + BLOCK]
             ridge = _ridge_rows(evidence.ridge, rules.step, sources)
-            count, entity, feature, further_count, others = run(
+            gathered = run(
                 graph.links, tables, sources, ridge, limit, most, leave_out_linked, scratch
             )
-            used = np.arange(limit) < count[:, None]
-            beyond_limit = np.arange(most - limit) < further_count[:, None]
-            parts.append((count, entity[used], feature[used], further_count, others[beyond_limit]))
+            parts.append([column.copy() for column in gathered])  # these are parts of larger arrays
     sizes, entity, feature, *beyond = map(np.concatenate, zip(*parts, strict=True))
     return Pool.of(rules.step, queries, sizes, entity, feature, fold, FurtherCandidates(*beyond))
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +38,6 @@ from hornbeam.graphs.ranking_fit import (
     rows_by_step,
     scores_of,
 )
-from hornbeam.graphs.softmax import CandidateRows
 from hornbeam.graphs.workload import Portion, Workload
 
 #: Sets of features to choose from; features that a graph lacks are dropped.
@@ -128,82 +129,69 @@ class _Option(NamedTuple):
 
 
 @dataclass(eq=False)
-class _Options:
-    """The models to choose from, each fitted once, whichever queries choose."""
+class _FeatureSet:
+    """Models of a set of features, each fitted once, whichever queries choose.
 
+    `compared` are fitted to parts of the trials' queries; the others start from their weights.
+    """
+
+    compared: _Option
     trials: Sequence[Trial]
-    sets: list[_Option]
     work: Workload
-    per_step: bool
-    choose_penalty: bool
-    _graphs: dict[tuple[str, ...], _Option] = field(default_factory=dict)
-    _fits: dict[tuple[str, ...], dict[float, _Option]] = field(default_factory=dict)
-    _copies: dict[tuple[str, ...], list[dict[int, CandidateRows]]] = field(default_factory=dict)
+    _by_penalty: dict[float, _Option] = field(default_factory=dict)
 
-    def best(self, by: Floats, share: float) -> _Option:
-        """The best features and penalty, or the graph's model alone; `by` weighs both halves."""
-
-        def total(option: _Option) -> float:
-            return float((by * option.sums).sum())
-
-        chosen = max(self.sets, key=total)
-        best = self._graph(chosen)
-        if not self.per_step:
-            return best
-
-        def try_penalty(penalty: float) -> bool:
-            """Whether weights per step with a penalty are the best so far."""
-            nonlocal best
-            tried = self._with_penalty(chosen, penalty, share / (6 * len(self.trials)))
-            better = total(tried) > total(best)
-            best = tried if better else best
-            return better
-
-        try_penalty(USUAL_PENALTY)
-        for others in (WEAKER, STRONGER) if self.choose_penalty else ():
-            better = False
-            for penalty in others:
-                if self.work.expired(0.9) or not try_penalty(penalty):
-                    break
-                better = True
-            if better:
-                break
-        return best
-
-    def _graph(self, chosen: _Option) -> _Option:
-        """The graph's weights of the chosen features, fitted to all queries of the trials."""
-        if chosen.features not in self._graphs:
-            if self.work.expired(0.9):
-                rankings = [replace(fit, by_step={}, penalty=None) for fit in chosen.rankings]
-            else:
-                rankings = [
-                    fit_graph(trial.fitted, fit.features, fit.weights, self.work)
-                    for trial, fit in zip(self.trials, chosen.rankings, strict=True)
-                ]
-            self._graphs[chosen.features] = _Option.of(self.trials, rankings)
-        return self._graphs[chosen.features]
-
-    def _with_penalty(self, chosen: _Option, penalty: float, share: float) -> _Option:
-        """Weights per step with a penalty, which start from those of the penalty before."""
-        features = chosen.features
-        fits = self._fits.setdefault(features, {})
-        if penalty not in fits:
-            start = [*fits.values()][-1] if fits else chosen
+    @cached_property
+    def graph(self) -> _Option:
+        """The graph's weights, fitted to all queries of the trials."""
+        before = self.compared.rankings
+        if self.work.expired(0.9):
+            rankings = [replace(fit, by_step={}, penalty=None) for fit in before]
+        else:
             rankings = [
-                fit_steps(part, graph, penalty, fit.by_step, Portion(self.work, share))
-                for part, graph, fit in zip(
-                    self._rows(features), self._graph(chosen).rankings, start.rankings, strict=True
-                )
+                fit_graph(trial.fitted, fit.features, fit.weights, self.work)
+                for trial, fit in zip(self.trials, before, strict=True)
             ]
-            fits[penalty] = _Option.of(self.trials, rankings)
-        return fits[penalty]
+        return _Option.of(self.trials, rankings)
 
-    def _rows(self, features: tuple[str, ...]) -> list[dict[int, CandidateRows]]:
-        """Fitted queries of every trial by step; only the last features' copies are kept."""
-        if features not in self._copies:
-            self._copies.clear()
-            self._copies[features] = [rows_by_step(trial.fitted, features) for trial in self.trials]
-        return self._copies[features]
+    def with_penalty(self, penalty: float, share: float) -> _Option:
+        """Weights per step with a penalty, which start from those of the penalty before."""
+        if penalty not in self._by_penalty:
+            start = [self.compared, *self._by_penalty.values()][-1].rankings
+            portion = Portion(self.work, share / (6 * len(self.trials)))
+            rankings = []
+            for trial, graph, fit in zip(self.trials, self.graph.rankings, start, strict=True):
+                rows = rows_by_step(trial.fitted, graph.features)
+                rankings.append(fit_steps(rows, graph, penalty, fit.by_step, portion))
+            self._by_penalty[penalty] = _Option.of(self.trials, rankings)
+        return self._by_penalty[penalty]
+
+
+def _best(
+    sets: Sequence[_FeatureSet], by: Floats, share: float, per_step: bool, choose_penalty: bool
+) -> _Option:
+    """The best features and penalty, or the graph's model alone; `by` weighs both halves."""
+
+    def total(option: _Option) -> float:
+        return float((by * option.sums).sum())
+
+    chosen = max(sets, key=lambda one: total(one.compared))
+    best = chosen.graph
+
+    def is_better(penalty: float) -> bool:
+        """Whether weights per step with a penalty are the best so far."""
+        nonlocal best
+        tried = chosen.with_penalty(penalty, share)
+        better = total(tried) > total(best)
+        best = tried if better else best
+        return better
+
+    if per_step:
+        is_better(USUAL_PENALTY)
+        for others in (WEAKER, STRONGER) if choose_penalty else ():
+            left = (penalty for penalty in others if not chosen.work.expired(0.9))
+            if list(takewhile(is_better, left)):
+                break
+    return best
 
 
 class ChosenRanking(NamedTuple):
@@ -244,9 +232,8 @@ def choose_ranking(
     trials = [replace(trial, fitted=trial.fitted.informative()) for trial in trials]
     decide = measured_by is None
     sets = _fitted_sets(trials, available, work, share / 2, per_step and decide)
-    options = _Options(trials, sets, work, per_step, decide)
-    chosen = options.best(BOTH, share)
-    measured = [options.best(half, 0.0) for half in (SECOND, FIRST)]
+    chosen = _best(sets, BOTH, share, per_step, decide)
+    measured = [_best(sets, half, 0.0, per_step, decide) for half in (SECOND, FIRST)]
     if measured_by is not None:
         trials, measured = measured_by, _fitted_anew(measured_by, measured, work)
         if work.expired():
@@ -271,14 +258,13 @@ def _fitted_anew(
 
 def _fitted_sets(
     trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
-) -> list[_Option]:
+) -> list[_FeatureSet]:
     """Every set of features, fitted to parts of the trials: for the graph, or per step."""
-    distinct: list[tuple[str, ...]] = []
-    for one in SETS:
-        features = tuple(name for name in one if name in available)
-        if features not in distinct:
-            distinct.append(features)
-    parts = [_compared(trial.fitted) for trial in trials]
+    distinct = list(dict.fromkeys(tuple(name for name in one if name in available) for one in SETS))
+    parts = [
+        _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
+        for pool in (trial.fitted for trial in trials)
+    ]
     share /= len(distinct) * len(trials)
 
     def fit(part: Pool, features: tuple[str, ...]) -> FittedRanking:
@@ -289,16 +275,12 @@ def _fitted_sets(
         parts = rows_by_step(part, features)
         return fit_steps(parts, graph, USUAL_PENALTY, {}, Portion(work, share))
 
-    options = list[_Option]()
+    sets = list[_FeatureSet]()
     for features in distinct:
-        if not options or not work.expired(0.9):
-            options.append(_Option.of(trials, [fit(part, features) for part in parts]))
-    return options
-
-
-def _compared(pool: Pool) -> Pool:
-    """The part of a pool that sets of features are fitted to."""
-    return _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
+        if not sets or not work.expired(0.9):
+            compared = _Option.of(trials, [fit(part, features) for part in parts])
+            sets.append(_FeatureSet(compared, trials, work))
+    return sets
 
 
 def _part(pool: Pool, rows: int) -> Pool:
