@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -180,13 +181,9 @@ def _ranked(
         rediscover = rediscover and plan.extent.rediscover
         train, graphs = training_pool(learning, rules, rediscover)
     triples = None if valid is None else held_triples(graph, valid)
-    ends = (None, None) if triples is None else (triples[0], triples[2])
-    linked = graph.linked_shares(*ends)
-    fitted = _Fitted(_unfitted(), {}, Calibration(), "none", None)
+    linked, fitted = graph.linked_shares(triples), _Fitted()
     if train is not None:
-        held = None
-        if triples is not None:
-            held = held_pool(learning, rules, *triples)
+        held = None if triples is None else held_pool(learning, rules, triples)
         fitted = _fitted(learning, train, held, graphs, rules, linked)
     ranking, own = fitted.ranking, fitted.own
     uses_ridge = any(name.startswith("ridge") for name in ranking.features)
@@ -220,15 +217,18 @@ def _ranked(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitted:
+#: Best confidence first: the ranking if the time limit allowed no training queries.
+UNFITTED = FittedRanking(("best",), np.ones(1), np.ones(1), {}, None)
+
+
+class _Fitted(NamedTuple):
     """What was fitted to queries: the ranking, weights of rules, and which queries chose."""
 
-    ranking: FittedRanking
-    own: dict[int, Floats]
-    calibration: Calibration
-    judged_by: str
-    mrr: float | None
+    ranking: FittedRanking = UNFITTED
+    own: Mapping[int, Floats] = MappingProxyType({})
+    calibration: Calibration = Calibration()
+    judged_by: str = "none"
+    mrr: float | None = None
 
 
 def _fitted(
@@ -283,9 +283,3 @@ def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> 
     """
     many = held.n_queries >= MANY_QUERIES
     return many or learning.shares.weighting > 0 or linked.caution is not None
-
-
-def _unfitted() -> FittedRanking:
-    """Best confidence first: the ranking if the time limit allowed no training queries."""
-    weights = np.array([1.0])
-    return FittedRanking(("best",), np.ones(1), weights, {}, None)

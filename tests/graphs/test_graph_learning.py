@@ -23,7 +23,7 @@ from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import longest_path
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.ranking_model import path_of
-from hornbeam.ranking.queries import Direction, Queries
+from hornbeam.ranking.queries import Direction, Queries, Triples
 from hornbeam.ranking.rank_evaluation import evaluate_ranks
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import step_code
@@ -242,7 +242,8 @@ def test_held_out_facts_that_stand_among_the_facts_are_left_out_with_a_warning()
     with pytest.warns(HornbeamWarning, match="2 of 4 facts of `valid` are among the facts"):
         triples = held_triples(counter, held)
     assert triples is not None
-    assert [part.tolist() for part in triples] == [[0], [0], [2]]
+    parts = triples.subject, triples.relation, triples.object
+    assert [part.tolist() for part in parts] == [[0], [0], [2]]
     with pytest.warns(HornbeamWarning, match="3 of 3"):
         assert held_triples(counter, graph) is None
 
@@ -270,7 +271,7 @@ def test_multiple_links() -> None:
     rows = np.array([[0, 0, 1], [1, 1, 0], [2, 0, 3]], dtype=np.int32)
     graph = LinkedGraph(4, 2, *rows.T)
     held = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32)
-    found = linked_shares(graph, *held)
+    found = linked_shares(graph, Triples(np.zeros(2, dtype=np.int32), *held))
     assert (found.train, found.valid) == (2 / 3, 1 / 2)
 
 

@@ -33,6 +33,7 @@ from hornbeam.graphs.path_rules import PathRules, reversed_paths
 from hornbeam.graphs.sql import evidence_queries, neighbourhoods, sql_graph
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import step_code
 from tests.support.brute_graphs import ENTITIES, RELATIONS, Triple, triples_with_equal_steps
 from tests.support.recorded_progress import RecordedProgress
@@ -73,10 +74,10 @@ def test_every_stage_is_the_same(some: set[Triple], length: int, most: int, seed
     assert database.links_by_predicate.tolist() == memory.links_by_predicate.tolist()
     assert database.holders_by_step.tolist() == memory.holders_by_step.tolist()
     ends = np.array([0, 1, 2], dtype=np.int32), np.array([3, 1, 4], dtype=np.int32)
+    triples = Triples(np.array([0, 1, 0], dtype=np.int32), *ends)
     assert database.linked_shares() == memory.linked_shares()
-    assert database.linked_shares(*ends) == memory.linked_shares(*ends)
-    triples = (ends[0], np.array([0, 1, 0], dtype=np.int32), ends[1])
-    assert database.holds(*triples).tolist() == memory.holds(*triples).tolist()
+    assert database.linked_shares(triples) == memory.linked_shares(triples)
+    assert database.holds(triples).tolist() == memory.holds(triples).tolist()
     extent = Extent(sampled=most, folds=3, hidden=2)
     present = [step for step in STEPS if memory.links_by_predicate[step // 2 - 1]]
     forward = present[::2]

@@ -19,6 +19,7 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Portion, Workload
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.rule_model import CountedRule
 
 
@@ -62,10 +63,10 @@ class GraphCounter(Protocol):
     def located(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
 
-    def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+    def linked_shares(self, held: Triples | None = None) -> LinkedShares:
         """Fractions of pairs that are linked by more than one relation; see `linked_shares`."""
 
-    def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
+    def holds(self, triples: Triples) -> Bools:
         """Which triples the graph has."""
 
     def sampled(
@@ -81,7 +82,7 @@ class GraphCounter(Protocol):
     def count(
         self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
-        """Hits and predictions of paths, by step."""
+        """Hits and predictions of paths, by step; no rules of a step without time left."""
 
     def pools(
         self,

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Integers
+from hornbeam.base.arrays import Floats, Ids, Integers
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError, warn
-from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames, labels_in
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.ranking.queries import Queries, Triples, answered
 from hornbeam.rules.codes import step_code
@@ -75,7 +74,7 @@ class GraphScorer:
         named = (asked.relation >= 0) & (asked.subject >= 0) & (asked.object >= 0)
         score, probability = np.full(len(triples), np.nan), np.zeros(len(triples))
         asked = asked.select(named)
-        known = _among(asked, facts)
+        known = asked.among(Triples.of(facts), len(facts.entities), len(facts.predicates))
         ranker = self.ranker
         if known.any():
             n = int(np.count_nonzero(known))
@@ -92,16 +91,6 @@ class GraphScorer:
         if others:
             shown = ", ".join(map(repr, others[:10])) + (", ..." if len(others) > 10 else "")
             warn(f"the model has no rules for {shown}; such triples have no score")
-
-
-def _among(asked: Triples, facts: Facts) -> Bools:
-    """Which triples are facts."""
-    n, n_relations = len(facts.entities), len(facts.predicates)
-    keys = [
-        atom_keys(table.subject, table.relation, table.object, n, n_relations)
-        for table in (asked, Triples.of(facts))
-    ]
-    return contained(keys[0], np.sort(keys[1]))
 
 
 def _answers_of(ranker: GraphRanker, asked: Triples, progress: Progress) -> tuple[Floats, Floats]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, Ints, part_numbers
+from hornbeam.base.arrays import Ints, part_numbers
 from hornbeam.errors import warn
 from hornbeam.facts.table import Facts
 from hornbeam.graph.link_hashes import ASKING, COUNTING, JUDGING
@@ -18,6 +18,7 @@ from hornbeam.graphs.path_rules import PathRules, PathTable, best_rules, path_ta
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.rule_files import ImportedRules
 from hornbeam.graphs.workload import Portion, Workload
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import inverse_code, predicate_of, step_code
 
 #: Fraction of the remaining time that a stage gets if it starts after its own deadline.
@@ -72,7 +73,7 @@ def find_rules(
     links, same = graph.links_by_predicate, min(extent.judged, extent.counted)
     chosen, left = dict[int, PathRules](), dict[int, PathTable]()
     for step in learning.steps:
-        rules = judged.get(step, PathRules.none(step, plan.length))
+        rules = judged[step]
         base = 1 / max(int(holders[inverse_code(step)]), 1)
         chosen[step] = rules.select(best_rules(rules, base, extent.kept))
         if links[predicate_of(step)] > same:  # otherwise all links were already counted
@@ -106,8 +107,7 @@ def count_rules(
     """Count paths on a graph; rules for which no time is left are dropped."""
     plan = learning.plan
     queries = graph.sampled(list(paths), plan.extent.counted, plan.seed, COUNTING)
-    counted = graph.count(paths, queries, portion)
-    return {step: counted.get(step, PathRules.none(step, plan.length)) for step in paths}
+    return graph.count(paths, queries, portion)
 
 
 # --- queries to learn from ------------------------------------------------------------------------
@@ -166,37 +166,32 @@ def fair_share(sizes: Ints, total: int) -> int:
     return max(ordered[-1], 1)
 
 
-def held_triples(graph: GraphCounter, valid: Facts) -> tuple[Ids, Ids, Ids] | None:
-    """Subject, predicate and object of held-out facts in the ids of train; None if all are in it.
+def held_triples(graph: GraphCounter, valid: Facts) -> Triples | None:
+    """Held-out facts in the ids of train; None if all are in it.
 
     Left out are those with names that train does not have, and, with a warning, those in train
     itself, which are never candidates.
     """
     atoms = valid.binary
-    subject, object_ = atoms.arguments
-    predicate = atoms.predicate.astype(np.int32)
-    entity = graph.located(valid.entities)
-    relation = valid.predicates.translate(graph.predicates)
-    triples = entity[subject], relation[predicate], entity[object_]
-    known = np.all([part >= 0 for part in triples], axis=0)
-    s, p, o = (part[known].astype(np.int32) for part in triples)
-    stated = graph.holds(s, p, o)
+    entity, relation = graph.located(valid.entities), valid.predicates.translate(graph.predicates)
+    subject, object_ = (entity[ids] for ids in atoms.arguments)
+    triples = Triples(relation[atoms.predicate.astype(np.int32)], subject, object_)
+    triples = triples.select((triples.relation >= 0) & (subject >= 0) & (object_ >= 0))
+    stated = graph.holds(triples)
     if stated.any():
         warn(
             f"{np.count_nonzero(stated):,} of {len(atoms):,} facts of `valid` are among the facts "
             "too, so they are not held out; they are left out"
         )
-    return (s[~stated], p[~stated], o[~stated]) if not stated.all() else None
+    return triples.select(~stated) if not stated.all() else None
 
 
-def held_pool(
-    learning: GraphLearning, rules: dict[int, PathRules], subject: Ids, predicate: Ids, object_: Ids
-) -> Pool | None:
+def held_pool(learning: GraphLearning, rules: dict[int, PathRules], held: Triples) -> Pool | None:
     """Candidates of the held-out facts' queries, answered from all of train."""
     queries = {}
     for step in learning.steps:
-        rows = np.flatnonzero(predicate == predicate_of(step))
-        queries[step] = queries_of_links(step, subject[rows], object_[rows])
+        links = held.select(held.relation == predicate_of(step))
+        queries[step] = queries_of_links(step, links.subject, links.object)
     portion = learning.portion(learning.shares.held, 0.9, learning.shares.ridge)
     pools = learning.graph.pools(rules, queries, learning.plan.extent.pool, 0, portion)
     return Pool.concatenated(pools) if pools else None

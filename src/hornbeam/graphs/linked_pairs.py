@@ -18,12 +18,13 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from hornbeam.base.arrays import Ids, Ints
+from hornbeam.base.arrays import Ints
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import inverse_of
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit, step_code
 
 #: L2 penalty of the weights.
@@ -54,12 +55,11 @@ def graph_pair_weights(graph: LinkedGraph) -> Ints:
 
 def shared_pairs(graph: LinkedGraph) -> Ints:
     """Number of ordered pairs that any two steps link."""
-    low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
-    keys = pair_keys(low, high, graph.n_entities)
+    keys = _unordered_pairs(graph, graph.n_entities)
     ordered = np.sort(keys)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     # most pairs of most graphs have one link and share nothing; a loop is linked both ways
-    several = contained(keys, repeated) | (low == high)
+    several = contained(keys, repeated) | (graph.subject == graph.object)
     subject, object_ = graph.subject[several], graph.object[several]
     start, end = np.concatenate([subject, object_]), np.concatenate([object_, subject])
     every = np.arange(graph.n_predicates)
@@ -74,16 +74,18 @@ def shared_pairs(graph: LinkedGraph) -> Ints:
     return shared
 
 
-def linked_shares(
-    graph: LinkedGraph, subject: Ids | None = None, object_: Ids | None = None
-) -> LinkedShares:
+def linked_shares(graph: LinkedGraph, held: Triples | None = None) -> LinkedShares:
     """Fraction of train's pairs with a further link, in either direction, and of held-out pairs."""
-    low, high = np.minimum(graph.subject, graph.object), np.maximum(graph.subject, graph.object)
-    keys = pair_keys(low, high, graph.n_entities)
+    keys = _unordered_pairs(graph, graph.n_entities)
     pairs, counts = np.unique(keys, return_counts=True)
     train = float(counts[counts > 1].sum() / max(len(keys), 1))
-    if subject is None or object_ is None or not len(subject):
+    if held is None or not len(held):
         return LinkedShares(train)
-    low, high = np.minimum(subject, object_), np.maximum(subject, object_)
-    held = contained(pair_keys(low, high, graph.n_entities), pairs)
-    return LinkedShares(train, float(held.mean()))
+    linked = contained(_unordered_pairs(held, graph.n_entities), pairs)
+    return LinkedShares(train, float(linked.mean()))
+
+
+def _unordered_pairs(links: LinkedGraph | Triples, n_entities: int) -> Ints:
+    """The two entities of every link as one number, the same in both directions."""
+    low, high = np.minimum(links.subject, links.object), np.maximum(links.subject, links.object)
+    return pair_keys(low, high, n_entities)

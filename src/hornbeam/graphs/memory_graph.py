@@ -10,7 +10,6 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.counting.opening import facts_or_database
-from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
@@ -42,6 +41,7 @@ from hornbeam.graphs.ridge import (
 )
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Portion, Workload
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import predicate_of, step_code
 from hornbeam.rules.rule_model import CountedRule
 
@@ -119,16 +119,15 @@ class MemoryGraph:
         """Ids of entities by name, -1 where no fact has them."""
         return names.translate(self.facts.entities)
 
-    def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+    def linked_shares(self, held: Triples | None = None) -> LinkedShares:
         """Fractions of pairs that are linked by more than one relation."""
-        return linked_shares(self.graph, subject, object_)
+        return linked_shares(self.graph, held)
 
-    def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
+    def holds(self, triples: Triples) -> Bools:
         """Which triples the graph has."""
         graph = self.graph
-        size = graph.n_entities, graph.n_predicates
-        known = atom_keys(graph.subject, graph.predicate, graph.object, *size)
-        return contained(atom_keys(subject, predicate, object_, *size), np.sort(known))
+        own = Triples(graph.predicate, graph.subject, graph.object)
+        return triples.among(own, graph.n_entities, graph.n_predicates)
 
     def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int

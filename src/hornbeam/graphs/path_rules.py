@@ -234,16 +234,12 @@ class SharedPaths(NamedTuple):
 def counted_rules(
     graph: LinkedGraph, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
 ) -> dict[int, PathRules]:
-    """Hits and predictions of paths by step; steps for which no time is left are missing.
+    """Hits and predictions of paths by step; there are no rules of a step without time left.
 
     All steps are counted in one walk per source, or one step after the other if that is less work.
     """
+    found = {step: PathRules.none(step, table.shape[1]) for step, table in paths.items()}
     steps = [step for step in paths if len(paths[step])]
-    found = {
-        step: PathRules.none(step, table.shape[1])
-        for step, table in paths.items()
-        if not len(table)
-    }
     if not steps:
         return found
     groups, most = [SharedPaths.of(steps, paths, queries)], SOURCES_PER_ITEM

@@ -21,6 +21,7 @@ from hornbeam.base.arrays import (
     ranges,
 )
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.table import HALF, Facts
 from hornbeam.rules.codes import step_code
 
@@ -56,6 +57,14 @@ class Triples:
     def select(self, rows: Integers | Bools) -> Triples:
         """Select the triples at some rows."""
         return Triples(self.relation[rows], self.subject[rows], self.object[rows])
+
+    def among(self, others: Triples, n_entities: int, n_relations: int) -> Bools:
+        """Which triples are among others, over as many entities and relations."""
+        mine, theirs = (
+            atom_keys(table.subject, table.relation, table.object, n_entities, n_relations)
+            for table in (self, others)
+        )
+        return contained(mine, np.sort(theirs))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,12 +22,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Ids
+from hornbeam.base.arrays import Array
 from hornbeam.counting.sql.database import Database, TableColumns, every_step
 from hornbeam.graph.link_hashes import PRIME, LinkHash
 from hornbeam.graphs.evidence_kernels import MAX_PROPOSED
 from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, pair_weights
 from hornbeam.graphs.ranking_model import LinkedShares
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit
 
 #: The end of a link that replaces a run to too many entities, and the entity of a property (s, _).
@@ -122,9 +123,7 @@ class LinkTables:
 
     # --- pairs with several links -----------------------------------------------------------------
 
-    def linked_shares(
-        self, facts: int, subject: Ids | None = None, object_: Ids | None = None
-    ) -> LinkedShares:
+    def linked_shares(self, facts: int, held: Triples | None = None) -> LinkedShares:
         """As `hornbeam.graphs.linked_pairs` in memory, for a graph of `facts` facts."""
         pairs = (
             "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "
@@ -136,15 +135,15 @@ class LinkTables:
             f"FROM ({pairs}) AS p WHERE links > 1"
         )
         train = float(twice / max(facts, 1))
-        if subject is None or object_ is None or not len(subject):
+        if held is None or not len(held):
             return LinkedShares(train)
-        low, high = np.minimum(subject, object_), np.maximum(subject, object_)
+        low, high = np.minimum(held.subject, held.object), np.maximum(held.subject, held.object)
         self.database.upload("held_pairs", {"low": low, "high": high})
         linked = self.number(
             f"SELECT count(*) AS n FROM ({pairs}) AS p JOIN held_pairs AS h "
             "ON h.low = p.low AND h.high = p.high"
         )
-        return LinkedShares(train, float(linked / len(subject)))
+        return LinkedShares(train, float(linked / len(held)))
 
     # --- random choices ---------------------------------------------------------------------------
 

@@ -44,6 +44,7 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
 from hornbeam.graphs.sql.walk_queries import COUNTS, walk_paths
 from hornbeam.graphs.workload import Portion, Result, Workload, batches
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import CountedRule
@@ -162,19 +163,23 @@ class SqlGraph:
         """Ids of entities by name, -1 where no fact has them."""
         return self.engine.locate(names)
 
-    def linked_shares(self, subject: Ids | None = None, object_: Ids | None = None) -> LinkedShares:
+    def linked_shares(self, held: Triples | None = None) -> LinkedShares:
         """Fractions of pairs that are linked by more than one relation."""
-        return self.tables.linked_shares(self.size.facts, subject, object_)
+        return self.tables.linked_shares(self.size.facts, held)
 
-    def holds(self, subject: Ids, predicate: Ids, object_: Ids) -> Bools:
+    def holds(self, triples: Triples) -> Bools:
         """Which triples the graph has."""
-        columns = {"subject": subject, "predicate": predicate, "object": object_}
-        self.database.upload("asked_triples", {**columns, "place": np.arange(len(subject))})
+        columns = {
+            "subject": triples.subject,
+            "predicate": triples.relation,
+            "object": triples.object,
+        }
+        self.database.upload("asked_triples", {**columns, "place": np.arange(len(triples))})
         same = " AND ".join(f"t.{name} = a.{name}" for name in columns)
         found = self.tables.fetch(
             f"SELECT a.place FROM asked_triples AS a JOIN @triples AS t ON {same}"
         )
-        held = np.zeros(len(subject), dtype=np.bool_)
+        held = np.zeros(len(triples), dtype=np.bool_)
         held[found["place"]] = True
         return held
 
@@ -238,7 +243,8 @@ class SqlGraph:
 
         steps = [step for step, some in paths.items() if len(some)]
         done = self._each(one, steps, sizes, PAIRS, portion)
-        return {rules.step: rules for some in done for rules in some}
+        none = {step: PathRules.none(step, some.shape[1]) for step, some in paths.items()}
+        return none | {rules.step: rules for some in done for rules in some}
 
     # --- candidates -------------------------------------------------------------------------------
 
