@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,15 +15,19 @@ import numpy as np
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, open_in_memory
 from hornbeam.errors import HornbeamError, InputError, warn
-from hornbeam.facts.known import with_known
-from hornbeam.facts.reading.readers import Input, as_labels
+from hornbeam.facts.folds import make_folds, task_folds
+from hornbeam.facts.known import with_known, without_targets
+from hornbeam.facts.reading.readers import Input, as_labels, read_facts, read_labels
 from hornbeam.facts.table import Facts, Targets
+from hornbeam.flow import learn
 from hornbeam.model import Model
 from hornbeam.scoring.evaluation import Evaluation, paired_significance
 from hornbeam.two_step import ASKED_ONLY
 
 #: Baselines of a collective method: the same without it, and with every pair taken to be true.
 PLAIN, ASKED = "plain", "asked"
+#: Figures of an `Evaluation` that are compared.
+METRICS = ("auc_roc", "auc_pr", "log_loss")
 Learn = Callable[..., Model]
 
 
@@ -87,9 +92,7 @@ class MethodResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Means, standard deviations and folds, for JSON."""
-        summary: dict[str, Any] = {
-            metric: _summary(self.figures(metric)) for metric in ("auc_roc", "auc_pr", "log_loss")
-        }
+        summary: dict[str, Any] = {metric: _summary(self.figures(metric)) for metric in METRICS}
         summary["seconds"] = _mean([fold.seconds for fold in self.folds])
         summary["rules"] = _mean([fold.rules for fold in self.folds])
         summary["failures"] = {failure.fold: failure.reason for failure in self.failures}
@@ -117,9 +120,7 @@ def fold_table(results: Sequence[MethodResult]) -> ResultTable:
         {
             "method": [name for name, _ in rows],
             "fold": [fold.fold for _, fold in rows],
-            "auc_roc": [fold.evaluation.auc_roc for _, fold in rows],
-            "auc_pr": [fold.evaluation.auc_pr for _, fold in rows],
-            "log_loss": [fold.evaluation.log_loss for _, fold in rows],
+            **{name: [getattr(fold.evaluation, name) for _, fold in rows] for name in METRICS},
             "rules": [fold.rules for _, fold in rows],
             "seconds": [fold.seconds for _, fold in rows],
         }
@@ -175,8 +176,6 @@ def cross_validate(
     >>> joint.figures("auc_roc")
     [1.0, 1.0, 1.0, 1.0]
     """
-    from hornbeam.flow import learn
-
     if isinstance(methods, str):
         raise InputError(f"`methods` is {methods!r}; expected a list: [{methods!r}]")
     if isinstance(methods, Mapping):
@@ -214,10 +213,10 @@ def cross_validate_worlds(
         engine = open_in_memory(train_facts, threads)
         test_engine = engine.over(test_facts)
         _ = engine.graph  # now, or the seconds of the first method would have it
-        for name, learn in methods.items():
+        for name, method in methods.items():
             clock = time.perf_counter()
             try:
-                model = learn(engine, train)
+                model = method(engine, train)
                 seconds = time.perf_counter() - clock
                 evaluation = model.evaluate(test_engine, test)
             except Exception as error:  # of any kind: hours of the other methods are at stake
@@ -231,12 +230,12 @@ def cross_validate_worlds(
     return found
 
 
-def _from_facts(learn: Learn) -> Learn:
+def _from_facts(method: Learn) -> Learn:
     """A user's method, which is given the facts themselves."""
-    return lambda engine, labels: learn(engine.facts, labels)
+    return lambda engine, labels: method(engine.facts, labels)
 
 
-def with_comparisons(name: str, learn: Learn) -> dict[str, Learn]:
+def with_comparisons(name: str, method: Learn) -> dict[str, Learn]:
     """A collective method and the two baselines it is compared with.
 
     `NAME-plain` is the same method with independent pairs, and `NAME-asked` the collective one
@@ -244,9 +243,9 @@ def with_comparisons(name: str, learn: Learn) -> dict[str, Learn]:
     """
 
     def by(collective: bool | str) -> Learn:
-        return lambda facts, labels: learn(facts, labels, collective=collective)
+        return lambda facts, labels: method(facts, labels, collective=collective)
 
-    return {name: learn, f"{name}-{PLAIN}": by(False), f"{name}-{ASKED}": by(ASKED_ONLY)}
+    return {name: method, f"{name}-{PLAIN}": by(False), f"{name}-{ASKED}": by(ASKED_ONLY)}
 
 
 def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float]:
@@ -262,11 +261,6 @@ def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float
 
 def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
     """Read a task folder's folds one after the other."""
-    from pathlib import Path
-
-    from hornbeam.facts.folds import task_folds
-    from hornbeam.facts.reading.readers import read_facts, read_labels
-
     for fold in task_folds(Path(task_dir))[:folds]:
         train_facts = read_facts(*fold.train_facts)
         same = fold.test_facts == fold.train_facts
@@ -277,9 +271,6 @@ def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
 
 def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:
     """Split labels into folds over one set of facts, less those that state a fold's test pairs."""
-    from hornbeam.facts.folds import make_folds
-    from hornbeam.facts.known import without_targets
-
     split = make_folds(labels, folds, np.random.default_rng(seed))
     for k, (train, test) in enumerate(split):
         held_out = labels.select(test)

@@ -51,14 +51,9 @@ class DataError(InputError):
         row: int | None = None,
         column: int | None = None,
     ) -> None:
-        place = source
-        if line is not None:
-            place += f", line {line}"
-        if column is not None:
-            place += f", column {column}"
-        if row is not None:
-            place += f", row {row}"
-        super().__init__(f"{place}: {problem}")
+        places = {"line": line, "column": column, "row": row}
+        numbers = (f", {name} {number}" for name, number in places.items() if number is not None)
+        super().__init__(f"{source}{''.join(numbers)}: {problem}")
         self.source = source
         self.line = line
         self.row = row

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hornbeam.errors import InputError
 from hornbeam.learning.trace import trace_of
 from hornbeam.model import Model
 from hornbeam.rules.model_file import is_graph_model
@@ -49,11 +48,3 @@ def load_with_trace(path: str | os.PathLike[str]) -> Model | GraphModel:
     if trace is not None and trace.sampled_negatives is not None:
         semantics = replace(semantics, sampled_negatives=trace.sampled_negatives)
     return replace(model, trace=trace, semantics=semantics)
-
-
-def open_rule_model(path: str | os.PathLike[str]) -> Model:
-    """Open a file of rules of targets with its trace; a model of a whole graph is refused."""
-    model = load_with_trace(path)
-    if not isinstance(model, Model):
-        raise InputError(f"{os.fspath(path)}: is a model of a whole graph; expected a rule model")
-    return model

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from hornbeam.cli import commands, console
+from hornbeam.cli import commands, console, evidence
 from hornbeam.cli.commands import help_text
-from hornbeam.cli.console import TerminalProgress, progress_shown
+from hornbeam.cli.console import TerminalProgress
+from hornbeam.cli.options import ConsoleOptions
 from hornbeam.cli.remaining_time import WholeProgress
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
@@ -89,17 +90,17 @@ def test_a_log_gets_a_line_now_and_then(clock: Clock, capsys: pytest.CaptureFixt
 
 def test_quiet_and_verbose(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     for quiet, verbose in ((True, False), (True, True)):
-        with progress_shown(quiet, verbose) as progress:
+        with ConsoleOptions(quiet=quiet, verbose=verbose).progress() as progress:
             progress.message("something")
             progress.detail("a detail")
             progress.advance("Counting", 10, 10)
         assert capsys.readouterr().err == ""
-    with progress_shown(quiet=False) as progress:
+    with ConsoleOptions().progress() as progress:
         progress.message("something")
         progress.detail("a detail")
         progress.advance("Counting", 10, 10)
     assert capsys.readouterr().err == "something\n"
-    with progress_shown(quiet=False, verbose=True) as progress:
+    with ConsoleOptions(verbose=True).progress() as progress:
         clock.now += 1.5
         progress.message("something")
         progress.detail("a detail")
@@ -116,7 +117,7 @@ def test_quiet_and_verbose(clock: Clock, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_failed_work_has_no_cost(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ZeroDivisionError), progress_shown(quiet=False, verbose=True):
+    with pytest.raises(ZeroDivisionError), ConsoleOptions(verbose=True).progress():
         _ = 1 / 0
     assert capsys.readouterr().err == ""
 
@@ -141,7 +142,7 @@ def test_verbose_work_on_files() -> None:
 
 @pytest.mark.slow
 def test_large_files_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "LARGE", 20_000)
+    monkeypatch.setattr(evidence, "LARGE", 20_000)
     ended = hornbeam_("candidates", *EVIDENCE, *TRAIN)
     assert ended.told == ["Reading 0 MB ..."]
     assert hornbeam_("candidates", *EVIDENCE, *TRAIN, "-q").told == []

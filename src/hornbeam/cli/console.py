@@ -6,28 +6,21 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.texts import message_text, printable
 from hornbeam.cli.remaining_time import StageProgress, WholeProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
-
-T = TypeVar("T")
 
 #: Work that ends sooner shows no bar.
 BAR_AFTER_SECONDS = 0.5
 #: Where stderr is not a terminal (a log, a batch job), long work prints a line this often.
 LINE_EVERY_SECONDS = 10.0
-#: Files that have at least this many bytes together are announced before they are read.
-LARGE = 10_000_000
 #: Minimum width of the last column when a line is wrapped under it.
 NARROWEST = 24
 #: Width of a table where stdout is not a terminal and COLUMNS is not set.
@@ -130,34 +123,6 @@ def _peak_memory() -> str:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return f", peak memory {peak * (1 if sys.platform == 'darwin' else 1024) / 2**20:,.0f} MiB"
-
-
-@contextmanager
-def progress_shown(
-    quiet: bool, verbose: bool = False, whole: WholeProgress | None = None
-) -> Iterator[TerminalProgress]:
-    """Show progress in this block, and clear it at the end, also after an error."""
-    from hornbeam.base.compiled import announced
-
-    progress = TerminalProgress(quiet, verbose, whole)
-    try:
-        with announced(progress):
-            yield progress
-    finally:
-        progress.close()
-    progress.print_cost()
-
-
-def read_files(reader: Callable[..., T], files: Sequence[str], progress: TerminalProgress) -> T:
-    """Read files with one of the readers, after a message if they are large."""
-    # a table of one predicate, ta=ta.tsv, has its file after the "="
-    named = [name if os.path.isfile(name) else name.partition("=")[2] for name in files]
-    size = sum(os.path.getsize(name) for name in named if os.path.isfile(name))
-    if size >= LARGE:
-        progress.message(f"Reading {size / 1e6:,.0f} MB ...")
-    found = reader(*files)
-    progress.detail(f"Read {found!r}.")
-    return found
 
 
 def print_message(text: str) -> None:

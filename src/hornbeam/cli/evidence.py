@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
-from hornbeam.cli.console import TerminalProgress, read_files
+from hornbeam.cli.console import TerminalProgress
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.options import ConsoleOptions, EngineOptions, ModelOptions
 from hornbeam.cli.remaining_time import WholeProgress
@@ -32,6 +33,9 @@ BELONGS = {
     "master": (EngineName.SPARK,),
     "spark_conf": (EngineName.SPARK,),
 }
+
+#: Files that have at least this many bytes together are announced before they are read.
+LARGE = 10_000_000
 
 _reading_option = partial(option, panel="Reading files")
 
@@ -101,7 +105,18 @@ class Inputs:
     def read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
         """Read files of facts, labels, pairs or queries with one of the readers."""
         configured = partial(reader, columns=self.reading.by_place, header=self.reading.header)
-        return read_files(configured, files, self.progress)
+        return self._read(configured, files)
+
+    def _read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
+        """Read files with one of the readers, after a message if they are large."""
+        # a table of one predicate, ta=ta.tsv, has its file after the "="
+        named = [name if os.path.isfile(name) else name.partition("=")[2] for name in files]
+        size = sum(os.path.getsize(name) for name in named if os.path.isfile(name))
+        if size >= LARGE:
+            self.progress.message(f"Reading {size / 1e6:,.0f} MB ...")
+        contents = reader(*files)
+        self.progress.detail(f"Read {contents!r}.")
+        return contents
 
     def read_given(self, reader: Callable[..., T], files: Sequence[str] | None) -> T | None:
         """Read files if any are given, else None."""
@@ -113,7 +128,7 @@ class Inputs:
         from hornbeam.facts.entity_names import NO_NAMES
 
         if files:
-            return read_files(hb.read_names, files, self.progress)
+            return self._read(hb.read_names, files)
         return NO_NAMES if facts is None else hb.read_names(facts)
 
     def facts_for(self, model: Model | GraphModel, given: ModelOptions) -> Facts:

@@ -115,7 +115,7 @@ class FitOptions(Options):
     evidence: EvidenceOptions
     relaxation: Relaxation | None = options.learner_option(
         "Targets are 0 or 1 (boolean; default of joint and boost), or lie between with "
-        "hinges of power 1 (linear; default of ppll and greedy) or 2 (squared).",
+        "hinges of power 1 (linear; default of ppll and greedy) or 2 (squared)."
     )
     refit: bool = options.learner_option(
         "Fit the surviving rules once more, together.", "--refit", default=False

@@ -5,15 +5,15 @@ Typer names an option after its parameter; flags are spelt out only where they d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.texts import printable
-from hornbeam.cli.console import TerminalProgress, print_json, progress_shown
+from hornbeam.cli.console import TerminalProgress, print_json
 from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError
@@ -204,8 +204,7 @@ class EngineOptions(Options):
         metavar="FOLDER",
     )
     master: str | None = running_option(
-        "spark: the cluster, such as spark://host:7077 (default: this machine).",
-        metavar="URL",
+        "spark: the cluster, such as spark://host:7077 (default: this machine).", metavar="URL"
     )
     spark_conf: list[str] | None = running_option(
         "spark: a setting, such as spark.executor.memory=8g. Give it again for more.",
@@ -235,11 +234,21 @@ class ConsoleOptions(Options):
         default=False,
     )
 
-    def progress(
-        self, whole: WholeProgress | None = None
-    ) -> AbstractContextManager[TerminalProgress]:
-        """Show progress unless quiet; the stages of a `whole` in one line."""
-        return progress_shown(self.quiet, self.verbose, whole)
+    @contextmanager
+    def progress(self, whole: WholeProgress | None = None) -> Iterator[TerminalProgress]:
+        """Show progress unless quiet; the stages of a `whole` in one line.
+
+        It is cleared at the end of the block, also after an error.
+        """
+        from hornbeam.base.compiled import announced
+
+        progress = TerminalProgress(self.quiet, self.verbose, whole)
+        try:
+            with announced(progress):
+                yield progress
+        finally:
+            progress.close()
+        progress.print_cost()
 
     def print(self, as_dict: Callable[[], dict[str, Any]], show: Callable[[], None]) -> None:
         """Print the JSON if that is requested, else show the results."""

@@ -107,7 +107,7 @@ def _opened_models(
 ) -> tuple[Model | GraphModel, Model | None]:
     """The model and the one to compare it with; refuses options that the model does not use."""
     import hornbeam as hb
-    from hornbeam.opened_model import load_with_trace, open_rule_model
+    from hornbeam.opened_model import load_with_trace
 
     model = load_with_trace(given.model)
     if not isinstance(model, hb.Model):
@@ -118,7 +118,9 @@ def _opened_models(
         return model, None
     from hornbeam.serve.pair_explorers import refuse_without_pairs
 
-    other = open_rule_model(shown.compare) if shown.compare else None
+    other = load_with_trace(shown.compare) if shown.compare else None
+    if not isinstance(other, hb.Model | None):
+        raise InputError(f"{shown.compare}: is a model of a whole graph; expected a rule model")
     refuse_without_pairs([(model, given.model), (other, shown.compare or "")], bool(shown.pairs))
     return model, other
 
