@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.language.syntax import Atom, Constant, Term, Variable
-from hornbeam.programs.grounding.atom_tables import AtomTables, atom_tables
 from hornbeam.programs.grounding.ground import most_rows
-from hornbeam.programs.grounding.ground_queries import Joins
+from hornbeam.programs.grounding.ground_queries import AtomTables, Joins, atom_tables
 from tests.support.brute_grounding import World
 from tests.support.ground_worlds import ARITIES, CONSTANTS, program_data, worlds
 

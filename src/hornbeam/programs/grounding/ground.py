@@ -21,11 +21,13 @@ from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
 from hornbeam.language.syntax import Atom, Constant, LogicalRule
-from hornbeam.programs.grounding.atom_tables import MISSING, AtomTables, atom_tables
 from hornbeam.programs.grounding.ground_queries import (
+    MISSING,
+    AtomTables,
     GroundingQuery,
     Joins,
     arithmetic_query,
+    atom_tables,
     logical_query,
 )
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
@@ -207,7 +209,7 @@ def most_rows(atoms: Sequence[Atom], tables: AtomTables) -> float:
         }
         if not new:
             continue
-        columns = tables.arguments(atom.predicate)
+        columns = tables.predicate(atom.predicate).arguments
         rows = np.ones(len(columns[0]))
         for name, k in new.items():
             if name in ways:

@@ -11,13 +11,25 @@ ground rule is left out when an observed x is 0, an observed z is 1, or nothing 
 An arithmetic rule without sums is the join of all its atoms. Ground rules with the same random
 variables and the same constant part are counted, not listed; they come in a fixed order, whatever
 the number of threads.
+
+The atoms are in a private DuckDB, one table per predicate, ids only. Table `atoms_K` of predicate K
+has the columns a0, a1, ... (ids of constants), `v` (the number of the random variable, -1 for an
+observed atom) and `t` (its truth value, 0 for a random variable). Column names and ids are all that
+SQL text ever holds; names from the data never reach it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import duckdb
+import numpy as np
+
+from hornbeam.base.arrays import Array, Ids
+from hornbeam.base.machine import worker_threads
+from hornbeam.facts.reading.workspace import workspace
 from hornbeam.language.arithmetic_rules import ArithmeticRule, fixed_value
 from hornbeam.language.syntax import (
     Atom,
@@ -27,11 +39,100 @@ from hornbeam.language.syntax import (
     Operator,
     Term,
 )
-from hornbeam.programs.grounding.atom_tables import MISSING, OBSERVED, AtomTables, StoredPredicate
+from hornbeam.programs.program_data import PredicateTables, ProgramData
 
+#: Values of `v` for an observed atom, and for an atom that does not exist.
+OBSERVED, MISSING = -1, -2
 #: SQL for a comparison, and for its opposite; ids are ranks of names, so that < orders names.
 OPERATORS = {Operator.EQUAL: "=", Operator.DIFFERENT: "<>", Operator.ORDERED: "<"}
 OPPOSITES = {Operator.EQUAL: "<>", Operator.DIFFERENT: "=", Operator.ORDERED: ">="}
+
+
+@dataclass(frozen=True)
+class StoredPredicate:
+    """What a query may know of a predicate's table without looking into it."""
+
+    table: str  #: its name
+    closed: bool
+    arguments: tuple[Ids, ...]  #: ids of the observed atoms, then of the targets
+    has_variables: bool
+    has_observed: bool
+    has_zeros: bool  #: some observed value is 0
+    is_plain: bool  #: every atom is observed and true, so that neither `v` nor `t` is needed
+
+    @property
+    def rows(self) -> int:
+        """Number of atoms."""
+        return len(self.arguments[0])
+
+
+@dataclass(frozen=True, eq=False)
+class AtomTables:
+    """A connection with the tables, and how to find them.
+
+    `predicates` goes by lower-case name, since PSL ignores the case of predicates.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    data: ProgramData
+    predicates: Mapping[str, StoredPredicate]
+    n_variables: int
+
+    def predicate(self, predicate: str) -> StoredPredicate:
+        """Table of a predicate."""
+        return self.predicates[predicate.lower()]
+
+    def constant(self, name: str) -> int:
+        """Id of a constant, -1 where no atom has it."""
+        return self.data.names.index(name)
+
+
+@contextmanager
+def atom_tables(
+    data: ProgramData, closed: Collection[str], threads: int | None = None
+) -> Iterator[AtomTables]:
+    """Load a program's atoms; the tables are dropped with the context."""
+    with workspace() as space:
+        connection = space.connection
+        if threads is not None:
+            connection.execute("SET threads = ?", [worker_threads(threads)])
+        stored, variables = dict[str, StoredPredicate](), 0
+        for number, (name, tables) in enumerate(data.predicates.items()):
+            predicate = _stored(f"atoms_{number}", tables, name in closed)
+            _load(connection, predicate, tables, variables)
+            stored[name.lower()] = predicate
+            variables += len(tables.targets)
+        yield AtomTables(connection, data, stored, variables)
+
+
+def _stored(table: str, tables: PredicateTables, closed: bool) -> StoredPredicate:
+    observed, targets = tables.observed, tables.targets
+    parts = observed.arguments, targets.arguments
+    return StoredPredicate(
+        table,
+        closed,
+        tuple(np.concatenate([part[k] for part in parts]) for k in range(tables.arity)),
+        has_variables=len(targets) > 0,
+        has_observed=len(observed) > 0,
+        has_zeros=bool(np.any(observed.values == 0.0)),
+        is_plain=not len(targets) and bool(np.all(observed.values == 1.0)),
+    )
+
+
+def _load(
+    connection: duckdb.DuckDBPyConnection,
+    stored: StoredPredicate,
+    tables: PredicateTables,
+    first: int,
+) -> None:
+    observed, targets = tables.observed, tables.targets
+    columns: dict[str, Array] = {f"a{k}": ids for k, ids in enumerate(stored.arguments)}
+    numbers = np.arange(first, first + len(targets), dtype=np.int32)
+    columns["v"] = np.concatenate([np.full(len(observed), OBSERVED, dtype=np.int32), numbers])
+    columns["t"] = np.concatenate([observed.values, np.zeros(len(targets))])
+    connection.register("loading", columns)
+    connection.execute(f"CREATE TEMP TABLE {stored.table} AS SELECT * FROM loading")
+    connection.unregister("loading")
 
 
 @dataclass
@@ -96,7 +197,7 @@ class Joins:
 class GroundingQuery:
     """SQL that grounds a rule.
 
-    `select` has the columns v0, v1, ... (see `atom_tables`), one for each of `coefficients`, the
+    `select` has the columns v0, v1, ..., one for each of `coefficients`, the
     constant part c, and n, how many ground rules are alike. `lookups` has the atoms that may be
     missing, each with the column that shows it.
     """
@@ -116,7 +217,10 @@ def logical_query(
     value 0) where `missing_is_false`.
     """
     absent = OBSERVED if missing_is_false else MISSING
-    joined, looked_up = _violating_atoms(rule)
+    required, refused = (_violation(rule, holds) for holds in (True, False))
+    joined, looked_up = (
+        [atom for atom in atoms if isinstance(atom, Atom)] for atoms in (required, refused)
+    )
     joins = Joins(tables)
     constant = 1.0 - len(joined) - len(looked_up)
     variables: list[tuple[str, float]] = []
@@ -136,7 +240,10 @@ def logical_query(
             constant += 1.0
         elif stored.has_observed:
             parts.append(f"{alias}.t")
-    _compare(rule, joins)
+    for conditions, holds in ((required, True), (refused, False)):
+        for condition in conditions:
+            if isinstance(condition, Comparison):
+                joins.compare(condition, holds)
     lookups: list[tuple[Atom, str]] = []
     for atom in looked_up:
         alias, stored = joins.outer(atom)
@@ -188,24 +295,14 @@ def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery
     return _query(joins, variables, parts, constant, [])
 
 
-def _violating_atoms(rule: LogicalRule) -> tuple[list[Atom], list[Atom]]:
-    """Atoms that must be there for the rule to be violated, and atoms that must not."""
-    joined: list[Atom] = []
-    looked_up: list[Atom] = []
-    for side, violated_by in ((rule.body, joined), (rule.head, looked_up)):
-        other = looked_up if violated_by is joined else joined
-        for literal in side:
-            if isinstance(literal.atom, Atom):
-                (other if literal.negated else violated_by).append(literal.atom)
-    return joined, looked_up
-
-
-def _compare(rule: LogicalRule, joins: Joins) -> None:
-    """Require the comparisons without which the rule cannot be violated."""
-    for side, in_body in ((rule.body, True), (rule.head, False)):
-        for literal in side:
-            if isinstance(literal.atom, Comparison):
-                joins.compare(literal.atom, holds=in_body != literal.negated)
+def _violation(rule: LogicalRule, holds: bool) -> list[Atom | Comparison]:
+    """What must hold for the rule to be violated, or what must not."""
+    return [
+        literal.atom
+        for side, in_body in ((rule.body, True), (rule.head, False))
+        for literal in side
+        if (in_body != literal.negated) is holds
+    ]
 
 
 def _query(

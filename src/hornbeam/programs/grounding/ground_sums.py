@@ -34,8 +34,7 @@ from hornbeam.language.arithmetic_rules import (
     literals_of,
 )
 from hornbeam.language.syntax import Atom, Constant, SumVariable, Variable
-from hornbeam.programs.grounding.atom_tables import AtomTables
-from hornbeam.programs.grounding.ground_queries import Joins
+from hornbeam.programs.grounding.ground_queries import AtomTables, Joins
 
 #: Operations on two coefficients.
 OPERATIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
