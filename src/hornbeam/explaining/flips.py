@@ -224,42 +224,6 @@ class _BudgetError(Exception):
     """The exact search has used up its budget."""
 
 
-@dataclass
-class _SmallestSet:
-    """Depth-first search for the smallest set; `left` is what remains of its budget."""
-
-    removals: Removals
-    candidates: Ints
-    left: int
-
-    def smallest(self) -> FactSet | None:
-        """The first set of the smallest size; None if no set flips."""
-        for size in range(1, len(self.candidates) + 1):
-            found = self._extend((), 0, size)
-            if found is not None:
-                return found
-        return None
-
-    def _extend(self, chosen: FactSet, start: int, size: int) -> FactSet | None:
-        """Add `size` facts from `start` on so that the decision flips."""
-        removals, more = self.removals, self.candidates[start:]
-        total, carries = removals.left(chosen)
-        self.left -= BRANCH_WORK + carries.size
-        if self.left < 0:
-            raise _BudgetError
-        scores = removals.scores(removals.best_outcomes(total, carries[more], size))
-        may = removals.flips(scores)
-        if size == 1:
-            return (*chosen, int(more[removals.farthest(scores)])) if may.any() else None
-        if not removals.scored.monotone:
-            may[:] = True
-        for k in np.flatnonzero(may).tolist():
-            found = self._extend((*chosen, int(more[k])), start + k + 1, size - 1)
-            if found is not None:
-                return found
-        return None
-
-
 def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
     """Find the smallest set of facts whose loss flips the decision, or a greedy one.
 
@@ -267,11 +231,37 @@ def smallest_flip(removals: Removals) -> tuple[FlipStatus, FactSet]:
     last of a set is the one that moves it farthest.
     """
     try:
-        found = _SmallestSet(removals, _candidates(removals), EXACT_WORK).smallest()
+        chosen = _smallest_set(removals)
     except _BudgetError:
-        found = greedy_flip(removals)
-        return (FlipStatus.UPPER_BOUND, found) if found else (FlipStatus.NOT_FOUND, ())
-    return (FlipStatus.EXACT, found) if found else (FlipStatus.IMPOSSIBLE, ())
+        chosen = greedy_flip(removals)
+        return (FlipStatus.UPPER_BOUND if chosen else FlipStatus.NOT_FOUND), chosen
+    return (FlipStatus.EXACT if chosen else FlipStatus.IMPOSSIBLE), chosen
+
+
+def _smallest_set(removals: Removals) -> FactSet:
+    """Search depth-first for the first set of the smallest size; empty if no set flips."""
+    candidates, budget = _candidates(removals), EXACT_WORK
+
+    def extended(chosen: FactSet, start: int, size: int) -> FactSet:
+        """Add `size` candidates from `start` on so that the decision flips; empty if none do."""
+        nonlocal budget
+        more = candidates[start:]
+        total, carries = removals.left(chosen)
+        budget -= BRANCH_WORK + carries.size
+        if budget < 0:
+            raise _BudgetError
+        scores = removals.scores(removals.best_outcomes(total, carries[more], size))
+        may = removals.flips(scores)
+        if size == 1:
+            return (*chosen, int(more[removals.farthest(scores)])) if may.any() else ()
+        if not removals.scored.monotone:
+            may[:] = True
+        branches = np.flatnonzero(may).tolist()
+        deeper = (extended((*chosen, int(more[k])), start + k + 1, size - 1) for k in branches)
+        return next(filter(None, deeper), ())
+
+    sizes = range(1, len(candidates) + 1)
+    return next(filter(None, (extended((), 0, size) for size in sizes)), ())
 
 
 def _candidates(removals: Removals) -> Ints:

@@ -51,20 +51,20 @@ class FactNumbers:
             return np.empty(0, dtype=np.int64)
         predicate = self.facts.predicates.index(step.predicate)
         low, high = np.searchsorted(table.arguments[0], [entity, entity + 1]).tolist()
-        found = np.flatnonzero(table.predicate[low:high] == predicate)
-        return np.asarray(self._first[1] + low + found)
+        rows = low + np.flatnonzero(table.predicate[low:high] == predicate)
+        return np.asarray(self._first[1] + rows)
 
     def naming(self, entity: int) -> dict[str, Ints]:
         """Numbers of the facts about an entity that are not edges, by predicate."""
-        found = dict[str, Ints]()
+        numbers = dict[str, Ints]()
         for arity, table in self.facts.atoms.items():
             if arity == 2:
                 continue
             rows = np.flatnonzero(np.any([column == entity for column in table.arguments], axis=0))
             for p in np.unique(table.predicate[rows]).tolist():
                 of_predicate = rows[table.predicate[rows] == p]
-                found[self.facts.predicates[p]] = self._first[arity] + of_predicate
-        return found
+                numbers[self.facts.predicates[p]] = self._first[arity] + of_predicate
+        return numbers
 
     def along(self, step: Step, here: Integers, there: Integers, which: Integers) -> Ints:
         """Numbers of the facts that lead along a step from each `here` to each `there`.
@@ -72,15 +72,15 @@ class FactNumbers:
         Facts of three or more arguments may be parallel: `which` is the index among them, in the
         order of their truth values, then of the table, as in the graph.
         """
-        found, key, wanted = self._between(step, here, there)
-        return np.asarray(found[np.searchsorted(key, wanted) + which])
+        numbers, key, wanted = self._between(step, here, there)
+        return np.asarray(numbers[np.searchsorted(key, wanted) + which])
 
     def all_along(self, step: Step, here: Integers, there: Integers) -> Ints:
         """Numbers of all facts that lead along a step from some `here` to its `there`."""
-        found, key, wanted = self._between(step, here, there)
+        numbers, key, wanted = self._between(step, here, there)
         wanted = np.unique(wanted)
         low, high = (np.searchsorted(key, wanted, side=side) for side in ("left", "right"))
-        return found[ranges(low, high)]
+        return numbers[ranges(low, high)]
 
     def _between(self, step: Step, here: Integers, there: Integers) -> tuple[Ints, Ints, Ints]:
         """Numbers of a step's facts sorted by the keys of their ends, these keys, wanted keys."""
@@ -241,13 +241,12 @@ class GroundingFinder:
         limit: int,
         progress: Progress,
     ) -> FoundGroundings:
-        found = first_paths(self.graph, codes, ends, self.distinct, limit, progress)
-        facts = np.empty((len(found), len(steps)), dtype=np.int64)
-        for k, step in enumerate(steps if len(found) else ()):
-            here, there = found.nodes[:, k], found.nodes[:, k + 1]
-            which = self._which(here, found.edges[:, k])
-            facts[:, k] = self.numbers.along(step, here, there, which)
-        return FoundGroundings(found.nodes, facts, found.truth)
+        nodes, edges, truth = first_paths(self.graph, codes, ends, self.distinct, limit, progress)
+        facts = np.empty(edges.shape, dtype=np.int64)
+        for k, step in enumerate(steps if len(nodes) else ()):
+            here, there = nodes[:, k], nodes[:, k + 1]
+            facts[:, k] = self.numbers.along(step, here, there, self._which(here, edges[:, k]))
+        return FoundGroundings(nodes, facts, truth)
 
     def _which(self, node: Ids, edge: Ints) -> Ints:
         """Index of each edge among its parallel edges, from 0."""

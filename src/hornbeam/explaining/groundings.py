@@ -39,22 +39,6 @@ class PathEnds:
     own_code: int
 
 
-@dataclass(frozen=True, eq=False)
-class Paths:
-    """Paths of one body, one row of `nodes` each, from subject to object.
-
-    `edges` has the indices of their steps in the graph's forward lists, `truth` that of every path
-    in millionths, above 0.
-    """
-
-    nodes: Ids
-    edges: Ints
-    truth: Ids
-
-    def __len__(self) -> int:
-        return len(self.nodes)
-
-
 def first_paths(
     graph: Graph,
     steps: Sequence[int],
@@ -62,10 +46,12 @@ def first_paths(
     distinct: bool,
     limit: int,
     progress: Progress = SILENT,
-) -> Paths:
+) -> tuple[Ids, Ints, Ids]:
     """Walk the first `limit` paths along the codes `steps` from the pair's source to its sink.
 
-    The graph is already under its fan-out limit; with `distinct`, no path meets an entity twice.
+    Returns one row of nodes per path, from source to sink; the indices of its steps in the graph's
+    forward lists; and its truth in millionths, above 0. The graph is already under its fan-out
+    limit; with `distinct`, no path meets an entity twice.
     """
     with announced(progress):
         levels = useful_nodes(graph, steps, pair)
@@ -76,12 +62,12 @@ def first_paths(
         edges, edge_runs = np.empty((limit, n), dtype=np.int64), np.empty((2, n), dtype=np.int64)
         path, truth = np.full(n + 1, pair.source, np.int32), np.full(n + 1, ONE, np.int64)
         # arrays are made here: each that a kernel makes takes a fifth of a second to compile
-        found = graph.walked_by(_walk)(
+        n_paths = graph.walked_by(_walk)(
             *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
             np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct,
             edge_runs, path, truth, nodes, edges, truths,
         )  # fmt: skip
-    return Paths(nodes[:found].copy(), edges[:found].copy(), truths[:found].copy())
+    return nodes[:n_paths].copy(), edges[:n_paths].copy(), truths[:n_paths].copy()
 
 
 def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids]:
