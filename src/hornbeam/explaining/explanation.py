@@ -288,9 +288,9 @@ class Explanation:
         rule has gets no column; one that some rules do not have is None there.
         """
         rows = [
-            (one.asks, part, reason)
-            for one in self.directions
-            for part, reason in one.reasons_in_parts
+            (direction.asks, part, reason)
+            for direction in self.directions
+            for part, reason in direction.reasons_in_parts
         ]
         reasons = [reason for _, _, reason in rows]
         figures: dict[str, Sequence[Any] | Array] = {}
@@ -331,7 +331,7 @@ class Explanation:
             "place": None if self.place is None else self.place.as_dict(),
             "is_fact": self.is_fact,
             "rank": self.rank,
-            "directions": [one.ranking_as_dict() for one in ranked],
+            "directions": [direction.ranking_as_dict() for direction in ranked],
         }
 
     def lines(self) -> Iterator[tuple[str, str]]:

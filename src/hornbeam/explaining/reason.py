@@ -268,8 +268,11 @@ def renamed(value: T, shown: Callable[[str], str]) -> T:
             return shown(part) if is_entity else part
         if not is_dataclass(part) or isinstance(part, type):
             return part
-        own = ((one.name, getattr(part, one.name), "names" in one.metadata) for one in fields(part))
-        return replace(part, **{name: changed(item, marked) for name, item, marked in own})
+        own = {
+            own_field.name: changed(getattr(part, own_field.name), "names" in own_field.metadata)
+            for own_field in fields(part)
+        }
+        return replace(part, **own)
 
     return cast("T", changed(value))
 

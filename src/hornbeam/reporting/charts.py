@@ -7,7 +7,7 @@ chart carries a title and a description for people who cannot see it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,20 +99,7 @@ def line_chart(
         at = _x(x_axis, x)
         parts.append(_line(at, HEIGHT - BOTTOM, at, TOP, style))
     for curve in series:
-        points = [
-            (_x(x_axis, x), _y(y_axis, y)) for x, y in zip(*thinned(curve.x, curve.y), strict=True)
-        ]
-        text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(Markup('<polyline class="curve {}" points="{}"/>').format(curve.style, text))
-        if curve.dots:
-            parts += [
-                Markup('<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(
-                    curve.style, x, y
-                )
-                for x, y in points
-            ]
-        if curve.style != "reference":
-            parts += _spots(curve, x_axis, y_axis)
+        parts += _curve(curve, x_axis, y_axis)
     return _svg(name, title, description, parts, HEIGHT)
 
 
@@ -183,18 +170,23 @@ def thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
     return x[keep].tolist(), y[keep].tolist()
 
 
-def _spots(curve: Series, x_axis: Axis, y_axis: Axis) -> list[Markup]:
-    """Points of a curve, spread over it, with their values as tooltips."""
-    x, y = thinned(curve.x, curve.y)
-    rows = sorted({round(k) for k in np.linspace(0, len(x) - 1, min(SPOTS, len(x)))})
-    return [
-        Markup('<circle class="spot" cx="{:.1f}" cy="{:.1f}" r="7" data-say="{}"/>').format(
-            _x(x_axis, x[k]),
-            _y(y_axis, y[k]),
-            f"{x_axis.label} {x[k]:.3g}, {y_axis.label} {y[k]:.3g}",
-        )
-        for k in rows
-    ]
+def _curve(curve: Series, x_axis: Axis, y_axis: Axis) -> Iterator[Markup]:
+    """A line, its dots if it has any, and points spread over it whose values are tooltips."""
+    values = list(zip(*thinned(curve.x, curve.y), strict=True))
+    points = [(_x(x_axis, x), _y(y_axis, y)) for x, y in values]
+    text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    yield Markup('<polyline class="curve {}" points="{}"/>').format(curve.style, text)
+    for at in points if curve.dots else ():
+        dot = Markup('<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>')
+        yield dot.format(curve.style, *at)
+    if curve.style == "reference":
+        return
+    shown = {round(k) for k in np.linspace(0, len(values) - 1, min(SPOTS, len(values)))}
+    for k in sorted(shown):
+        x, y = values[k]
+        said = f"{x_axis.label} {x:.3g}, {y_axis.label} {y:.3g}"
+        spot = Markup('<circle class="spot" cx="{:.1f}" cy="{:.1f}" r="7" data-say="{}"/>')
+        yield spot.format(*points[k], said)
 
 
 def _x(axis: Axis, value: float) -> float:

@@ -320,7 +320,7 @@ def _hardest(
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
         why = GraphExplainer(ranker, reasons=1).explain(*triple, paths=1).in_names(names)
         asks = Direction.SUBJECT if kind[1] else Direction.OBJECT
-        scored = next(one for one in why.directions if one.asks is asks)
+        scored = next(direction for direction in why.directions if direction.asks is asks)
         failures.append(Failure(why, scored, rank=float(ranks.rank[row])))
         progress.advance("Explaining the hardest queries", len(failures), HARDEST)
         if len(failures) == HARDEST:
