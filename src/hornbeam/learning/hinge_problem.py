@@ -190,11 +190,6 @@ class HingePiece:
     part: HingeProblem[object]
     prior: Floats
 
-    @property
-    def empty(self) -> bool:
-        """Whether the clause has no grounding."""
-        return not len(self.part.y)
-
     def derivatives(self, weight: float) -> tuple[float, float, float]:
         """Log pseudolikelihood of this clause alone, its slope and its curvature."""
         weights = np.append(weight, self.prior)

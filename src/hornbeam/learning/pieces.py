@@ -24,10 +24,6 @@ FEW_LABELS = 8
 class Piece(Protocol):
     """The log pseudolikelihood of one clause, alone or on top of the priors."""
 
-    @property
-    def empty(self) -> bool:
-        """Whether the clause has no grounding."""
-
     def derivatives(self, weight: float) -> tuple[float, float, float]:
         """Log pseudolikelihood at a weight, its slope and its curvature."""
 
@@ -61,11 +57,6 @@ class CountPiece:
     prior: Floats
     relaxation: Relaxation
     times: tuple[int, ...] = ()
-
-    @property
-    def empty(self) -> bool:
-        """Whether the clause has no grounding."""
-        return not self.x.size
 
     def derivatives(self, weight: float) -> tuple[float, float, float]:
         """Log pseudolikelihood of this clause alone, its slope and its curvature.

@@ -97,8 +97,6 @@ class Ppll:
 
     def fit_piece(self, piece: Piece, length: int, ridge: float) -> tuple[float, bool]:
         """Weight of one piece of a clause with `length` atoms, and whether the solver converged."""
-        if piece.empty:
-            return 0.0, True
         if self.solver == "gradient":
             weight, finished = self._ascend(piece, ridge)
         else:
