@@ -16,7 +16,7 @@ from hornbeam.base.choices import CollectiveMethod, Relaxation, Score
 from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.programs.export import export_program
-from hornbeam.programs.exported_rules import MAX_VALUES, Addends, RuleNotPlainError
+from hornbeam.programs.exported_rules import MAX_VALUES, RuleNotPlainError, addends_of
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
@@ -275,22 +275,22 @@ def test_computed_predicates_say_which_rule_they_stand_for(tmp_path: Path) -> No
 @given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=300))
 def test_addends_add_up(numbers: list[float]) -> None:
     x = np.array(numbers)
-    found = Addends.of(x)
+    found = addends_of(x)
     total = np.zeros(len(x))
-    for value, some in zip(found.values, found.rows, strict=True):
+    for value, some in found.items():
         assert len(np.unique(some)) == len(some) > 0
         total[some] += value
     few = len(np.unique(x)) <= MAX_VALUES
     np.testing.assert_allclose(total, x, rtol=0 if few else 2.0**-17)
-    assert len(found.values) <= max(MAX_VALUES, 18 + np.log2(x.max() / x.min()))
+    assert len(found) <= max(MAX_VALUES, 18 + np.log2(x.max() / x.min()))
 
 
 def test_many_whole_numbers_are_exact() -> None:
     x = np.arange(1.0, 1000.0)
-    found = Addends.of(x)
-    assert found.values.tolist() == [2.0**k for k in range(10)]
+    found = addends_of(x)
+    assert list(found) == [2.0**k for k in range(10)]
     total = np.zeros(len(x))
-    for value, some in zip(found.values, found.rows, strict=True):
+    for value, some in found.items():
         total[some] += value
     np.testing.assert_array_equal(total, x)
 

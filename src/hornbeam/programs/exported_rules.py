@@ -251,35 +251,23 @@ MAX_VALUES = 64
 BITS = 17
 
 
-@dataclass(frozen=True, eq=False)
-class Addends:
-    """Numbers as sums: `rows[i]` are the numbers that have `values[i]` as one of their addends."""
+def addends_of(x: Floats) -> dict[float, Ints]:
+    """Write positive numbers as sums: addends, each with the positions of the numbers that have it.
 
-    values: Floats
-    rows: tuple[Ints, ...]
-
-    @classmethod
-    def of(cls, x: Floats) -> Addends:
-        """Write positive numbers as sums of addends.
-
-        Examples
-        --------
-        >>> addends = Addends.of(np.array([1.0, 3.5, 1.0]))
-        >>> addends.values.tolist(), [some.tolist() for some in addends.rows]
-        ([1.0, 3.5], [[0, 2], [1]])
-        """
-        values, which = np.unique(x, return_inverse=True)
-        if len(values) <= MAX_VALUES:
-            return cls(values, tuple(np.flatnonzero(which == k) for k in range(len(values))))
-        mantissa, exponent = np.frexp(x)
-        digits = np.round(np.ldexp(mantissa, BITS)).astype(np.int64)
-        lowest = exponent - BITS
-        powers = [
-            (power, some)
-            for power in range(int(lowest.min()), int(exponent.max()) + 1)
-            if len(some := _digit(digits, power - lowest))
-        ]
-        return cls(np.array([2.0**power for power, _ in powers]), tuple(some for _, some in powers))
+    Examples
+    --------
+    >>> {addend: rows.tolist() for addend, rows in addends_of(np.array([1.0, 3.5, 1.0])).items()}
+    {1.0: [0, 2], 3.5: [1]}
+    """
+    values, which = np.unique(x, return_inverse=True)
+    if len(values) <= MAX_VALUES:
+        return {value: np.flatnonzero(which == k) for k, value in enumerate(values.tolist())}
+    mantissa, exponent = np.frexp(x)
+    digits = np.round(np.ldexp(mantissa, BITS)).astype(np.int64)
+    lowest = exponent - BITS
+    powers = range(int(lowest.min()), int(exponent.max()) + 1)
+    by_power = {2.0**power: _digit(digits, power - lowest) for power in powers}
+    return {value: rows for value, rows in by_power.items() if len(rows)}
 
 
 def _digit(digits: Ints, place: Ints) -> Ints:
@@ -297,9 +285,9 @@ class ComputedRule:
     hinges: HingeRows
 
     @cached_property
-    def addends(self) -> Addends:
+    def addends(self) -> dict[float, Ints]:
         """The numbers of the hinges as sums."""
-        return Addends.of(self.hinges.number)
+        return addends_of(self.hinges.number)
 
     @cached_property
     def soft(self) -> bool:
@@ -309,7 +297,7 @@ class ComputedRule:
     @property
     def arity(self) -> int:
         """Arity of the predicate: the pair, the addend where there are several, a soft height."""
-        return 2 + (len(self.addends.values) > 1) + self.soft
+        return 2 + (len(self.addends) > 1) + self.soft
 
     def psl_rules(self, head: str, squared: bool) -> Iterator[LogicalRule]:
         """One rule per addend."""
@@ -317,9 +305,8 @@ class ComputedRule:
         ends = next(names), next(names)
         height = (next(names),) if self.soft else ()
         negated = self.rule.clause.negated
-        values = self.addends.values.tolist()
-        for value in values:
-            addend = (Constant(weight_text(value)),) if len(values) > 1 else ()
+        for value in self.addends:
+            addend = (Constant(weight_text(value)),) if len(self.addends) > 1 else ()
             body = Literal(Atom(self.predicate, (*ends, *addend, *height)))
             yield LogicalRule(
                 self.rule.weight * value, (body,), (Literal(Atom(head, ends), negated),), squared
@@ -327,9 +314,8 @@ class ComputedRule:
 
     def columns(self) -> tuple[Ints, list[list[str]]]:
         """Row of the pair, and texts of further arguments and the truth, of every observed atom."""
-        rows = np.concatenate([np.empty(0, dtype=np.int64), *self.addends.rows])
-        values = self.addends.values.tolist()
-        texts = np.repeat([weight_text(value) for value in values], [*map(len, self.addends.rows)])
-        addend = [texts.tolist()] if len(values) > 1 else []
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *self.addends.values()])
+        texts = [text for a, some in self.addends.items() for text in [weight_text(a)] * len(some)]
+        addend = [texts] if len(self.addends) > 1 else []
         height = [f"{value:.6f}" for value in self.hinges.height[rows].tolist()]
         return self.hinges.target[rows], [*addend, *([height, height] if self.soft else [])]
