@@ -72,15 +72,12 @@ def _linear_program(potentials: Potentials) -> _Solution:
     from scipy import sparse
     from scipy.optimize import linprog
 
-    n, kind = potentials.n_variables, potentials.kind
-    hinge = np.flatnonzero(kind == PotentialKind.LINEAR)
-    at_most = np.flatnonzero(kind == PotentialKind.AT_MOST)
-    equal = np.flatnonzero(kind == PotentialKind.EQUAL)
-    matrix, slack = potentials.matrix, -sparse.eye_array(len(hinge), format="csr")
-    none = sparse.csr_array((len(at_most), len(hinge)))
+    n, matrix = potentials.n_variables, potentials.matrix
+    hinge, _, at_most, equal = _rows_by_kind(potentials)
+    slack = -sparse.eye_array(len(hinge), format="csr")
     solution = linprog(
         np.concatenate([np.zeros(n), potentials.weight[hinge]]),
-        sparse.block_array([[matrix[hinge], slack], [matrix[at_most], none]], format="csr"),
+        sparse.block_array([[matrix[hinge], slack], [matrix[at_most], None]], format="csr"),
         -potentials.constant[np.concatenate([hinge, at_most])],
         sparse.hstack([matrix[equal], sparse.csr_array((len(equal), len(hinge)))], format="csr"),
         -potentials.constant[equal],
@@ -95,6 +92,11 @@ def _linear_program(potentials: Potentials) -> _Solution:
     return _Solution(solution.x[:n], multiplier, solution.nit)
 
 
+def _rows_by_kind(potentials: Potentials) -> list[Positions]:
+    """The rows of every kind: linear and squared hinges, constraints l <= 0 and l = 0."""
+    return [np.flatnonzero(potentials.kind == kind) for kind in PotentialKind]
+
+
 def _quadratic_program(potentials: Potentials) -> _Solution:
     """Minimise hinges of both kinds.
 
@@ -103,26 +105,16 @@ def _quadratic_program(potentials: Potentials) -> _Solution:
     import clarabel
     from scipy import sparse
 
-    n, kind = potentials.n_variables, potentials.kind
-    equal = np.flatnonzero(kind == PotentialKind.EQUAL)
-    at_most = np.flatnonzero(kind == PotentialKind.AT_MOST)
-    squared = np.flatnonzero(kind == PotentialKind.SQUARED)
-    linear = np.flatnonzero(kind == PotentialKind.LINEAR)
+    n = potentials.n_variables
+    linear, squared, at_most, equal = _rows_by_kind(potentials)
     order = np.concatenate([equal, at_most, squared, linear])
     hinges = len(squared) + len(linear)
-    hard = len(equal) + len(at_most)
     # h of the squared hinges come first, then those of the linear ones
-    slack = sparse.vstack([sparse.csc_array((hard, hinges)), -sparse.eye_array(hinges)])
-    box, none = sparse.eye_array(n), sparse.csc_array((n, hinges))
+    slack = -sparse.eye_array(len(order), hinges, k=hinges - len(order))
+    box = sparse.eye_array(n)
     positive = sparse.eye_array(len(linear), hinges, k=len(squared))
     left = sparse.block_array(
-        [
-            [potentials.matrix[order], slack],
-            [sparse.csc_array((len(linear), n)), -positive],
-            [-box, none],
-            [box, none],
-        ],
-        format="csc",
+        [[potentials.matrix[order], slack], [None, -positive], [-box, None], [box, None]]
     )
     right = np.concatenate(
         [-potentials.constant[order], np.zeros(len(linear)), np.zeros(n), np.ones(n)]
