@@ -251,11 +251,11 @@ def with_comparisons(name: str, method: Learn) -> dict[str, Learn]:
 def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float]:
     """p-value of every pair of methods: do their AUC-ROC differ over the folds that have one?"""
     chances = {}
-    for one, other in combinations(results, 2):
-        pairs = zip(one.figures("auc_roc"), other.figures("auc_roc"), strict=True)
+    for method, other in combinations(results, 2):
+        pairs = zip(method.figures("auc_roc"), other.figures("auc_roc"), strict=True)
         known = [(a, b) for a, b in pairs if a is not None and b is not None]
         if len(known) > 1:
-            chances[one.name, other.name] = paired_significance(*zip(*known, strict=True))
+            chances[method.name, other.name] = paired_significance(*zip(*known, strict=True))
     return chances
 
 

@@ -146,10 +146,10 @@ def _stamp(function: FunctionType) -> str:
         reached = _reached(waiting.pop())
         constants = {k: v for k, v in reached.items() if isinstance(v, int | float | str | tuple)}
         digest.update(repr(sorted(constants.items())).encode())
-        called = {one for one in reached.values() if isinstance(one, FunctionType)} - seen
+        called = {value for value in reached.values() if isinstance(value, FunctionType)} - seen
         seen |= called
-        waiting += sorted(called, key=lambda one: (one.__module__, one.__qualname__))
-    for file in sorted({one.__code__.co_filename for one in seen}):
+        waiting += sorted(called, key=lambda function: (function.__module__, function.__qualname__))
+    for file in sorted({function.__code__.co_filename for function in seen}):
         digest.update(_source(file))
     return digest.hexdigest()
 
@@ -226,9 +226,9 @@ def _temporary_folder() -> Path:
         folder = Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
         with suppress(FileExistsError):
             folder.mkdir(mode=0o700)
-        found = folder.lstat()
-        owned = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if owned and stat.S_IMODE(found.st_mode) == 0o700:
+        status = folder.lstat()
+        owned = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+        if owned and stat.S_IMODE(status.st_mode) == 0o700:
             return folder
     return Path(tempfile.mkdtemp(prefix=TEMPORARY))
 
@@ -250,11 +250,11 @@ def announced(progress: Progress) -> Iterator[None]:
     try:
         yield
     finally:
-        del _listeners[max(i for i, one in enumerate(_listeners) if one is progress)]
+        del _listeners[max(i for i, listener in enumerate(_listeners) if listener is progress)]
 
 
 def _say(text: str, *, warns: bool = False) -> None:
-    """Say something once to who listens; if nobody does, as a warning or not at all."""
+    """Report a message once per process to the latest listener; without any, warn if `warns`."""
     if text in _announced or not (_listeners or warns):
         return
     _announced.add(text)

@@ -38,8 +38,8 @@ def available_memory() -> int | None:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
         return None
-    found = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
-    return None if found is None else int(found[1]) * 1024
+    match = re.search(r"^MemAvailable:\s*(\d+) kB$", text, re.MULTILINE)
+    return None if match is None else int(match[1]) * 1024
 
 
 def address_space() -> int | None:

@@ -169,7 +169,7 @@ class ResultTable:
         """
         ending = Path(path).suffix.lower().removeprefix(".") if form is None else str(form)
         if ending not in list(TableFormat):
-            known = ", ".join(f".{one}" for one in TableFormat)
+            known = ", ".join(f".{form}" for form in TableFormat)
             raise InputError(f"{os.fspath(path)}: unknown kind of file; expected one of: {known}")
         if ending == TableFormat.PARQUET:
             self._save_parquet(path)
@@ -257,10 +257,10 @@ def fitted_widths(widths: Sequence[int], room: int) -> list[int]:
     >>> fitted_widths([10, 40, 30], 60), fitted_widths([10, 40], 60)
     ([10, 23, 23], [10, 40])
     """
-    found = list(widths)
-    while sum(found) + 2 * (len(found) - 1) > room and max(found) > NARROWEST:
-        found[found.index(max(found))] -= 1
-    return found
+    fitted = list(widths)
+    while sum(fitted) + 2 * (len(fitted) - 1) > room and max(fitted) > NARROWEST:
+        fitted[fitted.index(max(fitted))] -= 1
+    return fitted
 
 
 def html_table(
@@ -283,7 +283,7 @@ def html_table(
 
     lines = [line(header, "th"), *(line(row, "td") for row in rows)]
     caption = f"<caption>{escape(title)}</caption>" if title else ""
-    return f"<table>{caption}{''.join(f'<tr>{one}</tr>' for one in lines)}</table>"
+    return f"<table>{caption}{''.join(f'<tr>{row}</tr>' for row in lines)}</table>"
 
 
 def _text(cell: object, digits: int = DIGITS) -> str:

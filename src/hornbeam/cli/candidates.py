@@ -56,29 +56,31 @@ def candidates(
         evidence = stack.enter_context(inputs.engine(training.facts, engine))
         called = inputs.names(names, evidence.facts)
         loaded = time.perf_counter()
-        found = hb.counting.discover(
+        discovery = hb.counting.discover(
             evidence, labelled, rules.language(), target=training.target, statistics=False,
             progress=inputs.progress,
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     table.write_or_show(
-        found.candidates.to_table,
-        lambda: _as_dict(found, seconds, called if names else None),
-        lambda: _show(found, seconds, called),
+        discovery.candidates.to_table,
+        lambda: _as_dict(discovery, seconds, called if names else None),
+        lambda: _show(discovery, seconds, called),
         run.console,
     )
 
 
 def _as_dict(
-    found: Discovery, seconds: dict[str, float], called: EntityNames | None
+    discovery: Discovery, seconds: dict[str, float], called: EntityNames | None
 ) -> dict[str, Any]:
-    table = found.candidates
+    table = discovery.candidates
     renamed = {spelt: name for name, spelt in table.identifiers.items() if spelt != name}
-    constants = (one.body.constant for one in table if one.body.constant is not None)
+    constants = (
+        candidate.body.constant for candidate in table if candidate.body.constant is not None
+    )
     return {
         "candidates": table.to_table().dicts(),
-        "found": found.found,
-        "targets": len(found.targets),
+        "found": discovery.found,
+        "targets": len(discovery.targets),
         "predicates": renamed,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
         **({} if called is None else {"names": called.described(constants)}),
@@ -93,14 +95,14 @@ def _text(candidate: Candidate, called: EntityNames) -> str:
     return f"{candidate.text}  ({constant!r} is {called.named(constant)})"
 
 
-def _show(found: Discovery, seconds: dict[str, float], called: EntityNames) -> None:
-    kept = found.candidates
+def _show(discovery: Discovery, seconds: dict[str, float], called: EntityNames) -> None:
+    kept = discovery.candidates
     rows = [
         (
-            _text(one, called), f"{one.coverage:,}", f"{one.coverage_true:,}",
-            f"{one.coverage_false:,}", f"{one.paths:,}",
+            _text(candidate, called), f"{candidate.coverage:,}", f"{candidate.coverage_true:,}",
+            f"{candidate.coverage_false:,}", f"{candidate.paths:,}",
         )
-        for one in islice(kept, options.SHOWN)
+        for candidate in islice(kept, options.SHOWN)
     ]  # fmt: skip
     if rows:
         columns = ["candidate rule", "coverage", "true", "false", "count"]
@@ -108,9 +110,9 @@ def _show(found: Discovery, seconds: dict[str, float], called: EntityNames) -> N
     out = screen()
     if len(kept) > options.SHOWN:
         out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
-    of_all = "" if found.found is None else f" of {found.found:,}"
+    of_all = "" if discovery.found is None else f" of {discovery.found:,}"
     out.print(
-        f"{len(kept):,}{of_all} bodies kept, over {len(found.targets):,} targets; "
+        f"{len(kept):,}{of_all} bodies kept, over {len(discovery.targets):,} targets; "
         f"with negations and prior {2 * len(kept) + len(kept.targets):,} clauses. "
         f"Loaded in {seconds['load']:.2f} s, counted in {seconds['generate']:.2f} s."
     )

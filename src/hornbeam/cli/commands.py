@@ -223,7 +223,7 @@ def without_pydantic(params: Iterable[Any]) -> None:
 def plain(value: Any, kind: Any, param: Any) -> Any:  # noqa: ANN401
     """Convert a simple value (or a default) to a type."""
     if get_origin(kind) is list and isinstance(value, list | tuple):
-        return [plain(one, get_args(kind)[0], param) for one in value]
+        return [plain(item, get_args(kind)[0], param) for item in value]
     if not isinstance(kind, type) or not isinstance(value, str | int | float):
         raise NotPlainError
     if kind in (str, bool) and type(value) is kind:
@@ -233,9 +233,9 @@ def plain(value: Any, kind: Any, param: Any) -> Any:  # noqa: ANN401
     if kind is float and (type(value) is float or DECIMAL.fullmatch(str(value))):
         return _within(float(value), param)
     if issubclass(kind, Enum):
-        found = [one for one in kind if one.value == value]
-        if found:
-            return found[0]
+        named = [choice for choice in kind if choice.value == value]
+        if named:
+            return named[0]
     # Typer refuses files that exist and cannot be read
     if (
         kind is Path

@@ -137,7 +137,7 @@ def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
     """A learner with the limit on rules, where it has one."""
     from hornbeam.learning.registry import learner_class, make_learner
 
-    limited = any(one.name == "max_rules" for one in fields(learner_class(name)))
+    limited = any(setting.name == "max_rules" for setting in fields(learner_class(name)))
     given = {"max_rules": max_rules} if limited and max_rules is not None else {}
     return make_learner(name, seed, **given)
 
@@ -181,6 +181,7 @@ def _show(results: list[MethodResult], chances: dict[tuple[str, str], float]) ->
     columns = ["method", "AUC-ROC", "sd", "AUC-PR", "log-loss", "rules", "seconds"]
     print_table(columns, rows, text="method")
     out = screen()
-    for (one, other), p in chances.items():
+    for (method, other), p in chances.items():
         verdict = "differ" if p < 0.05 else "do not differ"
-        out.print(f"{one} and {other} {verdict} significantly at 0.05 (paired t-test, p = {p:.3g})")
+        test = f"at 0.05 (paired t-test, p = {p:.3g})"
+        out.print(f"{method} and {other} {verdict} significantly {test}")

@@ -52,8 +52,8 @@ def doctor(*, console: options.ConsoleOptions) -> None:
       hornbeam doctor --json
     """
     with console.progress():
-        found = examine()
-    console.print(lambda: asdict(found), lambda: _show(found))
+        checkup = examine()
+    console.print(lambda: asdict(checkup), lambda: _show(checkup))
 
 
 def examine() -> Checkup:
@@ -105,8 +105,8 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
     for requirement in metadata.requires("hornbeam") or []:
         text, _, marker = requirement.partition(";")
         match = re.match(r"([\w.-]+)(?:\[[^]]*\])?\s*(.*)", text)
-        found = re.search(r"extra\s*==\s*['\"]([^'\"]+)", marker)
-        extra = None if found is None else found[1]
+        marked = re.search(r"extra\s*==\s*['\"]([^'\"]+)", marker)
+        extra = None if marked is None else marked[1]
         if match is not None and match[1] != "hornbeam" and extra not in DEVELOPMENT:
             yield match[1], match[2].strip(), extra
 
@@ -122,14 +122,14 @@ def _libraries() -> tuple[Versions, dict[str, Versions]]:
 
 def _outside_ranges() -> list[str]:
     """Libraries that are installed in versions that are not allowed."""
-    found = []
+    problems = []
     for name, bounds, _ in _requirements():
         version = _version(name)
-        if version and not all(_is_within(version, one) for one in bounds.split(",") if one):
+        if version and not all(_is_within(version, bound) for bound in bounds.split(",") if bound):
             allowed = ",".join(sorted(bounds.split(","), reverse=True))
             problem = f"{name} {version} is not supported, only {allowed}"
-            found.append(f"{problem}: pip install --upgrade '{name}{allowed}'")
-    return found
+            problems.append(f"{problem}: pip install --upgrade '{name}{allowed}'")
+    return problems
 
 
 def _is_within(version: str, bound: str) -> bool:
@@ -167,27 +167,27 @@ def _java() -> str | None:
     return lines[0].strip() if lines else None
 
 
-def _show(found: Checkup) -> None:
+def _show(checkup: Checkup) -> None:
     out = screen()
     lines = {
-        "Hornbeam": found.hornbeam,
-        "Python": f"{found.python} on {screen_text(found.platform)}",
-        "Libraries": _listed(found.libraries),
+        "Hornbeam": checkup.hornbeam,
+        "Python": f"{checkup.python} on {screen_text(checkup.platform)}",
+        "Libraries": _listed(checkup.libraries),
     }
-    for name, libraries in found.extras.items():
+    for name, libraries in checkup.extras.items():
         missing = "not installed: " + screen_text(f"pip install 'hornbeam[{name}]'")
         lines[f"  {name}"] = missing if None in libraries.values() else _listed(libraries)
-    lines["Threads"] = str(found.threads)
-    free = found.memory_available
-    lines["Memory"] = _gib(found.memory_total) + (f", {_gib(free)} free" if free else "")
-    lines["Java"] = screen_text(found.java or "none (only Spark and PSL's own runtime need it)")
-    if found.kernels is not None:
-        lines["Kernels"] = f"compiled code is kept in {screen_text(found.kernels)}"
+    lines["Threads"] = str(checkup.threads)
+    free = checkup.memory_available
+    lines["Memory"] = _gib(checkup.memory_total) + (f", {_gib(free)} free" if free else "")
+    lines["Java"] = screen_text(checkup.java or "none (only Spark and PSL's own runtime need it)")
+    if checkup.kernels is not None:
+        lines["Kernels"] = f"compiled code is kept in {screen_text(checkup.kernels)}"
     for name, text in lines.items():
         out.print(f"[bold]{name:10}[/bold] {text}", soft_wrap=True)
-    if not found.problems:
+    if not checkup.problems:
         out.print("[green]No problems found.[/green]")
-    for problem in found.problems:
+    for problem in checkup.problems:
         out.print(f"[red]problem:[/red] {screen_text(problem)}", soft_wrap=True)
 
 

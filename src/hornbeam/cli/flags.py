@@ -81,12 +81,12 @@ def in_flags(text: str, flags: Mapping[str, str]) -> str:
     'use --engine memory, --top, --top 5 or --no-header; not `id`'
     """
 
-    def flag(found: re.Match[str]) -> str:
-        name, value = found.groups()
+    def flag(match: re.Match[str]) -> str:
+        name, value = match.groups()
         if f"{name}={value}" in flags:  # the other flag of a pair such as --header/--no-header
             return flags[f"{name}={value}"]
         if name not in flags:
-            return found[0]
+            return match[0]
         if value in (None, "True", "False"):
             return flags[name]
         method = flags.get(METHODS.get(name, ""))

@@ -73,7 +73,7 @@ def infer(
         read = read_program(program, split)
         if output is not None:
             check_results(output, read)
-        found = hb.infer(
+        inference = hb.infer(
             read,
             solver=solver,
             tolerance=tolerance,
@@ -81,45 +81,45 @@ def infer(
             threads=threads,
             progress=progress,
         )
-        written = found.save(output) if output is not None else []
+        written = inference.save(output) if output is not None else []
     console.print(
-        lambda: {**found.as_dict(), "written": [str(path) for path in written]},
-        lambda: _show(found, written),
+        lambda: {**inference.as_dict(), "written": [str(path) for path in written]},
+        lambda: _show(inference, written),
     )
 
 
-def _show(found: Inference, written: list[Path]) -> None:
+def _show(inference: Inference, written: list[Path]) -> None:
     if not written:
         rows = [
             (f"{value:.4f}", f"{name}({', '.join(arguments)})")
-            for name in found.open_predicates
+            for name in inference.open_predicates
             for arguments, value in zip(
-                found.atoms(name, options.SHOWN),
-                found.values(name)[: options.SHOWN].tolist(),
+                inference.atoms(name, options.SHOWN),
+                inference.values(name)[: options.SHOWN].tolist(),
                 strict=True,
             )
         ]
         print_table(["value", "atom"], rows[: options.SHOWN], text="atom")
-        more = found.ground.potentials.n_variables - options.SHOWN
+        more = inference.ground.potentials.n_variables - options.SHOWN
         if more > 0:
             print_sentence(f"... and {more:,} more; -o DIR writes them all")
-    state = found.found
+    state = inference.found
     print_sentence(
         f"objective {state.objective:.6f} (at least {state.bound:.6f}), "
-        f"{found.ground.potentials.n_variables:,} atoms, "
-        f"{int(found.ground.counts.sum()):,} ground rules; {state.solver}, "
+        f"{inference.ground.potentials.n_variables:,} atoms, "
+        f"{int(inference.ground.counts.sum()):,} ground rules; {state.solver}, "
         f"{state.iterations:,} iterations, residuals {state.primal_residual:.2g} and "
         f"{state.dual_residual:.2g}: {state.status.value}"
     )
-    for name, one in found.evaluations.items():
+    for name, agreement in inference.evaluations.items():
         figures = [
-            ("AUC-ROC", one.auc_roc), ("AUC-PR", one.auc_pr), ("F1", one.f1),
-            ("accuracy", one.accuracy), ("MAE", one.mae), ("MSE", one.mse),
+            ("AUC-ROC", agreement.auc_roc), ("AUC-PR", agreement.auc_pr), ("F1", agreement.f1),
+            ("accuracy", agreement.accuracy), ("MAE", agreement.mae), ("MSE", agreement.mse),
         ]  # fmt: skip
         shown = ", ".join(f"{what} {value:.4f}" for what, value in figures if value is not None)
-        print_sentence(f"{name}: {shown} ({one.n:,} targets with truth)")
+        print_sentence(f"{name}: {shown} ({agreement.n:,} targets with truth)")
     for row in state.violated[:SHOWN_BROKEN].tolist():
-        print_message(f"hornbeam: broken constraint: {found.ground.row_text(row)}")
+        print_message(f"hornbeam: broken constraint: {inference.ground.row_text(row)}")
     if len(state.violated) > SHOWN_BROKEN:
         print_message(
             f"hornbeam: and {len(state.violated) - SHOWN_BROKEN:,} more broken constraints"

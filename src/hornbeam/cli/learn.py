@@ -268,7 +268,7 @@ def _show_graph(model: GraphModel, output: Path, seconds: dict[str, float]) -> N
         for part in model.relations
         for rule in part.rules[:1]
     ]
-    best.sort(key=lambda one: (-one[0].confidence, one[1]))
+    best.sort(key=lambda pair: (-pair[0].confidence, pair[1]))
     rows = [
         (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", text)
         for rule, text in best[: options.SHOWN]

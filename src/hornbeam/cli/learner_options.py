@@ -139,11 +139,11 @@ class FitOptions(Options):
 
 def _settings() -> dict[str, dict[str, Setting]]:
     """Settings that are options, by name and by learner; "" is for all bundled learners."""
-    found = {name: {"": setting} for name, setting in OPTIONS.items()}
+    by_name = {name: {"": setting} for name, setting in OPTIONS.items()}
     for learner, settings in _settings_of_others().items():
         for name, setting in settings.items():
-            found.setdefault(name, {})[learner] = setting
-    return found
+            by_name.setdefault(name, {})[learner] = setting
+    return by_name
 
 
 def _settings_of_others() -> dict[str, dict[str, Setting]]:
@@ -153,23 +153,23 @@ def _settings_of_others() -> dict[str, dict[str, Setting]]:
     a flag, a number or a word.
     """
     kinds = {name: setting.kind for name, setting in OPTIONS.items()}
-    found: dict[str, dict[str, Setting]] = {}
+    by_learner: dict[str, dict[str, Setting]] = {}
     for point in other_learners():
         try:
             own = _own_settings(load_other(point))
         except InputError as error:
             _warn_once(str(error))
             continue
-        found[point.name] = {}
+        by_learner[point.name] = {}
         for name, setting in own.items():
             if kinds.setdefault(name, setting.kind) is setting.kind:
-                found[point.name][name] = setting
+                by_learner[point.name][name] = setting
             else:
                 _warn_once(
                     f"the setting {name!r} of the learner {point.name!r} is not an option: another "
                     f"learner's is of type {kinds[name].__name__}, not {setting.kind.__name__}"
                 )
-    return found
+    return by_learner
 
 
 @cache
@@ -180,10 +180,10 @@ def _warn_once(text: str) -> None:
 
 def _own_settings(learner: type[Any]) -> dict[str, Setting]:
     """Settings of one learner that are options, with the learner's own defaults."""
-    found = ((one, setting_of(one)) for one in fields(learner))
+    settings = ((field, setting_of(field)) for field in fields(learner))
     return {
-        one.name: replace(setting, default=cast("float | str | None", one.default))
-        for one, setting in found
+        field.name: replace(setting, default=cast("float | str | None", field.default))
+        for field, setting in settings
         if setting is not None and setting.help
     }
 
@@ -192,11 +192,11 @@ def _option(name: str, having: Mapping[str, Setting]) -> Parameter:
     """A setting as an option; learners check the ranges themselves."""
     settings = list(having.values())
     kind = settings[0].kind
-    words = list(dict.fromkeys(word for one in settings for word in one.choices))
-    least = {one.least for one in settings}
+    words = list(dict.fromkeys(word for setting in settings for word in setting.choices))
+    least = {setting.least for setting in settings}
     is_number = kind is not bool and not words
     declared = options.learner_option(
-        " ".join(dict.fromkeys(one.help for one in settings)),
+        " ".join(dict.fromkeys(setting.help for setting in settings)),
         *([f"--{name.replace('_', '-')}"] if kind is bool else []),
         show_default=_shown_defaults(having),
         words=(lambda: words) if words else None,
@@ -215,4 +215,6 @@ def _shown_defaults(having: Mapping[str, Setting]) -> str | bool:
     }
     if len(set(defaults.values())) <= 1:
         return str(next(iter(defaults.values()), "")) or False
-    return "; ".join(f"{name}: {one}" if name else str(one) for name, one in defaults.items())
+    return "; ".join(
+        f"{name}: {default}" if name else str(default) for name, default in defaults.items()
+    )

@@ -29,8 +29,8 @@ class Options:
     def parameters(cls) -> list[Parameter]:
         """List the options as parameters that Typer reads."""
         hints = get_type_hints(cls)
-        # fields of the dataclass below this one
-        return _expanded((one.name, hints[one.name], one) for one in fields(cls))  # type: ignore[arg-type]
+        declared = fields(cls)  # type: ignore[arg-type]  # of the dataclass below this one
+        return _expanded((entry.name, hints[entry.name], entry) for entry in declared)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -39,12 +39,12 @@ class Options:
 
     def changed(self) -> Iterator[str]:
         """Yield the names of options that differ from their defaults."""
-        for one in fields(self):  # type: ignore[arg-type]  # of the dataclass below this one
-            value = getattr(self, one.name)
+        for entry in fields(self):  # type: ignore[arg-type]  # of the dataclass below this one
+            value = getattr(self, entry.name)
             if isinstance(value, Options):
                 yield from value.changed()
-            elif value != one.default:
-                yield one.name
+            elif value != entry.default:
+                yield entry.name
 
 
 class Word(StrEnum):
@@ -90,7 +90,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Let Typer see the fields of a command's groups instead of the groups."""
     hints = get_type_hints(command)
     parameters = signature(command).parameters
-    expanded = _expanded((name, hints[name], one.default) for name, one in parameters.items())
+    expanded = _expanded((name, hints[name], given.default) for name, given in parameters.items())
 
     @wraps(command)
     def called(**given: Any) -> None:  # noqa: ANN401
@@ -100,7 +100,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**_gathered({name: hints[name] for name in parameters}, words))
 
     called.__signature__ = Signature(expanded)  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in expanded}
+    called.__annotations__ = {option.name: option.annotation for option in expanded}
     return called
 
 
@@ -128,7 +128,7 @@ def parameter(name: str, kind: Any, declaration: Field[Any]) -> Parameter:  # no
 def _gathered(hints: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Combine the given values into groups; other parameters stay unchanged."""
     return {
-        name: kind.of({one.name: given[one.name] for one in kind.parameters()})
+        name: kind.of({option.name: given[option.name] for option in kind.parameters()})
         if _is_group(kind)
         else given[name]
         for name, kind in hints.items()

@@ -96,7 +96,7 @@ class TableOptions(Options):
             raise InputError("--out-format parquet needs a file: give -o FILE")
         ending = "" if self.output is None else self.output.suffix.lower()
         if self.out_format is None and ending in OTHER_ENDINGS:
-            known = ", ".join(f".{one}" for one in TableFormat)
+            known = ", ".join(f".{form}" for form in TableFormat)
             raise InputError(
                 f"{self.output}: {ending} is not written; expected {known}, or --out-format"
             )

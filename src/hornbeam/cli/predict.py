@@ -123,11 +123,11 @@ def predict(
             writer = sql_engine(evidence, f"{table.output}: is written by --engine duckdb or spark")
             write_scores(writer, model, pairs, table.output, wanted.score, inputs.progress)
             return
-        found = _predicted(model, evidence, pairs, wanted, called, engine, inputs)
+        predictions = _predicted(model, evidence, pairs, wanted, called, engine, inputs)
     if table.output is not None or not run.console.as_json:
-        table.write(found, header=False)
+        table.write(predictions, header=False)
     if run.console.as_json:
-        print_json({"predictions": found.dicts()})
+        print_json({"predictions": predictions.dicts()})
 
 
 def _predicted(
@@ -147,11 +147,11 @@ def _predicted(
     progress = inputs.progress
     of_rules = isinstance(model, hb.Model)
     if pairs is not None:
-        found = model.predict(
+        predictions = model.predict(
             evidence, pairs, score=score, names=names, threads=threads, progress=progress
         )
         # the probability of a pair is its score
-        return _columns(found, {"probability": None}) if of_rules else found
+        return _columns(predictions, {"probability": None}) if of_rules else predictions
     if wanted.queries:
         queries = inputs.read(hb.read_queries, wanted.queries)
         ranker: FactRanker
@@ -164,7 +164,7 @@ def _predicted(
     propose = model.propose
     if not isinstance(model, hb.Model):
         propose = partial(model.propose, leave_out_linked=apart)
-    found = propose(
+    predictions = propose(
         facts_in_memory(evidence, _only_pairs(engine)),
         target=wanted.target,
         top=wanted.top or (20 if of_rules else 10),
@@ -175,9 +175,11 @@ def _predicted(
         threads=threads,
         progress=progress,
     )
-    if not len(found):
+    if not len(predictions):
         progress.message("No rule reaches a new link.")
-    return found if of_rules else _columns(found, {"predicate": "relation", "score": None})
+    return (
+        predictions if of_rules else _columns(predictions, {"predicate": "relation", "score": None})
+    )
 
 
 def _only_pairs(engine: options.EngineOptions) -> str:
