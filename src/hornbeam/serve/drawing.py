@@ -1,6 +1,6 @@
 """Drawings of what is behind a prediction: from left to right, and from top to bottom for phones.
 
-Every condition of a rule is a band. All its paths have the same predicates, so these are written
+Every condition of a rule is a band. All its paths have the same predicates, which are written
 once per step; the entities of each step form a layer, merged where paths share them. That stays
 readable with many paths, where a force-directed layout would not. A condition on one argument is a
 band of one step from that end.
@@ -52,7 +52,7 @@ DrawnPoint = tuple[float, float]
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """An entity, or the unary atom about one, with its position: centre and width.
+    """An entity, or the unary atom about an entity, with its position: centre and width.
 
     `full` is its name, and `label` as much of that as fits.
     """
@@ -157,7 +157,7 @@ def draw(explanation: Explanation, names: EntityNames = NO_NAMES) -> Drawing | N
     strongest, undrawn = strongest_groundings(explanation, MAX_BANDS)
     if not strongest:
         return None
-    gaps = [INNER_GAP if one.reason is other.reason else GAP for one, other in pairwise(strongest)]
+    gaps = [INNER_GAP if a.reason is b.reason else GAP for a, b in pairwise(strongest)]
     total = sum(map(_height, strongest)) + sum(gaps) + 2 * MARGIN
     left, right = MARGIN + ENDS_WIDTH / 2, WIDTH - MARGIN - ENDS_WIDTH / 2
     subject, object_ = (

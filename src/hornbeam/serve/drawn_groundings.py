@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason
@@ -113,15 +113,19 @@ def strongest_groundings(
     A rule is drawn with all its conditions, each a band, or not at all; at least one rule is. Of
     rules with the same body, weighed in several ways, only the strongest is drawn.
     """
-    alike = dict[tuple[object, ...], Reason]()
+    reasons = dict[tuple[object, ...], Reason]()
     for reason in explained.reasons:
         if reason.groundings:
-            alike.setdefault((reason.side, *(one.groundings for one in reason.conditions)), reason)
+            groundings = (condition.groundings for condition in reason.conditions)
+            reasons.setdefault((reason.side, *groundings), reason)
     by_rule = [
-        [DrawnGroundings.of(reason, one, most_nodes) for one in reason.conditions if one.groundings]
-        for reason in alike.values()
+        [
+            DrawnGroundings.of(reason, condition, most_nodes)
+            for condition in reason.conditions
+            if condition.groundings
+        ]
+        for reason in reasons.values()
     ]
-    sizes = accumulate(len(some) for some in by_rule)
+    sizes = accumulate(map(len, by_rule))
     n_drawn = max(sum(size <= most_bands for size in sizes), 1)
-    drawn = [drawn for some in by_rule[:n_drawn] for drawn in some]
-    return drawn, max(len(by_rule) - n_drawn, 0)
+    return list(chain(*by_rule[:n_drawn])), max(len(by_rule) - n_drawn, 0)

@@ -11,7 +11,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 from operator import le
 
 import numpy as np
@@ -73,12 +73,12 @@ class NameIndex:
         wanted = fold(typed.strip()).encode("utf-8", "ignore").replace(b"\0", b"")
         if not wanted:
             return []
-        found = dict.fromkeys(islice(self._beginnings(wanted), limit))
-        for i in self._hits(wanted) if len(found) < limit else ():
-            found.setdefault(i)
-            if len(found) == limit:
+        ids = dict[int, None]()
+        for i in chain(self._beginnings(wanted), self._hits(wanted)):
+            ids[i] = None
+            if len(ids) == limit:
                 break
-        return self.names.take(found)
+        return self.names.take(ids)
 
     def _name(self, place: int) -> bytes:
         i = self.order[place]
@@ -141,11 +141,11 @@ class EntitySearch:
 
     def find(self, typed: str, limit: int) -> list[str]:
         """Ids of at most `limit` entities, those found by their names first."""
-        named = self.by_name.find(typed, limit)
-        found = [entity for name in named for entity in self.owners[name]]
-        return list(dict.fromkeys([*found, *self.by_id.find(typed, limit)]))[:limit]
+        names = self.by_name.find(typed, limit)
+        named = [entity for name in names for entity in self.owners[name]]
+        return list(dict.fromkeys([*named, *self.by_id.find(typed, limit)]))[:limit]
 
     def called(self, text: str) -> str:
-        """The id of an entity that is called by its id, or by a name that no other one has."""
+        """The id of the entity that a text names: an id, or a name that only one entity has."""
         owners = self.owners.get(text, ())
         return owners[0] if self.by_id.names.index(text) < 0 and len(owners) == 1 else text

@@ -1,8 +1,8 @@
 """A model over facts as pages show it, whichever kind of model it is.
 
-`RuleExplorer` shows a model whose rules have weights, `GraphExplorer` one of a whole graph. They
-differ in how links are scored, found and explained, and in how rules are listed; everything else
-on a page is the same.
+`RuleExplorer` shows a model whose rules have weights, `GraphExplorer` a model of a whole graph.
+They differ in how links are scored, found and explained, and in how rules are listed; everything
+else on a page is the same.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class Explorer(ABC):
         return entity
 
     def relation_summary(self, name: str) -> RelationSummary:
-        """The relation with a name; one that has no rules is an error."""
+        """The relation with a name; a relation without rules is an error."""
         for summary in self.relations:
             if summary.relation == name:
                 return summary

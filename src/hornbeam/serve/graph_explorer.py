@@ -2,8 +2,8 @@
 
 A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
 page that queries everything about an entity first looks at the steps (relations and directions)
-along which it has links. A step that it has makes sense; another one does to the extent that
-entities with one of its steps have that other one, too.
+along which it has links. A step that it has makes sense; another step does to the extent that
+entities with a step of this entity have the other step, too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ExpectedSteps:
         """How much each step is expected of an entity: 1 if it has links along it.
 
         Otherwise the largest share, over its steps s, of the entities with s that have the other
-        one, smoothed so that few entities count for less.
+        step, smoothed so that few entities count for less.
         """
         links = self.graph.links
         own: Ints = links.run_step[slice(*links.first_run[entity : entity + 2])].astype(np.int64)
@@ -80,7 +80,7 @@ class ExpectedSteps:
         return expected
 
     def _co_occurrence(self, step: int) -> Floats:
-        """Share of the holders of a step that have each other one."""
+        """Share of the holders of a step that have each other step."""
         links, holders = self.graph.links, self.graph.holders(step)
         runs = ranges(links.first_run[holders], links.first_run[holders + 1])
         counts = np.bincount(links.run_step[runs], minlength=self.graph.step_limit)

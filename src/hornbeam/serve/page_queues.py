@@ -1,4 +1,4 @@
-"""Queues of page requests: bounded, and the slow one yields to the quick one."""
+"""Queues of page requests: bounded, and the slow queue yields to the quick queue."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ async def in_thread(page: Page, visit: Visit) -> PageAnswer:
 class PageQueue:
     """A fixed number of page makers (threads at first) with a bounded queue.
 
-    Pages share the machine, so one that takes a second makes all others wait. A queue that yields
-    to `others` pauses after every page while these are in use.
+    Pages share the machine, so a page that takes a second makes all others wait. A queue that
+    yields to `others` pauses after every page while the other queue is in use.
     """
 
     def __init__(self, threads: int, max_waiting: int, others: PageQueue | None = None) -> None:

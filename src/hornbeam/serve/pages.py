@@ -46,7 +46,7 @@ QUERIES = 12
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """The pages of one explorer."""
+    """The pages of an explorer."""
 
     explorer: Explorer
 
@@ -81,10 +81,10 @@ class Pages:
     def search(self, visit: Visit) -> View:
         """Entities that match the typed text."""
         typed = visit.query.get("q", "")[:LONGEST_QUERY]
-        found = self.explorer.search.find(typed, FOUND + 1)
-        values = {"typed": typed, "found": found[:FOUND], "more": len(found) > FOUND}
+        entities = self.explorer.search.find(typed, FOUND + 1)
+        values = {"typed": typed, "found": entities[:FOUND], "more": len(entities) > FOUND}
         template = "_found.html" if visit.is_htmx else "search.html"
-        return View(template, values, lambda: {**values, "names": self._names(found[:FOUND])})
+        return View(template, values, lambda: {**values, "names": self._names(entities[:FOUND])})
 
     def entity(self, visit: Visit) -> View:
         """One entity: its best new links, its listed pairs, its facts."""
@@ -200,7 +200,7 @@ class Pages:
             if self.weighted is not None:
                 return told | self.weighted.plain_rules(values)
             return told | {
-                "directions": [asdict(one, dict_factory=with_plain_words) for one in directions]
+                "directions": [asdict(part, dict_factory=with_plain_words) for part in directions]
             }
 
         return View("rules.html", values, plain)
@@ -242,7 +242,7 @@ class Pages:
 
     def _plain_relations(self) -> list[dict[str, Any]]:
         keys = ("relation", "facts", "rules")
-        return [{key: getattr(one, key) for key in keys} for one in self.explorer.relations]
+        return [{key: getattr(part, key) for key in keys} for part in self.explorer.relations]
 
     def _known_answers(self, asked: QueryAnswers) -> list[str]:
         """Some answers that are known facts."""

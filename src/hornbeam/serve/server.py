@@ -70,7 +70,7 @@ class DeadlineProtocol(H11Protocol):
             self._expect(ANSWER_SECONDS)
 
     def on_response_complete(self) -> None:
-        """Start the deadline of the next request; one that came too early ends the connection."""
+        """Start the deadline of the next request; an early request ends the connection."""
         if self.conn.trailing_data[0]:
             self.transport.close()
         super().on_response_complete()
@@ -124,7 +124,7 @@ def _longest_idle(connections: Any) -> DeadlineProtocol | None:  # noqa: ANN401
 def listen(host: str, port: int) -> socket.socket:
     """Open the socket; an error says why it cannot be opened."""
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
         )
     except (OSError, UnicodeError) as error:
@@ -132,7 +132,7 @@ def listen(host: str, port: int) -> socket.socket:
         raise InputError(
             f"cannot listen on `host` {host!r}: {reason}; expected an address of this machine"
         ) from None
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, _, address = addresses[0]
     opened = socket.socket(family, kind, protocol)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

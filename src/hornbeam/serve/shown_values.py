@@ -77,7 +77,7 @@ class ShownLink:
 
     @property
     def change(self) -> float:
-        """Difference of the score from the one before."""
+        """Difference of the score from the score before."""
         return 0.0 if self.before is None else self.score - self.before
 
     def as_dict(self, score_name: str = "score") -> dict[str, Any]:

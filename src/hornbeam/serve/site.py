@@ -51,7 +51,7 @@ class Address:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """The addresses of one explorer."""
+    """The addresses of an explorer."""
 
     explorer: Explorer
 
@@ -157,7 +157,7 @@ class Site:
         return answer
 
     def html(self, view: ViewOf) -> Page:
-        """The page of a view; an address with edits shows these first."""
+        """The page of a view; an address with edits shows the edits first."""
 
         def page(visit: Visit) -> PageAnswer:
             if EDITS_KEY in visit.query and self.pages.weighted is not None:
@@ -208,7 +208,7 @@ class Site:
 
 
 def edits_in(text: str, explorer: Explorer) -> Edits:
-    """The edits in a text; none if it is invalid, or belongs to another model or one without."""
+    """The edits in a text; none if it is invalid or belongs to another model."""
     if not isinstance(explorer, RuleExplorer):
         return NO_EDITS
     return Edits.decoded(text, explorer.fingerprint, len(explorer.model.rules))

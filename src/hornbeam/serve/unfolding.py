@@ -64,7 +64,7 @@ class Unfolding:
         return f"/around?name={quoted(self.root)}{further}"
 
     def toggled(self, name: str) -> Unfolding:
-        """With a closed node opened, or an open one closed."""
+        """With a closed node opened, or an open node closed."""
         if name in self.opened:
             return replace(self, opened=tuple(node for node in self.opened if node != name))
         return replace(self, opened=(*self.opened, name)[-MAX_OPEN:])
@@ -116,7 +116,7 @@ EdgesOf = Callable[[int], Sequence[KnownEdges]]
 
 
 def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
-    """Find the open nodes; one that occurs several times is unfolded nearest to the root."""
+    """Find the open nodes; a node that occurs several times is unfolded nearest to the root."""
     branches = {view.root: _branch(view, view.root, entities, edges_of)}
     parents, at = dict[str, str](), deque([view.root])
     while at:

@@ -55,7 +55,7 @@ class WeightPages:
         return {
             "before": self.explorer.score_before(*pair) if edits else explained.score,
             "label": self.explorer.label(*pair),
-            "reasons": sorted(explained.reasons, key=lambda one: not one.is_prior)[:REASONS],
+            "reasons": sorted(explained.reasons, key=lambda reason: not reason.is_prior)[:REASONS],
             "waterfall": explained.waterfall(STEPS),
             "drawing": draw(explained, names),
             "vertical": draw_vertical(explained, names),
