@@ -120,8 +120,7 @@ def _origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> In
     region = _Region.of(pairs.subject[true], pairs.object[true], true, n, sampling)
     false = np.flatnonzero(~pairs.positive)
     s, o = pairs.subject[false], pairs.object[false]
-    keeps_subject = _share(region.subject, n)[s] * _share(region.object_pool, n)[o]
-    keeps_object = _share(region.subject_pool, n)[s] * _share(region.object, n)[o]
+    keeps_subject, keeps_object = region.chances(s, o)
     by_subject = rng.random(len(false)) * (keeps_subject + keeps_object) < keeps_subject
     origin = np.arange(len(pairs))
     for ends, end, chosen in ((region.subject, s, by_subject), (region.object, o, ~by_subject)):
@@ -157,51 +156,61 @@ class _Region:
 
     `subject` and `object` are those of the true pairs; `known` are the keys of all known facts
     of the predicate, sorted; replacements are drawn from the rows of the pools, so that one is as
-    likely as it is frequent there (None: any entity).
+    likely as it is frequent there. Every subject is in the pool of subjects, every object in that
+    of objects.
     """
 
     subject: Ids
     object: Ids
     known: Ints
     n_entities: int
-    subject_pool: Ids | None
-    object_pool: Ids | None
+    subject_pool: Ids
+    object_pool: Ids
 
     @classmethod
     def of(
         cls, subject: Ids, object_: Ids, known: Ints, n_entities: int, sampling: Sampling
     ) -> _Region:
-        pools: tuple[Ids | None, Ids | None] = (None, None)
+        pools = subject, object_  # by frequency
         if sampling == "typed":
-            pools = (np.unique(subject), np.unique(object_))
-        elif sampling == "frequency":
-            pools = (subject, object_)
+            pools = np.unique(subject), np.unique(object_)
+        elif sampling == "uniform":
+            pools = (np.arange(n_entities, dtype=np.int32),) * 2
         return cls(subject, object_, known, n_entities, *pools)
+
+    @cached_property
+    def shares(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Shares of every entity: q as subject and object of true pairs, r in both pools."""
+        ends = (self.subject, self.object, self.subject_pool, self.object_pool)
+        q_s, q_o, r_s, r_o = (np.bincount(e, minlength=self.n_entities) / len(e) for e in ends)
+        return q_s, q_o, r_s, r_o
+
+    def chances(self, subject: Integers, object_: Integers) -> tuple[Floats, Floats]:
+        """Relative chances of pairs to be drawn with their subject kept, and with their object."""
+        q_subject, q_object, r_subject, r_object = self.shares
+        return q_subject[subject] * r_object[object_], r_subject[subject] * q_object[object_]
 
     @cached_property
     def size(self) -> int:
         """Number of pairs, known ones included."""
-        n_subjects, n_objects = len(np.unique(self.subject)), len(np.unique(self.object))
-        if self.subject_pool is not None:
-            return n_subjects * n_objects
-        return (n_subjects + n_objects) * self.n_entities - n_subjects * n_objects
+        subjects, objects, new_subjects, new_objects = map(np.count_nonzero, self.shares)
+        return int(subjects * new_objects + new_subjects * objects - subjects * objects)
 
     @cached_property
     def available(self) -> int:
         """Number of negatives that can be drawn."""
         # A known fact that is not true (a soft one) may lie outside.
-        of_subject = np.isin(self.known // self.n_entities, self.subject)
-        of_object = np.isin(self.known % self.n_entities, self.object)
-        either = self.subject_pool is None
-        inside = (of_subject | of_object) if either else (of_subject & of_object)
-        return self.size - int(inside.sum())
+        kept = self.chances(self.known // self.n_entities, self.known % self.n_entities)
+        return self.size - int(np.count_nonzero(sum(kept)))
 
     def draw(self, count: int, rng: np.random.Generator) -> Ints:
         """Pairs with one argument replaced, known and repeated ones among them."""
         row = rng.integers(len(self.subject), size=count)
         replace_subject = rng.random(count) < 0.5
-        new_subject = _replacement(self.subject_pool, self.n_entities, count, rng)
-        new_object = _replacement(self.object_pool, self.n_entities, count, rng)
+        new_subject, new_object = (
+            pool[rng.integers(len(pool), size=count)]
+            for pool in (self.subject_pool, self.object_pool)
+        )
         return pair_keys(
             np.where(replace_subject, new_subject, self.subject[row]),
             np.where(replace_subject, self.object[row], new_object),
@@ -210,32 +219,15 @@ class _Region:
 
     def listed(self) -> tuple[Ints, Floats]:
         """Every pair that is not known, with the (relative) chance that `draw` gives it."""
-        n = self.n_entities
-        q_subject, q_object = _share(self.subject, n), _share(self.object, n)
-        r_subject, r_object = _share(self.subject_pool, n), _share(self.object_pool, n)
-        subjects = np.flatnonzero(q_subject)
-        keys = pair_keys(subjects[:, None], np.flatnonzero(r_object)[None, :], n).ravel()
-        if self.subject_pool is None:
-            others = np.flatnonzero(q_subject == 0.0)
-            more = pair_keys(others[:, None], np.flatnonzero(q_object)[None, :], n).ravel()
-            keys = np.concatenate([keys, more])
+        n, (q_subject, q_object, r_subject, r_object) = self.n_entities, self.shares
+        kinds = ((q_subject > 0, r_object > 0), ((q_subject == 0) & (r_subject > 0), q_object > 0))
+        parts = [
+            pair_keys(np.flatnonzero(subjects)[:, None], np.flatnonzero(objects)[None, :], n)
+            for subjects, objects in kinds
+        ]
+        keys = np.concatenate([part.ravel() for part in parts])
         keys = keys[~contained(keys, self.known)]
-        s, o = keys // n, keys % n
-        return keys, q_subject[s] * r_object[o] + r_subject[s] * q_object[o]
-
-
-def _replacement(
-    pool: Ids | None, n_entities: int, count: int, rng: np.random.Generator
-) -> Integers:
-    if pool is None:
-        return rng.integers(n_entities, size=count)
-    return pool[rng.integers(len(pool), size=count)]
-
-
-def _share(pool: Ids | None, n_entities: int) -> Floats:
-    if pool is None:
-        return np.full(n_entities, 1.0 / n_entities)
-    return np.bincount(pool, minlength=n_entities) / len(pool)
+        return keys, sum(self.chances(keys // n, keys % n), np.zeros(len(keys)))
 
 
 def _drawn(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
