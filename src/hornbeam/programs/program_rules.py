@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import TypeVar
 
 from hornbeam.language.arithmetic_rules import (
     AllOf,
@@ -37,8 +38,10 @@ from hornbeam.language.arithmetic_rules import (
     refusal,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, Comparison, Literal, LogicalRule, SumVariable, Variable
+from hornbeam.language.syntax import Atom, Literal, LogicalRule, SumVariable, Variable
 from hornbeam.programs.program_declarations import ProgramPredicate
+
+APart = TypeVar("APart", Literal, Summand)
 
 
 def check_rules(
@@ -193,41 +196,32 @@ def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
     ['a(+B) = 1.0 . {B: p(B) & q(B)}', 'a(+B) = 1.0 . {B: p(B) & r(B)}']
     """
     if isinstance(rule, LogicalRule):
-        body = _distinct(_spelt_literal(literal, names) for literal in rule.body)
+        body, head = (tuple(dict.fromkeys(_spelt(part, names))) for part in (rule.body, rule.head))
         negated = {Literal(literal.atom, not literal.negated) for literal in body}
-        head = _distinct(_spelt_literal(literal, names) for literal in rule.head)
         # A head whose negation is in the body adds nothing, unless there would be no head.
         needed = tuple(literal for literal in head if literal not in negated)
         yield replace(rule, body=body, head=needed or head[:1])
         return
-    left, right = (
-        tuple(_spelt_summand(summand, names) for summand in side)
-        for side in (rule.left, rule.right)
-    )
+    left, right = _spelt(rule.left, names), _spelt(rule.right, names)
     for chosen in product(*(_alternatives(one.condition) for one in rule.filters)):
-        filters = tuple(
-            Filter(one.variable, _joined([_spelt_literal(literal, names) for literal in literals]))
-            for one, literals in zip(rule.filters, chosen, strict=True)
-        )
-        yield replace(rule, left=left, right=right, filters=filters)
+        filters = []
+        for one, literals in zip(rule.filters, chosen, strict=True):
+            distinct = tuple(dict.fromkeys(_spelt(literals, names)))
+            condition = distinct[0] if len(distinct) == 1 else AllOf(distinct)
+            filters.append(Filter(one.variable, condition))
+        yield replace(rule, left=left, right=right, filters=tuple(filters))
 
 
-def _distinct(literals: Iterator[Literal]) -> tuple[Literal, ...]:
-    return tuple(dict.fromkeys(literals))
-
-
-def _spelt_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
-    if isinstance(literal.atom, Comparison):
-        return literal
-    return replace(literal, atom=_spelt(literal.atom, names))
-
-
-def _spelt_summand(summand: Summand, names: Mapping[str, str]) -> Summand:
-    return replace(summand, atom=summand.atom and _spelt(summand.atom, names))
-
-
-def _spelt(atom: Atom, names: Mapping[str, str]) -> Atom:
-    return replace(atom, predicate=names.get(atom.predicate.lower(), atom.predicate))
+def _spelt(parts: Iterable[APart], names: Mapping[str, str]) -> tuple[APart, ...]:
+    """Literals or summands with predicates spelt as declared."""
+    spelt = []
+    for part in parts:
+        atom = part.atom
+        if isinstance(atom, Atom):  # else a comparison, or a number
+            predicate = names.get(atom.predicate.lower(), atom.predicate)
+            part = replace(part, atom=replace(atom, predicate=predicate))
+        spelt.append(part)
+    return tuple(spelt)
 
 
 def _alternatives(condition: Condition) -> list[list[Literal]]:
@@ -242,8 +236,3 @@ def _alternatives(condition: Condition) -> list[list[Literal]]:
                 [literal for literals in chosen for literal in literals]
                 for chosen in product(*map(_alternatives, parts))
             ]
-
-
-def _joined(literals: list[Literal]) -> Condition:
-    distinct = tuple(dict.fromkeys(literals))
-    return distinct[0] if len(distinct) == 1 else AllOf(distinct)
