@@ -91,7 +91,7 @@ def test_fit_reaches_scipys_optimum(relaxation: Relaxation) -> None:
     linear, ridge = np.where(problem.is_prior, 0.0, 0.5), np.full(n, 0.05)
     fit = Newton().fit(problem, linear, ridge)
     best = optimize.minimize(
-        lambda w: penalised_loss(problem, w, linear, ridge),
+        lambda w: penalised_loss(problem, linear, ridge, w),
         np.full(n, 0.1),
         jac=lambda w: problem.gradient(w) + linear + ridge * w,
         bounds=[(0, None)] * n,

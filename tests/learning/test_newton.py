@@ -88,8 +88,8 @@ def test_the_gradient_is_the_slope_of_the_loss(problem: CountProblem, seed: int)
     step = 1e-5
     slopes = [
         (
-            penalised_loss(problem, weights + step * unit, zeros, zeros)
-            - penalised_loss(problem, weights - step * unit, zeros, zeros)
+            penalised_loss(problem, zeros, zeros, weights + step * unit)
+            - penalised_loss(problem, zeros, zeros, weights - step * unit)
         )
         / (2 * step)
         for unit in np.eye(n)

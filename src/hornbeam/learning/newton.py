@@ -10,9 +10,10 @@ linear, so clauses that gain less than their penalty end at exactly 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -83,7 +84,8 @@ class Newton:
         weights = np.zeros(n) if start is None else start.copy()
         allowed = np.ones(n, dtype=np.bool_) if allowed is None else allowed
         limit = self.tolerance * max(len(problem.y), 1)
-        loss = penalised_loss(problem, weights, linear, ridge)
+        loss_at = partial(penalised_loss, problem, linear, ridge)
+        loss = loss_at(weights)
         for iteration in range(self.iterations):
             gradient = problem.gradient(weights) + linear + ridge * weights
             violation = np.where(weights > 0, np.abs(gradient), np.maximum(-gradient, 0.0))
@@ -92,34 +94,29 @@ class Newton:
                 return Fit(weights, FitStatus.CONVERGED, loss, iteration)
             active = np.flatnonzero(allowed & ((weights > 0) | (gradient < 0)))
             proposed = problem.propose(weights, active, linear, ridge)
-            moved = self._line_search(problem, weights, proposed, linear, ridge, loss)
+            moved = _line_search(loss_at, weights, proposed, loss)
             if moved is None:
                 return Fit(weights, FitStatus.CONVERGED, loss, iteration)
             weights, loss = moved
         return Fit(weights, FitStatus.ITERATIONS, loss, self.iterations)
 
-    def _line_search(
-        self,
-        problem: Fittable,
-        weights: Floats,
-        proposed: Floats,
-        linear: Floats,
-        ridge: Floats,
-        loss: float,
-    ) -> tuple[Floats, float] | None:
-        """New weights and loss, the step halved until the loss falls; None if it never does."""
-        step = 1.0
-        while step > 1e-10:
-            # the end point itself, not weights + 1 * (proposed - weights): zeros stay exactly 0
-            tried = proposed if step == 1.0 else weights + step * (proposed - weights)
-            tried_loss = penalised_loss(problem, tried, linear, ridge)
-            if tried_loss < loss:
-                return tried, tried_loss
-            step /= 2.0
-        return None
+
+def _line_search(
+    loss_at: Callable[[Floats], float], weights: Floats, proposed: Floats, loss: float
+) -> tuple[Floats, float] | None:
+    """New weights and loss, the step halved until the loss falls; None if it never does."""
+    step = 1.0
+    while step > 1e-10:
+        # the end point itself, not weights + 1 * (proposed - weights): zeros stay exactly 0
+        tried = proposed if step == 1.0 else weights + step * (proposed - weights)
+        tried_loss = loss_at(tried)
+        if tried_loss < loss:
+            return tried, tried_loss
+        step /= 2.0
+    return None
 
 
-def penalised_loss(problem: Fittable, weights: Floats, linear: Floats, ridge: Floats) -> float:
+def penalised_loss(problem: Fittable, linear: Floats, ridge: Floats, weights: Floats) -> float:
     """Penalised loss, the objective that `Newton.fit` minimises."""
     penalty = linear @ weights + 0.5 * (ridge @ (weights * weights))
     return float(penalty) - problem.log_likelihood(weights)

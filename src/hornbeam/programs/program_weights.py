@@ -31,7 +31,7 @@ from hornbeam.hlmrf.potentials import PotentialKind, Potentials, conditional_hin
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
 from hornbeam.language.syntax import LogicalRule, error_at, weight_text
 from hornbeam.learning.hinge_problem import HingeProblem
-from hornbeam.learning.newton import Fit, Newton
+from hornbeam.learning.newton import Newton
 from hornbeam.programs.grounding.ground import ground
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import ProgramData, atom_places
@@ -195,16 +195,12 @@ def fit_weights(
     problem: HingeProblem[PslRule], method: WeightMethod, weight_variance: float = 100.0
 ) -> Floats:
     """Weights of all rules; those without ground rules get 0."""
-    if method is WeightMethod.JOINT:
-        return _fit(problem, weight_variance).weights
-    pieces = (piece(problem, k) for k in range(len(problem.clauses)))
-    return np.array([_fit(one, weight_variance).weights[0] for one in pieces])
+    alone = method is not WeightMethod.JOINT
+    parts = [piece(problem, k) for k in range(len(problem.clauses))] if alone else [problem]
+    newton, ridge = Newton(tolerance=1e-9), 1.0 / weight_variance
+    return np.concatenate([newton.fit(part, 0.0, ridge).weights for part in parts])
 
 
 def piece(problem: HingeProblem[PslRule], k: int) -> HingeProblem[PslRule]:
     """Rule k alone, over the targets that its ground rules contain."""
     return problem.only(np.array([k])).subset(problem.targets_of(k))
-
-
-def _fit(problem: HingeProblem[PslRule], weight_variance: float) -> Fit:
-    return Newton(tolerance=1e-9).fit(problem, 0.0, 1.0 / weight_variance)
