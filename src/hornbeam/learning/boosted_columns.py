@@ -106,12 +106,6 @@ def mirrored(monomial: Monomial, mirror: Mapping[int, int]) -> Monomial:
     return tuple(sorted((mirror[column], cut) for column, cut in monomial))
 
 
-def mean_log_odds(y: Floats) -> float:
-    """Log-odds of the mean label, the initial score."""
-    mean = float(np.clip(y.mean(), 1e-6, 1.0 - 1e-6))
-    return float(np.log(mean / (1.0 - mean)))
-
-
 class GrownClause(NamedTuple):
     """A clause of trees, and its weight, which is negative where it pushes down."""
 
@@ -183,8 +177,9 @@ class BoostedColumns:
 
     @property
     def start(self) -> float:
-        """The initial score."""
-        return mean_log_odds(self.y)
+        """The initial score, the log-odds of the mean label."""
+        mean = float(np.clip(self.y.mean(), 1e-6, 1.0 - 1e-6))
+        return float(np.log(mean / (1.0 - mean)))
 
     @property
     def times(self) -> int:

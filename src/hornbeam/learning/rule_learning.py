@@ -21,6 +21,7 @@ from hornbeam.counting.columns import strengths_add_up, transformed
 from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
+from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.hinge_problem import hinge_problem
 from hornbeam.learning.learner import Learned, Learner
@@ -185,7 +186,7 @@ def learn_from_histograms(
 ) -> LearnedRules:
     """Learn by PPLL, and by the other learners on the bodies that PPLL keeps and memory holds."""
     # histograms are of counts: shares, where requested, are computed for the kept bodies only
-    screened_by = counts[0] if len(counts) == 1 and Counts.SHARE not in counts else Counts.RAW
+    screened_by = model_counts(counts)
     if learner.piecewise is not None and not refit:
         if Counts.SHARE in counts:
             raise InputError(
