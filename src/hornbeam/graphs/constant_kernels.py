@@ -160,9 +160,9 @@ def add_shared(run_start, end, gram):
 
 
 @kernel
-def add_quadratic(run_start, end, inverse, first, last, out):
-    """Set `out` to x^T A x of the properties `first` to `last`, x being their 0/1 columns."""
-    for p in range(first, last):
+def add_quadratic(run_start, end, inverse, out):
+    """Set `out` to x^T A x of every property, x being its 0/1 column."""
+    for p in range(len(out)):
         total = 0.0
         start, stop = run_start[p], run_start[p + 1]
         for i in range(start, stop):

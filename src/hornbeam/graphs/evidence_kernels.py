@@ -501,8 +501,8 @@ def gather_fired(
     for c in range(len(rows) - 1):
         for k in range(rows[c], rows[c + 1]):
             # of backward rules computed as in `fire_backward`, to the same bits
-            one = -math.log1p(-confidence[k]) if group[k] == BACKWARD else loss[k]
-            fire(found, c, group[k], confidence[k], one)
+            own = -math.log1p(-confidence[k]) if group[k] == BACKWARD else loss[k]
+            fire(found, c, group[k], confidence[k], own)
     size = offsets[1:] - offsets[:-1]
     count = np.minimum(size, limit)
     further_count = np.minimum(size, most) - count

@@ -19,8 +19,8 @@ from hornbeam.graphs.graph_reasons import as_reason, fired_rules
 from hornbeam.graphs.model_parts import direction_of
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
-from hornbeam.graphs.softmax import fired_scores, probabilities, softmax_log_odds
-from hornbeam.ranking.queries import Triples
+from hornbeam.graphs.softmax import fired_scores
+from hornbeam.ranking.queries import Answers, Triples
 from hornbeam.rules.codes import step_code
 
 #: Default number of rules that are named per part of a score.
@@ -94,7 +94,7 @@ def _ranked_parts(
     # what `rank` lists, and the answer in question whether it fits or not
     fit = ranker.fit(step, np.full_like(pool.entity, known), pool.entity) | (pool.entity == answer)
     pool, score = pool.where(fit), score[fit]
-    chance = probabilities(softmax_log_odds(pool.offsets, score), ranker.model.calibration)
+    chance = ranker.probabilities(Answers(pool.offsets, pool.entity, score))
     lifts = _lifts(ranker, step, pool)
     [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]
     own = score[row] if row >= 0 else -np.inf

@@ -151,11 +151,11 @@ class GraphRanker(FactRanker):
         return pool, score
 
     def _parts(self, distinct: Ints) -> list[tuple[int, Ids]]:
-        step, source = np.divmod(distinct, max(len(self.facts.entities), 1))
+        of_query, source = np.divmod(distinct, max(len(self.facts.entities), 1))
         parts = []
-        for one in np.unique(step).tolist():
-            sources = source[step == one].astype(np.int32)
-            parts += [(one, sources[i : i + PART]) for i in range(0, len(sources), PART)]
+        for step in np.unique(of_query).tolist():
+            sources = source[of_query == step].astype(np.int32)
+            parts += [(step, sources[i : i + PART]) for i in range(0, len(sources), PART)]
         return parts
 
     def _ranked(self, part: tuple[int, Ids]) -> Answers:

@@ -132,7 +132,7 @@ def training_pool(
         of_steps = hidden.links_by_predicate[predicate_of(np.array(learning.steps))]
         most = fair_share(of_steps, extent.queries)
         sampled = hidden.sampled(learning.steps, most, plan.seed, ASKING)
-        queries = {step: some for step, some in sampled.items() if len(some.sources)}
+        queries = {step: asked for step, asked in sampled.items() if len(asked.sources)}
         if rediscover:
             third = learning.shares.recounting / 3, 0.7
             found = find_rules(learning, rest, third, third, third)

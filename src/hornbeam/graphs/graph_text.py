@@ -189,10 +189,10 @@ def _read_sections(
     return tuple(
         replace(
             section,
-            rules=tuple(some[at] for at in sorted(some) if is_path_rule(some[at])),
-            constants=tuple(some[at] for at in sorted(some) if not is_path_rule(some[at])),
+            rules=tuple(by_line[at] for at in sorted(by_line) if is_path_rule(by_line[at])),
+            constants=tuple(by_line[at] for at in sorted(by_line) if not is_path_rule(by_line[at])),
         )
-        for section, some in zip(begun.values(), rules.values(), strict=True)
+        for section, by_line in zip(begun.values(), rules.values(), strict=True)
     )
 
 

@@ -149,10 +149,10 @@ class MemoryGraph:
         links = canonical_links(self.graph.links, plan.canonical)
         sizes = [len(sampled[step].sources) + 10.0 for step in steps]
 
-        def one(step: int) -> PathTable:
+        def paths_of(step: int) -> PathTable:
             return discover_paths(links, step, sampled[step], plan)
 
-        return dict(portion.each(one, steps, sizes))
+        return dict(portion.each(paths_of, steps, sizes))
 
     def count(
         self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
@@ -175,13 +175,13 @@ class MemoryGraph:
         if self.ridge_penalty is not None:
             portion.work.advance(portion.preparation)
 
-        def one(part: tuple[int, GroupedQueries]) -> Pool:
-            step, some = part
-            return pool_of(evidence, rules[step], some, limit, fold)
+        def gathered(part: tuple[int, GroupedQueries]) -> Pool:
+            step, asked = part
+            return pool_of(evidence, rules[step], asked, limit, fold)
 
         parts = [(step, part) for step in rules for part in queries[step].parts(SOURCES_PER_ITEM)]
-        sizes = [len(some.sources) + 10.0 for _, some in parts]
-        return [pool for _, pool in portion.each(one, parts, sizes)]
+        sizes = [len(asked.sources) + 10.0 for _, asked in parts]
+        return [pool for _, pool in portion.each(gathered, parts, sizes)]
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates of a pool of the rules' step."""
@@ -192,11 +192,11 @@ class MemoryGraph:
     ) -> dict[int, tuple[CountedRule, ...]]:
         """The rules with constants of the highest confidence, by step."""
 
-        def one(step: int) -> tuple[CountedRule, ...]:
+        def best_of(step: int) -> tuple[CountedRule, ...]:
             rules = constant_rules(self.graph, step).and_then(any_entity_rules(self.graph, step))
             return best_constants(self.graph, self.facts, rules)
 
-        return dict(portion.each(one, steps, [1.0] * len(steps)))
+        return dict(portion.each(best_of, steps, [1.0] * len(steps)))
 
     def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
         """Pairs of the graph without a fold and that fold."""

@@ -211,9 +211,9 @@ class SharedPaths(NamedTuple):
         uses = PathUses(pointers(np.bincount(path)), order, of_rule[order])
         trie = build_trie(0, rows[first], np.zeros(len(first)))
         asked = [queries[step] for step in steps]
-        source = np.concatenate([some.sources for some in asked])
-        of_source = np.repeat(np.arange(len(steps)), [len(some.sources) for some in asked])
-        bounds = pointers(np.concatenate([np.diff(some.offsets) for some in asked]))
+        source = np.concatenate([queried.sources for queried in asked])
+        of_source = np.repeat(np.arange(len(steps)), [len(queried.sources) for queried in asked])
+        bounds = pointers(np.concatenate([np.diff(queried.offsets) for queried in asked]))
         order = np.argsort(source, kind="stable")
         sources, counts = np.unique(source, return_counts=True)
         by_source = SourceQueries(
@@ -221,7 +221,7 @@ class SharedPaths(NamedTuple):
             of_source[order],
             bounds[:-1][order],
             bounds[1:][order],
-            np.concatenate([some.answers for some in asked]),
+            np.concatenate([queried.answers for queried in asked]),
         )
         return cls(np.array(steps, dtype=np.int64), trie, uses, sources, by_source)
 

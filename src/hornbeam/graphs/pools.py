@@ -80,7 +80,7 @@ class Pool:
     def concatenated(cls, pools: Sequence[Pool]) -> Pool:
         """Pools one after the other, without further candidates."""
         sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
-        names = [one.name for one in fields(cls) if one.name not in ("offsets", "further")]
+        names = [field.name for field in fields(cls) if field.name not in ("offsets", "further")]
         parts: dict[str, Any] = {
             name: np.concatenate([getattr(pool, name) for pool in pools]) for name in names
         }
@@ -157,12 +157,12 @@ class Pool:
         """
         of = part_numbers(self.offsets)[self.truth]
         step, source, answer = self.step[of], self.source[of], self.entity[self.truth]
-        inverse, predicate = is_inverse(step), predicate_of(step)
+        inverse, of_link = is_inverse(step), predicate_of(step)
         subject, object_ = np.where(inverse, answer, source), np.where(inverse, source, answer)
         half = np.empty(len(of), dtype=np.bool_)
-        for one in np.unique(predicate).tolist():
-            rows = np.flatnonzero(predicate == one)
-            hashes = LinkHash.of(seed, purpose, one).of_links(subject[rows], object_[rows])
+        for predicate in np.unique(of_link).tolist():
+            rows = np.flatnonzero(of_link == predicate)
+            hashes = LinkHash.of(seed, purpose, predicate).of_links(subject[rows], object_[rows])
             half[rows] = hashes % 2 == 0
         return half
 

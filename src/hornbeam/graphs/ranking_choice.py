@@ -72,7 +72,7 @@ def choosing_trials(queries: Pool, seed: int) -> list[Trial]:
     queries = _part(queries, COMPARED)
     even = np.arange(len(queries.source)) % 2 == 0
     halves = queries.select(even), queries.select(~even)
-    return [Trial(one, other, seed) for one, other in (halves, reversed(halves))]
+    return [Trial(fitted, judged, seed) for fitted, judged in (halves, reversed(halves))]
 
 
 def measuring_trials(queries: Pool, seed: int) -> list[Trial]:
@@ -174,7 +174,7 @@ def _best(
     def total(option: _Option) -> float:
         return float((by * option.sums).sum())
 
-    chosen = max(sets, key=lambda one: total(one.compared))
+    chosen = max(sets, key=lambda features: total(features.compared))
     best = chosen.graph
 
     def is_better(penalty: float) -> bool:
@@ -260,7 +260,9 @@ def _fitted_sets(
     trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
 ) -> list[_FeatureSet]:
     """Every set of features, fitted to parts of the trials: for the graph, or per step."""
-    distinct = list(dict.fromkeys(tuple(name for name in one if name in available) for one in SETS))
+    distinct = list(
+        dict.fromkeys(tuple(name for name in names if name in available) for names in SETS)
+    )
     parts = [
         _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
         for pool in (trial.fitted for trial in trials)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers
+from hornbeam.base.arrays import Bools, Floats, Ints, pointers
 from hornbeam.graph.link_hashes import REPORTING
 from hornbeam.graphs.features import columns_of
 from hornbeam.graphs.graph_counter import GraphCounter
@@ -89,10 +89,10 @@ def scores_of(pool: Pool, ranking: FittedRanking) -> Floats:
     """Scores of all candidates of a pool."""
     columns = columns_of(ranking.features)
     score = np.empty(len(pool.entity))
-    step = np.repeat(pool.step, np.diff(pool.offsets))
-    for one in np.unique(pool.step).tolist():
-        rows = np.flatnonzero(step == one)
-        score[rows] = linear_scores(pool.feature[np.ix_(rows, columns)], ranking.of(one))
+    of_row = np.repeat(pool.step, np.diff(pool.offsets))
+    for step in np.unique(pool.step).tolist():
+        rows = np.flatnonzero(of_row == step)
+        score[rows] = linear_scores(pool.feature[np.ix_(rows, columns)], ranking.of(step))
     return score
 
 
@@ -174,18 +174,6 @@ class WeightedRules(NamedTuple):
     gain: float
 
 
-class _StepFit(NamedTuple):
-    """Weights of features and rules of a step, and scores of its held-out queries.
-
-    `gain` is what the weights of rules add to 1 / rank of every true answer.
-    """
-
-    features: Floats
-    rules: Floats
-    score: Floats
-    gain: Floats
-
-
 def fit_rule_weights(
     trial: Trial,
     graphs: Sequence[GraphCounter],
@@ -214,47 +202,37 @@ def fit_rule_weights(
     steps = [step for step in np.unique(train.step).tolist() if len(rules[step])]
     sizes = [float(np.diff(train.offsets)[train.step == step].sum()) for step in steps]
 
-    def one(step: int) -> _StepFit:
-        part = train.select(train.step == step)
-        firings = _by_fold(part, rules[step], graphs)
-        rows = rows_of(part, columns)._replace(firings=firings)
-        n = len(rules[step])
+    def fit(step: int) -> tuple[Floats, Floats, Floats]:
+        """Weights of features and rules of a step, and scores of its held-out queries."""
+        queries, n = train.select(train.step == step), len(rules[step])
+        rows = rows_of(queries, columns)._replace(firings=_by_fold(queries, rules[step], graphs))
         center = np.concatenate([ranking.weights, np.zeros(n)])
         start = np.concatenate([ranking.of(step), np.zeros(n)])
         pull = np.full(len(columns), ranking.penalty or FEATURE_PENALTY)
         penalty = np.concatenate([pull, np.full(n, RULE_PENALTY)])
         scale = np.concatenate([ranking.scale, np.ones(n)])
         weights = fit_softmax(rows, scale, center, penalty, start, portion.work.expired)
+        of_features, of_rules = weights[: len(columns)], weights[len(columns) :]
         test = held.select(held.step == step)
-        feature = test.feature[:, columns]
-        before = linear_scores(feature, ranking.of(step))
-        after = linear_scores(feature, weights[: len(columns)])
-        after += fired_scores(full.firings(rules[step], test), weights[len(columns) :])
-        gain = reciprocal_ranks_of(test, after) - reciprocal_ranks_of(test, before)
-        return _StepFit(weights[: len(columns)], weights[len(columns) :], after, gain)
+        score = linear_scores(test.feature[:, columns], of_features)
+        return (
+            of_features,
+            of_rules,
+            score + fired_scores(full.firings(rules[step], test), of_rules),
+        )
 
-    found = dict(portion.each(one, steps, sizes))
-    score = scores_of(held, ranking)
-    gain = _gains(trial, found)
+    fits = dict(portion.each(fit, steps, sizes))
+    before, of_row = scores_of(held, ranking), np.repeat(held.step, np.diff(held.offsets))
+    after = before.copy()
+    for step, (_, _, score) in fits.items():
+        after[of_row == step] = score
+    gain = trial.sums(reciprocal_ranks_of(held, after) - reciprocal_ranks_of(held, before))
     measured = float(gain[gain[::-1] > 0].sum()) / max(held.n_queries, 1)
     if gain.sum() <= 0:
-        return WeightedRules(ranking, {}, score, measured)
-    of = np.repeat(held.step, np.diff(held.offsets))
-    for step, fit in found.items():
-        score[of == step] = fit.score
-    by_step = dict(ranking.by_step) | {step: fit.features for step, fit in found.items()}
-    own = {step: fit.rules for step, fit in found.items()}
-    return WeightedRules(replace(ranking, by_step=by_step), own, score, measured)
-
-
-def _gains(trial: Trial, fits: Mapping[int, _StepFit]) -> Floats:
-    """Sums of the gain in 1 / rank over both halves of the held-out queries."""
-    held = trial.judged
-    step = held.step[part_numbers(held.offsets)[held.truth]]
-    gain = np.zeros(len(step))
-    for one, fit in fits.items():
-        gain[step == one] = fit.gain
-    return trial.sums(gain)
+        return WeightedRules(ranking, {}, before, measured)
+    by_step = {**ranking.by_step, **{step: weights for step, (weights, _, _) in fits.items()}}
+    own = {step: weights for step, (_, weights, _) in fits.items()}
+    return WeightedRules(replace(ranking, by_step=by_step), own, after, measured)
 
 
 def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[GraphCounter]) -> Firings:

@@ -46,15 +46,6 @@ MAX_ENTITIES_TO_CHOOSE = 5_000
 LINKS_PER_RELATION = 50
 
 
-def gram_matrix(graph: LinkedGraph) -> Singles:
-    """The upper triangle of X X^T: the number of properties that any two entities share."""
-    links = graph.links
-    gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
-    add = add_shared.for_size(len(graph), WORTH_COMPILING)
-    add(links.run_start, links.end, gram)
-    return gram
-
-
 def inverted_in_place(gram: Singles, penalty: float) -> Singles:
     """(G + l I)^-1 by Cholesky's factorisation, in place; only the upper triangle of G is used."""
     n = len(gram)
@@ -84,11 +75,14 @@ class Ridge:
     @classmethod
     def fit(cls, graph: LinkedGraph, penalty: float) -> Ridge:
         """Invert the Gram matrix of a graph."""
-        links, inverse = graph.links, inverted_in_place(gram_matrix(graph), penalty)
-        out = np.zeros(len(links.run_step))
-        add = add_quadratic.for_size(len(graph), WORTH_COMPILING)
-        add(links.run_start, links.end, inverse, 0, len(out), out)
-        return cls(graph, inverse, np.maximum(1.0 - out, 1e-6))
+        start, end = graph.links.run_start, graph.links.end
+        # the upper triangle of X X^T: the number of properties that any two entities share.
+        gram = np.zeros((graph.n_entities, graph.n_entities), dtype=np.float32)
+        add_shared.for_size(len(graph), WORTH_COMPILING)(start, end, gram)
+        inverse = inverted_in_place(gram, penalty)
+        quadratic = np.zeros(len(start) - 1)
+        add_quadratic.for_size(len(graph), WORTH_COMPILING)(start, end, inverse, quadratic)
+        return cls(graph, inverse, np.maximum(1.0 - quadratic, 1e-6))
 
     def scores(self, step: int, sources: Integers) -> tuple[Singles, Singles]:
         """Scores forward and backward of all entities as answers of the sources' queries."""
@@ -122,15 +116,15 @@ def choose_penalty(graph: LinkedGraph, queries: QueriesByStep) -> float:
 def _sum_of_ranks(ridge: Ridge, queries: QueriesByStep) -> float:
     """Sum of 1 / rank of the answers among all entities that are not known answers."""
     graph, total = ridge.graph, 0.0
-    for step, some in queries.items():
-        if not len(some.sources):
+    for step, asked in queries.items():
+        if not len(asked.sources):
             continue
-        forward, backward = ridge.scores(step, some.sources)
+        forward, backward = ridge.scores(step, asked.sources)
         score = (np.maximum(forward, 0) + np.maximum(backward, 0)).astype(np.float64)
         truth = np.zeros(score.shape, dtype=np.bool_)
-        of = part_numbers(some.offsets)
-        truth[of, some.answers] = True
-        for row, source in enumerate(some.sources.tolist()):
+        of = part_numbers(asked.offsets)
+        truth[of, asked.answers] = True
+        for row, source in enumerate(asked.sources.tolist()):
             score[row, graph.ends(source, step)] = -np.inf
         offsets = np.arange(len(score) + 1) * graph.n_entities
         total += float(reciprocal_ranks(offsets, score.ravel(), truth.ravel()).sum())
