@@ -130,25 +130,25 @@ def count_paths(links, shared, part, walk):
     queries of the sources in `part` are counted. A query predicts the rule's answers minus the
     other known ones.
     """
-    targets, sources, uses, queries = shared.targets, shared.sources, shared.uses, shared.queries
+    targets, sources = shared.targets, shared.sources
     known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
     n_queries = np.zeros(len(targets), dtype=np.int64)
-    counts = np.zeros((2, len(uses.rule)), dtype=np.int64)
+    counts = np.zeros((2, len(shared.rule)), dtype=np.int64)
     for s in part:
-        for q in range(queries.start[s], queries.start[s + 1]):
-            t = queries.step[q]
+        for q in range(shared.first_query[s], shared.first_query[s + 1]):
+            t = shared.query_step[q]
             run = find_run(links, sources[s], targets[t])
             if run < 0:
                 continue
             for k in range(links.run_start[run], links.run_start[run + 1]):
                 known[t, links.end[k]] = 1
-            for k in range(queries.low[q], queries.high[q]):
-                known[t, queries.answer[k]] = 2
-            n_queries[t] = queries.high[q] - queries.low[q]
+            for k in range(shared.low[q], shared.high[q]):
+                known[t, shared.answer[k]] = 2
+            n_queries[t] = shared.high[q] - shared.low[q]
         node, path, answers = next_rule(links, shared.trie, sources[s], 0, walk)
         while path >= 0:
-            for u in range(uses.start[path], uses.start[path + 1]):
-                t = uses.step[u]
+            for r in range(shared.first_rule[path], shared.first_rule[path + 1]):
+                t = shared.rule_step[r]
                 if n_queries[t] == 0:
                     continue
                 unknown, hit = 0, 0
@@ -156,11 +156,11 @@ def count_paths(links, shared, part, walk):
                     state = known[t, walk.answer[k]]
                     unknown += state == 0
                     hit += state == 2
-                counts[0, uses.rule[u]] += hit
-                counts[1, uses.rule[u]] += n_queries[t] * unknown + hit
+                counts[0, shared.rule[r]] += hit
+                counts[1, shared.rule[r]] += n_queries[t] * unknown + hit
             node, path, answers = next_rule(links, shared.trie, sources[s], node, walk)
-        for q in range(queries.start[s], queries.start[s + 1]):
-            t = queries.step[q]
+        for q in range(shared.first_query[s], shared.first_query[s + 1]):
+            t = shared.query_step[q]
             n_queries[t] = 0
             run = find_run(links, sources[s], targets[t])
             if run >= 0:

@@ -1,4 +1,4 @@
-"""Path rules, their tries, and their confidences.
+"""Path rules: which sequences of relations connect the ends of links, and their confidences.
 
 The confidence of a rule is hits / (predicted + 5) over training queries (a, t, ?): it hits if it
 proposes the answer, and predicts what it proposes minus the other known answers.
@@ -42,6 +42,79 @@ PathTable = Ids
 DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
 #: Maximum number of links visited, and of paths kept, per searched link.
 MAX_VISITED_LINKS = 200_000
+
+
+# --- discovery ------------------------------------------------------------------------------------
+
+
+def longest_path(size: GraphSize) -> int:
+    """Longest paths that are worth their search at a graph's density: 2 to 5 steps."""
+    links = size.mean_links
+    if links > DENSE:
+        return 2
+    if links > MEDIUM:
+        return 3
+    length = 4 if links > THIN else 5
+    return length if is_keyed(size, length) else 3
+
+
+def is_keyed(size: GraphSize, length: int) -> bool:
+    """Whether 64-bit keys can hold paths of a length: not with too many relations."""
+    return size.step_limit <= 1 << key_bits(length)
+
+
+def discover_paths(
+    links: LinkArrays, step: int, queries: GroupedQueries, plan: GraphPlan
+) -> PathTable:
+    """Find the paths that connect the ends of a step's links most often.
+
+    Parameters
+    ----------
+    links
+        The links along canonical steps.
+    step
+        The step (a relation and a direction) whose links are searched.
+    queries
+        The links that are searched.
+    plan
+        The maximum number of steps of a path, the canonical steps, and the maximum number of paths,
+        which are chosen by the number of links that they connect.
+    """
+    length, canonical = plan.length, plan.canonical
+    bits = key_bits(length)
+    prefix, suffix = (length + 1) // 2, length // 2
+    search = paths_between.for_size(len(links.end) // 2, WORTH_COMPILING)
+    starts, ends, n_entities = queries.known, queries.answers, len(links.first_run) - 1
+    keys = search(links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, n_entities)
+    found, counts = np.unique(keys, return_counts=True)
+    min_links = 2 if len(queries.answers) > 20 else 1
+    found, counts = found[counts >= min_links], counts[counts >= min_links]
+    best = np.sort(np.argsort(-counts, kind="stable")[: plan.extent.found])
+    codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
+    # the steps of suffixes are the inverses of those that were walked, which may not be canonical
+    paths = canonical[from_subject(codes, flipped=False).astype(np.int32)]
+    other = other_spelling(step, canonical)
+    connected = np.count_nonzero(starts != ends)
+    if other is None or canonical[step] != step or connected < min_links:
+        return paths
+    # the search leaves out a link's own step, and with it all steps of the same links
+    return np.concatenate([path_table([[other]], length), paths])
+
+
+def path_table(paths: Sequence[Sequence[int]], length: int) -> PathTable:
+    """Paths of up to `length` codes each as a table."""
+    table = np.zeros((len(paths), length), dtype=np.int32)
+    for row, codes in enumerate(paths):
+        table[row, : len(codes)] = codes
+    return table
+
+
+def reversed_paths(paths: PathTable) -> PathTable:
+    """The same paths from their other ends: rules of the inverse step."""
+    return from_subject(paths, flipped=True)
+
+
+# --- rules ----------------------------------------------------------------------------------------
 
 
 class Trie(NamedTuple):
@@ -165,38 +238,29 @@ def best_rules(rules: PathRules, base: float, most: int) -> Ints:
     return best
 
 
-class PathUses(NamedTuple):
-    """The rules of path p: `rule[start[p]]` to `rule[start[p + 1]]`, with the step of each."""
-
-    start: Ints
-    rule: Ints
-    step: Ints
-
-
-class SourceQueries(NamedTuple):
-    """Queries by source: source i has the rows `start[i]` to `start[i + 1]`, one per step.
-
-    Row q has the queries along step number `step[q]` for `answer[low[q]]` to `answer[high[q]]`.
-    """
-
-    start: Ints
-    step: Ints
-    low: Ints
-    high: Ints
-    answer: Ids
+# --- counting -------------------------------------------------------------------------------------
 
 
 class SharedPaths(NamedTuple):
     """Paths of the steps `targets` as one trie, their rules, and the queries of these steps.
 
-    Rules are numbered step after step.
+    Rules are numbered step after step. Those of path p are `rule[first_rule[p]]` to
+    `rule[first_rule[p + 1]]`, and `rule_step` has the number of the step of each. Source i has the
+    queries `first_query[i]` to `first_query[i + 1]`, one per step: query q along step number
+    `query_step[q]` asks for `answer[low[q]]` to `answer[high[q]]`.
     """
 
     targets: Ints
     trie: Trie
-    uses: PathUses
+    first_rule: Ints
+    rule: Ints
+    rule_step: Ints
     sources: Ids
-    queries: SourceQueries
+    first_query: Ints
+    query_step: Ints
+    low: Ints
+    high: Ints
+    answer: Ids
 
     @classmethod
     def of(
@@ -206,29 +270,32 @@ class SharedPaths(NamedTuple):
         rows = np.concatenate([paths[step] for step in steps])
         keys = sequence_keys(rows, key_bits(rows.shape[1]))
         _, first, path = np.unique(keys, return_index=True, return_inverse=True)
-        order = np.argsort(path, kind="stable")
-        of_rule = np.repeat(np.arange(len(steps)), [len(paths[step]) for step in steps])
-        uses = PathUses(pointers(np.bincount(path)), order, of_rule[order])
-        trie = build_trie(0, rows[first], np.zeros(len(first)))
+        rule = np.argsort(path, kind="stable")
+        rule_step = np.repeat(np.arange(len(steps)), [len(paths[step]) for step in steps])
         asked = [queries[step] for step in steps]
         source = np.concatenate([queried.sources for queried in asked])
-        of_source = np.repeat(np.arange(len(steps)), [len(queried.sources) for queried in asked])
+        query_step = np.repeat(np.arange(len(steps)), [len(queried.sources) for queried in asked])
         bounds = pointers(np.concatenate([np.diff(queried.offsets) for queried in asked]))
-        order = np.argsort(source, kind="stable")
-        sources, counts = np.unique(source, return_counts=True)
-        by_source = SourceQueries(
-            pointers(counts),
-            of_source[order],
-            bounds[:-1][order],
-            bounds[1:][order],
+        by_source = np.argsort(source, kind="stable")
+        sources, n_queries = np.unique(source, return_counts=True)
+        return cls(
+            np.array(steps, dtype=np.int64),
+            build_trie(0, rows[first], np.zeros(len(first))),
+            pointers(np.bincount(path)),
+            rule,
+            rule_step[rule],
+            sources,
+            pointers(n_queries),
+            query_step[by_source],
+            bounds[:-1][by_source],
+            bounds[1:][by_source],
             np.concatenate([queried.answers for queried in asked]),
         )
-        return cls(np.array(steps, dtype=np.int64), trie, uses, sources, by_source)
 
     @property
     def visits(self) -> int:
         """How many times a path is walked from a source."""
-        return len(self.sources) * (len(self.uses.start) - 1)
+        return len(self.sources) * (len(self.first_rule) - 1)
 
 
 def counted_rules(
@@ -269,70 +336,3 @@ def counted_rules(
             own, counts = np.split(counts, [len(paths[step])], axis=1)
             found[step] = PathRules(step, paths[step], *own)
     return found
-
-
-def longest_path(size: GraphSize) -> int:
-    """Longest paths that are worth their search at a graph's density: 2 to 5 steps."""
-    links = size.mean_links
-    if links > DENSE:
-        return 2
-    if links > MEDIUM:
-        return 3
-    length = 4 if links > THIN else 5
-    return length if is_keyed(size, length) else 3
-
-
-def is_keyed(size: GraphSize, length: int) -> bool:
-    """Whether 64-bit keys can hold paths of a length: not with too many relations."""
-    return size.step_limit <= 1 << key_bits(length)
-
-
-def discover_paths(
-    links: LinkArrays, step: int, queries: GroupedQueries, plan: GraphPlan
-) -> PathTable:
-    """Find the paths that connect the ends of a step's links most often.
-
-    Parameters
-    ----------
-    links
-        The links along canonical steps.
-    step
-        The step (a relation and a direction) whose links are searched.
-    queries
-        The links that are searched.
-    plan
-        The maximum number of steps of a path, the canonical steps, and the maximum number of paths,
-        which are chosen by the number of links that they connect.
-    """
-    length, canonical = plan.length, plan.canonical
-    bits = key_bits(length)
-    prefix, suffix = (length + 1) // 2, length // 2
-    search = paths_between.for_size(len(links.end) // 2, WORTH_COMPILING)
-    starts, ends, n_entities = queries.known, queries.answers, len(links.first_run) - 1
-    keys = search(links, starts, ends, step, prefix, suffix, bits, MAX_VISITED_LINKS, n_entities)
-    found, counts = np.unique(keys, return_counts=True)
-    min_links = 2 if len(queries.answers) > 20 else 1
-    found, counts = found[counts >= min_links], counts[counts >= min_links]
-    best = np.sort(np.argsort(-counts, kind="stable")[: plan.extent.found])
-    codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
-    # the steps of suffixes are the inverses of those that were walked, which may not be canonical
-    paths = canonical[from_subject(codes, flipped=False).astype(np.int32)]
-    other = other_spelling(step, canonical)
-    connected = np.count_nonzero(starts != ends)
-    if other is None or canonical[step] != step or connected < min_links:
-        return paths
-    # the search leaves out a link's own step, and with it all steps of the same links
-    return np.concatenate([path_table([[other]], length), paths])
-
-
-def path_table(paths: Sequence[Sequence[int]], length: int) -> PathTable:
-    """Paths of up to `length` codes each as a table."""
-    table = np.zeros((len(paths), length), dtype=np.int32)
-    for row, codes in enumerate(paths):
-        table[row, : len(codes)] = codes
-    return table
-
-
-def reversed_paths(paths: PathTable) -> PathTable:
-    """The same paths from their other ends: rules of the inverse step."""
-    return from_subject(paths, flipped=True)
