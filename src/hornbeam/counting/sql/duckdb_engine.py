@@ -54,10 +54,6 @@ class DuckDB:
         self.create(table, "SELECT * FROM uploaded")
         self.connection.unregister("uploaded")
 
-    def replace(self, table: str, select: str) -> None:
-        """Replace a stored table by a select, which may be from that table."""
-        self._execute(f"CREATE OR REPLACE TABLE {table} AS {select}")
-
     def fetch(self, select: str) -> dict[str, Array]:
         """Run a select and return its columns."""
         return self._execute(select).fetchnumpy()
@@ -164,12 +160,11 @@ def project(database: DuckDB, stored: StoredFacts) -> Names:
     for arity in (1, 2):
         table, columns = atom_table(arity)
         listed = ", ".join(f"t.{column}" for column in columns)
-        select = (
+        database.connection.execute(
+            f"CREATE OR REPLACE TABLE {table} AS "
             f"SELECT {listed}, r.new AS predicate, t.value FROM {table} AS t "
             "JOIN renamed AS r ON r.old = t.predicate"
-        )
-        database.replace(
-            table, " UNION ALL ".join([select, *projected] if arity == 2 else [select])
+            + "".join(f" UNION ALL {edges}" for edges in projected if arity == 2)
         )
     database.drop("renamed", *(atom_table(n)[0] for n in {*stored.not_binary.values()} - {1}))
     return names

@@ -115,10 +115,9 @@ class SqlEngine:
     ) -> Discovery:
         """Find every body that has groundings for targets; see `Engine.discover`."""
         database, shares = self.database, language.shares and language.searches_paths
-        located = self._located(targets, shares)
+        located, search = self._search(targets, language, language.max_length, shares)
         parts = list[FoundBodies]()
         if len(located):
-            search = self._search(located, language, language.max_length, shares)
             if language.searches_paths:
                 search.run(database, progress)
                 parts.append(paths_found(database, search))
@@ -167,11 +166,8 @@ class SqlEngine:
         }
         conditions = known_conditions(bodies, heads, self.predicates, self._look_up)
         shares = language.shares and bool(paths)
-        located = self._located(targets, shares)
-        if not len(located) or not (paths or len(conditions["path"])):
-            return Statistics.empty(bodies, len(targets), language.shares)
         longest = max((len(bodies[i]) for i in paths), default=1)
-        search = self._search(located, language, longest, shares)
+        located, search = self._search(targets, language, longest, shares)
         search = replace(search, frozen=True, min_coverage=1)
         kinds = {body.kind for body in bodies if not body.is_path}
         tables = list[CountTable]()
@@ -179,7 +175,7 @@ class SqlEngine:
             (search, known_paths(paths, heads, search)),
             (ConditionSearch(search, kinds), conditions),
         ):
-            if len(known["path"]):
+            if len(located) and len(known["path"]):
                 self.database.upload(searched.table.known, known)
                 searched.run(self.database, progress)
                 tables.append(searched.table)
@@ -221,18 +217,15 @@ class SqlEngine:
         self.database.drop("wanted_entities")
         return found["place"], found[column]
 
-    def _located(self, targets: Targets, shares: bool) -> LocatedTargets:
-        """The targets whose entities have facts, and which of them are facts themselves."""
-        node = self.locate(targets.entities)
+    def _search(
+        self, targets: Targets, language: RuleLimits, max_length: int, shares: bool
+    ) -> tuple[LocatedTargets, Search]:
+        """Upload the targets whose entities have facts, and prepare a search for their bodies."""
         if shares:
             self._create_once("code_degrees", CODE_DEGREES)
             self._create_once("weighed_facts", WEIGHED_FACTS)
-        return locate_targets(self.database, self.predicates, targets, node, shares)
-
-    def _search(
-        self, located: LocatedTargets, language: RuleLimits, max_length: int, shares: bool
-    ) -> Search:
-        """Upload the targets and the fan-out limit of a search."""
+        node = self.locate(targets.entities)
+        located = locate_targets(self.database, self.predicates, targets, node, shares)
         self.database.upload("targets", located.columns)
         if language.max_fanout is not None:
             # all facts are grouped once per limit
@@ -243,7 +236,7 @@ class SqlEngine:
                 f"HAVING count(*) > {limit}",
             )
             self.database.view("wide", f"SELECT origin, code FROM wide_{limit}")
-        return Search(
+        search = Search(
             base=code_limit(len(self.predicates)),
             max_length=max_length,
             min_coverage=language.min_coverage,
@@ -256,6 +249,7 @@ class SqlEngine:
             broadcast=located.longest <= self.broadcast_rows,
             shares=shares,
         )
+        return located, search
 
     def _create_once(self, table: str, select: str) -> None:
         if table not in self._made:

@@ -296,26 +296,21 @@ class SqlGraph:
         def one(some: list[int]) -> dict[int, tuple[CountedRule, ...]]:
             count_constants(self.tables, some, of_sources=False)
             rows = self.database.fetch(best_constants(SHOWN))
+            ids = np.concatenate([rows["entity"], rows["answer"]]).astype(np.int32)
+            names, places = self.engine.named(ids)
+            rows["entity"], rows["answer"] = np.split(places, 2)
             columns = ("target", "step", "entity", "answer", "hits", "predicted")
             listed = zip(*(rows[name].tolist() for name in columns), strict=True)
-            names = self._names(np.concatenate([rows["entity"], rows["answer"]]))
             best: dict[int, list[CountedRule]] = {step: [] for step in some}
             for target, step, entity, answer, hits, predicted in listed:
                 known = known_argument(direction_of(target))
-                clause = clause_about(
-                    self.predicates, target, known, step, names.get(entity), names[answer]
-                )
+                constant = names[entity] if entity >= 0 else None
+                clause = clause_about(self.predicates, target, known, step, constant, names[answer])
                 best[target].append(CountedRule.of(clause, hits, predicted))
             return {step: tuple(rules) for step, rules in best.items()}
 
         done = self._each(one, steps, sizes, LINKS, portion)
         return {step: rules for some in done for step, rules in some.items()}
-
-    def _names(self, ids: Ids) -> dict[int, str]:
-        """Names of some entities; -1 has none."""
-        names, places = self.engine.named(ids.astype(np.int32))
-        known = zip(ids.tolist(), places.tolist(), strict=True)
-        return {number: names[place] for number, place in known if number >= 0}
 
     # --- folds ------------------------------------------------------------------------------------
 
