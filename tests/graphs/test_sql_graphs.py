@@ -30,7 +30,7 @@ from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings
 from hornbeam.graphs.memory_graph import MemoryGraph
 from hornbeam.graphs.path_rules import PathRules, reversed_paths
-from hornbeam.graphs.sql import evidence_queries, neighbourhoods, sql_graph
+from hornbeam.graphs.sql import evidence_queries, sql_graph, walk_queries
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.queries import Triples
@@ -154,8 +154,8 @@ def test_a_search_that_ends_early_ends_where_that_in_memory_ends(
     memory, database = both(facts_of(some, 12))
     for most in (3, 10, 30):
         monkeypatch.setattr(path_rules, "MAX_VISITED_LINKS", most)
-        monkeypatch.setattr(neighbourhoods, "MAX_VISITED_LINKS", most)
-        monkeypatch.setattr(neighbourhoods, "ROWS", 20 * most)
+        monkeypatch.setattr(walk_queries, "MAX_VISITED_LINKS", most)
+        monkeypatch.setattr(walk_queries, "ROWS_OF_PART", 20 * most)
         plan = GraphPlan(length, memory.canonical_steps, Extent(sampled=8), 0)
         expected = memory.discover(STEPS[::2], plan, PORTION)
         found = database.discover(STEPS[::2], plan, PORTION)

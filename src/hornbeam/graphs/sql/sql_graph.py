@@ -41,8 +41,7 @@ from hornbeam.graphs.sql.evidence_queries import (
     fired_pools,
 )
 from hornbeam.graphs.sql.link_tables import LinkTables
-from hornbeam.graphs.sql.neighbourhoods import neighbourhoods
-from hornbeam.graphs.sql.walk_queries import COUNTS, walk_paths
+from hornbeam.graphs.sql.walk_queries import COUNTS, neighbourhoods, walk_paths
 from hornbeam.graphs.workload import Portion, Result, Workload, batches
 from hornbeam.ranking.queries import Triples
 from hornbeam.rules.body import Step
