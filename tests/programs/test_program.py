@@ -418,6 +418,31 @@ def test_atoms_are_what_was_written(
         assert rows_of == sorted(rows_of)
 
 
+def test_predicates_of_several_arities_are_read_together() -> None:
+    listed = {
+        1: AtomList(rows=(("b",), ("a", "0.5"))),
+        2: AtomList(rows=(("b", "a"), ("a", "c"), ("a", "b", "0.25"))),
+        3: AtomList(rows=(("c", "a", "a"), ("a", "b", "b"))),
+        4: AtomList(),
+    }
+    predicates = [
+        ProgramPredicate(f"P{arity}", arity, closed=True, observations=rows)
+        for arity, rows in listed.items()
+    ]
+    data = load_partitions(predicates, "program")
+    found = {name: atoms(data, tables.observed) for name, tables in data.predicates.items()}
+    assert found == {
+        "P1": {("a",): 0.5, ("b",): 1.0},
+        "P2": {("a", "b"): 0.25, ("a", "c"): 1.0, ("b", "a"): 1.0},
+        "P3": {("a", "b", "b"): 1.0, ("c", "a", "a"): 1.0},
+        "P4": {},
+    }
+    for arity, tables in zip(listed, data.predicates.values(), strict=True):
+        assert [len(tables.observed.arguments), len(tables.truth.arguments)] == [arity, arity]
+    nothing = load_partitions([ProgramPredicate("Q", 3, closed=True)], "program")
+    assert len(nothing.predicates["Q"].targets.arguments) == 3
+
+
 def program_with(options: dict[str, str]) -> Program:
     return Program("program.json", (), (), (), options)
 

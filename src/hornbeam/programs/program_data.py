@@ -107,7 +107,7 @@ def load_partitions(
             for partition in range(len(PARTITIONS))
             for source in _sources(space, predicate, partition, program)
         ]
-        width = max((one.source.arity for one in listed), default=0)
+        width = max((predicate.arity for predicate in predicates), default=0)
         try:
             _read_text(space.connection, listed, width)
             names = _names(space, listed, width, extra)
@@ -142,7 +142,7 @@ def _read_text(
     selects = []
     for i, one in enumerate(listed):
         own, lacking = _arguments(one.source.arity), _arguments(width)[one.source.arity :]
-        columns = ", ".join([*own, *(f"NULL AS {name}" for name in lacking)])
+        columns = ", ".join([*own, *(f"CAST(NULL AS VARCHAR) AS {name}" for name in lacking)])
         whole = " AND ".join(f"{name} IS NOT NULL" for name in ["predicate", *own])
         selects.append(
             f"SELECT CASE WHEN {whole} THEN {one.predicate} END AS number, "  # noqa: S608
@@ -215,10 +215,9 @@ def _tables(
     tables = {}
     for k, predicate in enumerate(predicates):
         own, parts = slice(*np.searchsorted(number, [k, k + 1])), []
-        columns = arguments[: predicate.arity] or [none] * predicate.arity
         for role in range(len(PARTITIONS)):
             rows = keep[own] & (partition[own] == role)
-            atoms = tuple(column[own][rows] for column in columns)
+            atoms = tuple(column[own][rows] for column in arguments[: predicate.arity])
             parts.append(AtomTable(atoms, None if role == TARGET else value[own][rows]))
         tables[predicate.name] = PredicateTables(predicate.arity, *parts)
     return tables
