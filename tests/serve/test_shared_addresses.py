@@ -13,6 +13,7 @@ from hornbeam.serve.visits import page_to_continue
 from tests.support.servers import Client
 
 LINK = "/link?subject=ann&predicate=trusts&object=dora"
+FLIP = "/flip?subject=ann&predicate=trusts&object=dora"
 
 
 def shared(body: str) -> str:
@@ -49,6 +50,14 @@ def test_a_page_is_sent_with_its_edits(port: int) -> None:
     # and after an edit of one's own, the address is of that page too
     edited = two.post("/edit", {"what": "switch", "rule": 2}, hx_request="true")
     assert shared(edited.body).startswith("/rules?edits=")
+
+
+@pytest.mark.parametrize("page", ["/", "/rules", "/pairs", "/compare", "/search?q=a", LINK, FLIP])
+def test_every_page_has_an_address_with_the_edits(client: Client, page: str) -> None:
+    client.post("/edit", {"what": "switch", "rule": 1})
+    address = shared(client.get(page).body)
+    assert address.startswith(f"{page}{'&' if '?' in page else '?'}edits=")
+    assert client.get(address).headers["location"] == page
 
 
 @pytest.mark.parametrize("text", ["", "x", "0000_0x", "{}_99x", "{}_0wnan", "{}_0x<script>"])
