@@ -257,14 +257,14 @@ class _Run:
 
     @cached_property
     def _arrays(self) -> ArraySteps:
-        return ArraySteps.of(self.potentials, self.rows)
+        return ArraySteps(self.potentials, self.rows)
 
     @cached_property
     def _compiled(self) -> CompiledSteps:
         many = len(self.potentials.variable) >= WORTH_THREADS
         threads = worker_threads(self.settings.threads) if many else 1
         with announced(self.progress):
-            return CompiledSteps.of(self.rows, self.point, threads, self.pool)
+            return CompiledSteps(self.rows, self.point, threads, self.pool)
 
     def multipliers(self, steps: AdmmSteps) -> Floats:
         """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.

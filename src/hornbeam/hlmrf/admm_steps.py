@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Kinds, Positions, Unsigned
+from hornbeam.base.arrays import Floats, Kinds, Unsigned
 from hornbeam.hlmrf import admm_kernels as kernels
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
@@ -92,7 +91,6 @@ class AdmmPoint(NamedTuple):
         self.anchor_s[:], self.anchor_e[:], self.anchor_pull[:] = self.s, self.e, self.pull
 
 
-@dataclass(frozen=True, eq=False)
 class CompiledSteps:
     """The steps by compiled loops.
 
@@ -100,31 +98,20 @@ class CompiledSteps:
     are added up in the order of the blocks, so the result is the same for any number of threads.
     """
 
-    rows: AdmmRows
-    columns: kernels.AdmmColumns
-    row_sums: Floats
-    variable_sums: Floats
-    threads: int
-    pool: ThreadPoolExecutor
-
-    @classmethod
-    def of(
-        cls, rows: AdmmRows, point: AdmmPoint, threads: int, pool: ThreadPoolExecutor
-    ) -> CompiledSteps:
+    def __init__(
+        self, rows: AdmmRows, point: AdmmPoint, threads: int, pool: ThreadPoolExecutor
+    ) -> None:
         """Sort the literals by variable too; compiles the loops, or loads them."""
         n_rows, n_variables = len(point.s), len(point.z)
-        steps = cls(
-            rows,
-            kernels.by_variable.compiled(rows.indptr, rows.variable, rows.coefficient, n_variables),
-            np.zeros((-(-n_rows // kernels.BLOCK), 2)),
-            np.zeros((-(-n_variables // kernels.BLOCK), 6)),
-            threads,
-            pool,
+        self.rows, self.threads, self.pool = rows, threads, pool
+        self.columns: kernels.AdmmColumns = kernels.by_variable.compiled(
+            rows.indptr, rows.variable, rows.coefficient, n_variables
         )
+        self.row_sums = np.zeros((-(-n_rows // kernels.BLOCK), 2))
+        self.variable_sums = np.zeros((-(-n_variables // kernels.BLOCK), 6))
         # no blocks: nothing moves
-        kernels.local_steps.compiled(rows, point, PLAIN, 0, 0, steps.row_sums)
-        kernels.consensus.compiled(steps.columns, point, PLAIN, 0, 0, steps.variable_sums)
-        return steps
+        kernels.local_steps.compiled(rows, point, PLAIN, 0, 0, self.row_sums)
+        kernels.consensus.compiled(self.columns, point, PLAIN, 0, 0, self.variable_sums)
 
     def local_steps(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Solve every row alone."""
@@ -157,7 +144,6 @@ class CompiledSteps:
             share.result()
 
 
-@dataclass(frozen=True, eq=False)
 class ArraySteps:
     """The steps by NumPy.
 
@@ -166,35 +152,17 @@ class ArraySteps:
     only the multiplier moves, up to its limit.
     """
 
-    row: Positions
-    variable: Positions
-    coefficient: Floats
-    constant: Floats
-    norm: Floats
-    reach: Floats
-    factor: Floats
-    lower: Floats
-    upper: Floats
-    degree: Floats
-
-    @classmethod
-    def of(cls, potentials: Potentials, rows: AdmmRows) -> ArraySteps:
+    def __init__(self, potentials: Potentials, rows: AdmmRows) -> None:
         """Build the arrays of a program."""
         squared = rows.kind == PotentialKind.SQUARED
-        reach = np.where((rows.norm > 0.0) | squared, rows.norm, 1.0)
+        self.row, self.variable = potentials.row, potentials.variable.astype(np.intp)
+        self.coefficient, self.constant, self.norm = rows.coefficient, rows.constant, rows.norm
+        self.reach = np.where((rows.norm > 0.0) | squared, rows.norm, 1.0)
+        self.factor = np.divide(1.0, self.reach, out=rows.strength.copy(), where=~squared)
+        self.lower = np.where(rows.kind == PotentialKind.EQUAL, -np.inf, 0.0)
+        self.upper = np.where(squared, np.inf, rows.strength)
         degree = np.bincount(potentials.variable, minlength=potentials.n_variables)
-        return cls(
-            potentials.row,
-            potentials.variable.astype(np.intp),
-            rows.coefficient,
-            rows.constant,
-            rows.norm,
-            reach,
-            np.divide(1.0, reach, out=rows.strength.copy(), where=~squared),
-            np.where(rows.kind == PotentialKind.EQUAL, -np.inf, 0.0),
-            np.where(squared, np.inf, rows.strength),
-            degree.astype(np.float64),
-        )
+        self.degree = degree.astype(np.float64)
 
     def local_steps(self, point: AdmmPoint, mixture: Mixture) -> Floats:
         """Solve every row alone."""
