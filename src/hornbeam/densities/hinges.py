@@ -38,7 +38,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers, run_starts, sums_by
+from hornbeam.base.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    part_numbers,
+    pointers,
+    ranges,
+    run_starts,
+    sums_by,
+)
 from hornbeam.base.choices import Relaxation
 from hornbeam.densities import hinge_kernels as kernels
 from hornbeam.densities import integral_kernels
@@ -251,11 +260,8 @@ def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> 
 
 def rule_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers, n_rules: int) -> Floats:
     """Hessian of sum_i log Z_i in the weights: the covariances of all targets, added up."""
-    size = np.diff(hinges.target_ptr)[hinges.target]
-    row = np.repeat(np.arange(hinges.rule.size), size)
-    within = np.arange(row.size) - np.repeat(np.cumsum(size) - size, size)
-    column = hinges.target_ptr[hinges.target][row] + within
-    cell = hinges.rule[row] * n_rules + hinges.rule[column]
+    low, high = hinges.target_ptr[hinges.target], hinges.target_ptr[hinges.target + 1]
+    cell = np.repeat(hinges.rule, high - low) * n_rules + hinges.rule[ranges(low, high)]
     covariance = hinge_covariance(hinges, weights, powers)
     return sums_by(cell, covariance, n_rules * n_rules).reshape(n_rules, n_rules)
 

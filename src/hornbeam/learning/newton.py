@@ -77,7 +77,7 @@ class Newton:
     ) -> Fit:
         """Fit the weights of the allowed clauses (all by default), the others staying at 0.
 
-        Penalties are those of every clause, or one number for all.
+        Each penalty has a number per clause, or is one number for all clauses.
         """
         n = len(problem.clauses)
         linear, ridge = np.full(n, linear), np.full(n, ridge)
