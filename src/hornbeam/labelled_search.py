@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,14 +15,13 @@ from hornbeam.base.arrays import Ints, part_numbers
 from hornbeam.base.choices import CollectiveMethod, Sampling
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.collective_statistics import discover_collective
-from hornbeam.counting.engine import BodyCounter, Discovery, Engine
+from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import (
     collective_engine,
     discover_bodies,
     facts_in_memory,
     open_engine,
     select_target,
-    with_mirrors,
 )
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
@@ -63,7 +62,7 @@ class LabelledSearch:
     def discover_plain(self) -> Discovery:
         """Find and count candidates over the facts alone."""
         found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
-        return self._with_mirrors(found, self.engine)
+        return with_mirrors(found, self.count) if self.symmetric else found
 
     def assign_folds(self, seed: int) -> EvidenceFolds:
         """Hide the true pairs by folds."""
@@ -79,9 +78,9 @@ class LabelledSearch:
 
     def discover_by_folds(self, folds: EvidenceFolds) -> Discovery:
         """Find and count candidates over facts and true pairs, each fold over the facts it sees."""
-        folded = FoldedEvidence(folds, self.engine)
-        found = folded.discover(self.language, progress=self.progress)
-        return self._with_mirrors(found, folded)
+        folded = FoldedEvidence(folds, self.engine, self.language, self.progress)
+        found = folded.discover()
+        return with_mirrors(found, folded.count) if self.symmetric else found
 
     def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
         """Find and count candidates over facts and labelled targets; returns also the problem."""
@@ -129,11 +128,6 @@ class LabelledSearch:
             symmetric=self.symmetric,
         )
 
-    def _with_mirrors(self, found: Discovery, counter: BodyCounter) -> Discovery:
-        if not self.symmetric:
-            return found
-        return with_mirrors(found, counter, self.labels, self.language, self.progress)
-
     def count(self, bodies: Sequence[Body]) -> Statistics:
         """Count some bodies for all targets."""
         return self.engine.count(self.labels, bodies, self.language, progress=self.progress)
@@ -146,15 +140,10 @@ class FoldedEvidence:
     folds: EvidenceFolds
     #: Opens an engine over the facts of each fold. Its own facts are not used.
     engine: Engine
+    language: RuleLimits
+    progress: Progress = SILENT
 
-    def _opened(self, stage: str, progress: Progress) -> Iterator[tuple[Ints, Targets, Engine]]:
-        """Rows and pairs of each fold, with an engine over what it sees."""
-        pairs, total = self.folds.pairs, len(self.folds.hidden)
-        for k, (rows, facts) in enumerate(self.folds.views()):
-            yield rows, pairs.select(rows), self.engine.over(facts)
-            progress.advance(stage, k + 1, total)
-
-    def discover(self, language: RuleLimits, *, progress: Progress = SILENT) -> Discovery:
+    def discover(self) -> Discovery:
         """Find candidates over all facts, and keep those with groundings for enough pairs.
 
         A pair counts the groundings over the facts that its fold sees. Each fold sees a subset of
@@ -162,32 +151,37 @@ class FoldedEvidence:
         """
         pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
         discovery = discover_bodies(
-            whole, pairs, replace(language, top=None), statistics=False, progress=progress,
-            own_facts_expected=True,
+            whole, pairs, replace(self.language, top=None), statistics=False,
+            progress=self.progress, own_facts_expected=True,
         )  # fmt: skip
-        candidates = discovery.candidates
-        counted = self.count(pairs, candidates.bodies, language, progress=progress)
-        seen = _with_seen_figures(candidates, counted, pairs)
-        rows = seen.pruned(language)
+        counted = self.count(discovery.candidates.bodies)
+        seen = _with_seen_figures(discovery.candidates, counted, pairs)
+        rows = seen.pruned(self.language)
         return replace(
             discovery, candidates=seen.take(rows), statistics=counted.only(rows), own_edges=0
         )
 
-    def count(
-        self,
-        targets: Targets,
-        bodies: Sequence[Body],
-        language: RuleLimits,
-        *,
-        progress: Progress = SILENT,
-    ) -> Statistics:
-        """Count bodies for `targets`, which must be the training pairs."""
-        assert targets is self.folds.pairs
-        parts = [
-            (rows, engine.count(pairs, bodies, language))
-            for rows, pairs, engine in self._opened("Counting fold by fold", progress)
-        ]
-        return Statistics.united(len(targets), parts)
+    def count(self, bodies: Sequence[Body]) -> Statistics:
+        """Count bodies for the training pairs."""
+        pairs, parts = self.folds.pairs, list[tuple[Ints, Statistics]]()
+        for rows, facts in self.folds.views():
+            counted = self.engine.over(facts).count(pairs.select(rows), bodies, self.language)
+            parts.append((rows, counted))
+            self.progress.advance("Counting fold by fold", len(parts), len(self.folds.hidden))
+        return Statistics.united(len(pairs), parts)
+
+
+def with_mirrors(found: Discovery, count: Callable[[Sequence[Body]], Statistics]) -> Discovery:
+    """Count also the mirror images of candidates whose mirror image is not a candidate.
+
+    For a symmetric target, where a body and its mirror image share one weight.
+    """
+    counted = found.statistics
+    if counted is None:
+        return found
+    bodies = set(counted.bodies)
+    missing = [body.mirror for body in counted.bodies if body.mirror not in bodies]
+    return replace(found, statistics=counted.followed_by(count(missing))) if missing else found
 
 
 def _with_seen_figures(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.counting.opening import open_engine, with_mirrors
+from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.opening import open_engine
 from hornbeam.facts.known import MIN_EDGES, is_symmetric
+from hornbeam.labelled_search import with_mirrors
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.body import AnyBody, Kind
 from hornbeam.rules.weighing import Counts
@@ -55,6 +57,10 @@ def test_of_several_targets_none_is() -> None:
     assert not is_symmetric(hb.read_facts(chain(40, 40)), hb.read_labels(labels))
 
 
+def mirrored(found: Discovery, engine: Engine, language: hb.RuleLimits) -> Discovery:
+    return with_mirrors(found, lambda bodies: engine.count(found.targets, bodies, language))
+
+
 def world(seed: int) -> tuple[hb.Facts, hb.Targets]:
     rng = np.random.default_rng(seed)
     facts = {
@@ -74,7 +80,7 @@ def test_every_body_has_its_mirror_counted(seed: int) -> None:
         max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN), shares=True
     )
     engine = open_engine(facts, "memory", 1)
-    found = with_mirrors(hb.counting.discover(engine, labels, language), engine, labels, language)
+    found = mirrored(hb.counting.discover(engine, labels, language), engine, language)
     assert found.statistics is not None
     bodies = list(found.statistics.bodies)
     assert len(set(bodies)) == len(bodies)
@@ -88,7 +94,7 @@ def test_every_body_has_its_mirror_counted(seed: int) -> None:
     matrix = dense(found.statistics)
     for c, body in enumerate(bodies):
         np.testing.assert_array_equal(matrix[:, bodies.index(body.mirror)], exchanged[:, c])
-    assert with_mirrors(found, engine, labels, language) is found
+    assert mirrored(found, engine, language) is found
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -97,9 +103,7 @@ def test_tied_columns_are_the_sums_of_a_body_and_its_mirror(way: Counts, seed: i
     facts, labels = world(seed)
     language = hb.RuleLimits(max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN))
     engine = open_engine(facts, "memory", 1)
-    found = with_mirrors(
-        hb.counting.discover(engine, labels, language), engine, labels, language
-    ).statistics
+    found = mirrored(hb.counting.discover(engine, labels, language), engine, language).statistics
     assert found is not None
 
     def columns(problem: CountProblem) -> dict[AnyBody, np.ndarray]:

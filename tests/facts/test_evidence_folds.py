@@ -225,9 +225,7 @@ def test_counts_over_folds_are_those_of_each_pair_in_its_own_view(
 ) -> None:
     facts, folds, _ = sampled(seed, sampling, symmetric)
     language = hb.RuleLimits(max_length=3, min_coverage=1, shares=True)
-    counted = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).count(
-        folds.pairs, BODIES, language
-    )
+    counted = FoldedEvidence(folds, MemoryEngine(folds.facts, 1), language).count(BODIES)
     shares = np.zeros((len(folds.pairs), len(BODIES)))
     column = np.repeat(np.arange(len(BODIES)), np.diff(counted.indptr))
     assert counted.share is not None
@@ -251,7 +249,7 @@ def test_candidates_of_all_folds_have_the_sums_of_their_figures(
 ) -> None:
     _, folds, _ = sampled(seed, sampling)
     language = hb.RuleLimits(max_length=2, min_coverage=2, bodies=(Kind.PATH, Kind.OPEN))
-    found = FoldedEvidence(folds, MemoryEngine(folds.facts, 1)).discover(language)
+    found = FoldedEvidence(folds, MemoryEngine(folds.facts, 1), language).discover()
     assert found.statistics is not None
     matrix = dense(found.statistics)
     true = folds.pairs.positive

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.engine import BodyCounter, Discovery, Engine
+from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
@@ -168,28 +167,6 @@ def select_target(targets: Targets, predicate: str | Sequence[str] | None) -> Ta
         if targets.predicates.index(name) < 0:
             raise UnknownTargetError(name, list(targets.predicates))
     return targets.only(names)
-
-
-def with_mirrors(
-    discovery: Discovery,
-    counter: BodyCounter,
-    labels: Targets,
-    language: RuleLimits,
-    progress: Progress = SILENT,
-) -> Discovery:
-    """Count also the mirror images of candidates whose mirror image is not a candidate.
-
-    For a symmetric target, where a body and its mirror image share one weight.
-    """
-    counted = discovery.statistics
-    if counted is None:
-        return discovery
-    bodies = set(counted.bodies)
-    missing = [body.mirror for body in counted.bodies if body.mirror not in bodies]
-    if not missing:
-        return discovery
-    more = counter.count(labels, missing, language, progress=progress)
-    return replace(discovery, statistics=counted.followed_by(more))
 
 
 def warn_of_leaks(candidates: Candidates, labels: Targets) -> None:

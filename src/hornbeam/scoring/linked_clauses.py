@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from hornbeam.counting.collective.clause_kernels import (
 )
 from hornbeam.counting.collective.collective_statistics import closing_walk
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.memory.parallel import run_blocks
+from hornbeam.counting.memory.parallel import even_blocks, run_blocks
 from hornbeam.errors import InputError
 from hornbeam.facts.known import among_facts, rows_of_targets, with_targets, without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -142,18 +141,16 @@ class CollectivePairGraph:
         _refuse_too_many(expected)
         if expected > MIN_REPORTED_ROWS:
             progress.message(f"About {expected:,} ground clauses link the pairs.")
-        cuts = np.linspace(0, len(self.atoms), BLOCKS + 1).astype(int).tolist()
-        bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
         blocks = run_blocks(
-            lambda low, high: (0, some(slice(low, high), 4 * MAX_ROWS // BLOCKS)),
-            bounds,
+            lambda low, high: some(slice(low, high), 4 * MAX_ROWS // BLOCKS),
+            even_blocks(len(self.atoms), BLOCKS),
             self.known.threads,
             progress,
         )
-        _refuse_too_many(sum(len(weight) for _, (_, weight) in blocks))
+        _refuse_too_many(sum(len(weight) for _, weight in blocks))
         none = np.empty((0, STEPS + 3), dtype=np.int32)
-        key = np.concatenate([none, *(key for _, (key, _) in blocks)])
-        weight = np.concatenate([np.empty(0), *(weight for _, (_, weight) in blocks)])
+        key = np.concatenate([none, *(key for key, _ in blocks)])
+        weight = np.concatenate([np.empty(0), *(weight for _, weight in blocks)])
         indptr, variable, coefficient, constant = literals.compiled(key)
         figures = (weight, np.full(len(weight), kind, dtype=np.uint8), key[:, 0].copy())
         return Potentials(len(self.atoms), indptr, variable, coefficient, constant, *figures)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.clause_kernels import CLOSED, Patterns, count_cycles
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.memory.parallel import run_blocks
+from hornbeam.counting.memory.parallel import even_blocks, run_blocks
 from hornbeam.counting.opening import check_targets, recursive_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import warn
@@ -257,23 +257,21 @@ def count_patterns(
     world: MemoryEngine,
     distinct: bool = False,
     progress: Progress = SILENT,
-) -> tuple[Ints, Ints, Ints]:
+) -> CountRows:
     """Rows (pattern, target, count); `world` has true targets as facts and false ones as FALSE."""
     order = np.argsort(labels.predicate, kind="stable")
     arrays = _as_arrays(patterns, labels, world, labels.predicate[order])
     to_node, graph = world.locate(labels.entities), world.graph.forward
     ends = [to_node[ids[order]].astype(np.int64) for ids in (labels.subject, labels.object)]
 
-    def count(low: int, high: int) -> tuple[int, tuple[Ints, Ints, Ints]]:
+    def count(low: int, high: int) -> CountRows:
         some = Patterns._make(np.ascontiguousarray(column[low:high]) for column in arrays)
         found, target, counted = count_cycles.compiled(graph, some, ends[0], ends[1], distinct)
-        return 0, (found + low, target, counted)
+        return found + low, target, counted
 
-    workers = world.threads
-    cuts = np.linspace(0, len(patterns), workers * BLOCKS_PER_THREAD + 1).astype(int).tolist()
-    bounds = [(low, high) for low, high in pairwise(cuts) if high > low]
+    bounds = even_blocks(len(patterns), world.threads * BLOCKS_PER_THREAD) or [(0, 0)]
     with announced(progress):
-        rows = [found for _, found in run_blocks(count, bounds or [(0, 0)], workers, progress)]
+        rows = run_blocks(count, bounds, world.threads, progress)
     pattern, target, total = (np.concatenate([part[k] for part in rows]) for k in range(3))
     return pattern, order[target], total
 

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ FEW_SLOTS = 1 << 12
 WORTH_COMPILING = 100_000
 
 Rows = tuple[Array, ...]
+T = TypeVar("T")
 Named = dict[str, Array]
 
 
@@ -257,12 +258,18 @@ def balanced_blocks(source: Ids, cost: Ints, blocks: int) -> list[tuple[int, int
     return list(pairwise(cuts))
 
 
+def even_blocks(n: int, blocks: int) -> list[tuple[int, int]]:
+    """Cut `n` items into at most that many blocks of about equal size, none of them empty."""
+    cuts = np.linspace(0, n, blocks + 1).astype(int).tolist()
+    return [(low, high) for low, high in pairwise(cuts) if high > low]
+
+
 def run_blocks(
-    work: Callable[[int, int], tuple[int, Rows]],
+    work: Callable[[int, int], T],
     bounds: list[tuple[int, int]],
     threads: int,
     progress: Progress,
-) -> list[tuple[int, Rows]]:
+) -> list[T]:
     """Run `work` on every block and return the results in the order of the blocks.
 
     Ctrl-C does not wait for running blocks, which may take long: they hold nothing but memory,
