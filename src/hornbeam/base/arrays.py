@@ -79,6 +79,20 @@ def places_in_runs(column: Array) -> Positions:
     return np.arange(len(column)) - np.repeat(starts, np.diff(np.append(starts, len(column))))
 
 
+def added_up(numbers: Ints, *columns: Array) -> tuple[Array, ...]:
+    """Distinct rows of the columns, sorted, and the sums of their numbers.
+
+    Examples
+    --------
+    >>> added_up(np.array([1, 2, 4]), np.array([1, 0, 1]), np.array([5, 6, 5]))
+    (array([0, 1]), array([6, 5]), array([2, 5]))
+    """
+    order = np.lexsort(columns[::-1])
+    starts = run_starts(*(column[order] for column in columns))
+    sums = np.add.reduceat(numbers[order], starts) if len(starts) else numbers
+    return *(column[order][starts] for column in columns), sums
+
+
 def pointers(sizes: npt.ArrayLike) -> Ints:
     """Offsets of consecutive parts of the given sizes: len(sizes) + 1 numbers from 0 on."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

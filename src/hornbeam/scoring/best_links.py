@@ -103,13 +103,13 @@ class BestPairs:
         return replace(self, pairs=pairs.take(order[places_in_runs(group[order]) < self.top]))
 
     def with_best_of(
-        self, found: PairBounds, score_ids: PairScorer, bounds: ScoreBounds, first: int
+        self, others: PairBounds, score_ids: PairScorer, bounds: ScoreBounds, first: int
     ) -> BestPairs:
         """The best of these and of others, of which no more are scored than may be among them.
 
         In the first round `top` and `first` more pairs are scored, of all or of every start.
         """
-        best, (start, end, margin, _) = self, found
+        best, (start, end, margin, _) = self, others
         most, size = float(np.abs(margin).max(initial=1.0)), self.top + first
         # scores of higher margins are equal to the last digit
         highest = float(bounds.least_margins(np.ones(1), most)[0])

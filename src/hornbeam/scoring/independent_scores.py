@@ -83,14 +83,14 @@ class RuleLayout:
     @classmethod
     def of(cls, model: RuleModel, bodies: Sequence[Body]) -> RuleLayout:
         """The layout of a model's rules over statistics of these bodies."""
-        found = {body: j for j, body in enumerate(bodies)}
+        column = {body: j for j, body in enumerate(bodies)}
         place, way, median = list[int](), list[int](), list[float]()
         own = dict[int, tuple[Clause, Weighing]]()
         for k, rule in enumerate(model.rules):
             clause, weighing = rule.clause, model.counts_of(rule.clause)
             parts = clause.body.parts
             if len(parts) == 1 and parts[0].threshold is None:
-                place.append(found[parts[0].body])
+                place.append(column[parts[0].body])
             else:
                 place.append(-1)
                 own[k] = clause, weighing
@@ -142,9 +142,9 @@ class RuleLayout:
         sizes, entries = high - low, ranges(low, high)
         x = x[entries]
         way = np.repeat(ways, sizes)
-        for one in set(ways.tolist()) - {int(ways[0])}:
-            at = np.flatnonzero(way == one)
-            x[at] = columns.all(WAYS[one]).x[entries[at]]
+        for other in set(ways.tolist()) - {int(ways[0])}:
+            at = np.flatnonzero(way == other)
+            x[at] = columns.all(WAYS[other]).x[entries[at]]
         if SHARE in ways:
             at = np.flatnonzero(way == SHARE)
             x[at] = weighed_shares(x[at], np.repeat(self.median[rules], sizes)[at])
@@ -271,7 +271,7 @@ class CachedCounts:
 
     def grounded(self, rules: Bools) -> Bools:
         """Which pairs have a grounding of one of these rules, all of them with a body."""
-        found = np.zeros(len(self.pairs), dtype=np.bool_)
+        grounded = np.zeros(len(self.pairs), dtype=np.bool_)
         for part in self._columns:
-            found[part.cell[np.repeat(rules[part.rules], part.sizes)]] = True
-        return found
+            grounded[part.cell[np.repeat(rules[part.rules], part.sizes)]] = True
+        return grounded

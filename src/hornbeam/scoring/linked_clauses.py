@@ -172,7 +172,7 @@ class CollectivePairGraph:
         for w, walk in enumerate(walks):
             n = len(walk.steps)
             code[w, :n], observed[w, :n] = zip(*walk.steps, strict=True)
-        rule = np.array([walk.rule for walk in walks], dtype=np.int64)
+        number = np.array([walk.rule for walk in walks], dtype=np.int64)
         return ClauseWalks(
             code,
             observed,
@@ -180,9 +180,9 @@ class CollectivePairGraph:
             np.array([walk.predicate for walk in walks], dtype=np.int64),
             np.array([walk.from_head for walk in walks], dtype=np.bool_),
             # a positive head has its own column in a row
-            np.array([one.clause.negated and not heads_only for one in rules], np.bool_)[rule],
-            np.array([one.weight for one in rules], dtype=np.float64)[rule],
-            rule,
+            np.array([r.clause.negated and not heads_only for r in rules], np.bool_)[number],
+            np.array([r.weight for r in rules], dtype=np.float64)[number],
+            number,
         )
 
     def _each_walk(self, rules: Sequence[Rule]) -> Iterator[ClauseWalk]:

@@ -134,7 +134,7 @@ def follow(walks, wanted, count, share, reached, depth, size):
     Shares are left out where steps have no weights.
     """
     offsets, neighbour, code, weight = walks.offsets, walks.neighbour, walks.code, walks.weight
-    found = 0
+    n_reached = 0
     for i in range(size):
         u = reached[depth, i]
         high = offsets[u + 1]
@@ -142,13 +142,13 @@ def follow(walks, wanted, count, share, reached, depth, size):
         while edge < high and code[edge] == wanted:
             v = neighbour[edge]
             if count[depth + 1, v] == 0.0:
-                reached[depth + 1, found] = v
-                found += 1
+                reached[depth + 1, n_reached] = v
+                n_reached += 1
             count[depth + 1, v] += count[depth, u]
             if len(weight) > 0:
                 share[depth + 1, v] += share[depth, u] * weight[edge]
             edge += 1
-    return found
+    return n_reached
 
 
 def clear(count, share, reached, depth, size):
@@ -191,9 +191,9 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
     known_offsets, known = ends.known_offsets, ends.known
     found_starts, found_ends, margins, connected = pairs
     n, levels = len(own), len(size)
-    found = 0
+    n_pairs = 0
     row = first
-    while row < len(starts) and found + n <= len(found_starts):
+    while row < len(starts) and n_pairs + n <= len(found_starts):
         a = starts[row]
         for i in range(known_offsets[a], known_offsets[a + 1]):
             state[known[i]] = 2  # a fact; 1 is a pair that a term counts for
@@ -236,18 +236,18 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
             most = margin[b] + own[a] + others[b]
             most += slack * (strength[b] + own_strength[a] + others_strength[b])
             if most >= floor:
-                found_starts[found], found_ends[found], margins[found] = a, b, most
-                connected[found] = True
-                found += 1
+                found_starts[n_pairs], found_ends[n_pairs], margins[n_pairs] = a, b, most
+                connected[n_pairs] = True
+                n_pairs += 1
         for i in range(first_led_to[list_of[a]], first_led_to[list_of[a] + 1]):
             b = led_to[i]
             most = own[a] + others[b] + slack * (own_strength[a] + others_strength[b])
             if most < floor:
                 break
             if state[b] == 0:
-                found_starts[found], found_ends[found], margins[found] = a, b, most
-                connected[found] = False
-                found += 1
+                found_starts[n_pairs], found_ends[n_pairs], margins[n_pairs] = a, b, most
+                connected[n_pairs] = False
+                n_pairs += 1
         for i in range(n_touched):
             margin[touched[i]], strength[touched[i]], state[touched[i]] = 0.0, 0.0, 0
         for i in range(known_offsets[a], known_offsets[a + 1]):
@@ -256,7 +256,7 @@ def margins_above(walks, trie, terms, ends, slack, starts, first, floor, scratch
             clear(count, share, reached, d, size[d])
             size[d] = 0
         row += 1
-    return row, found
+    return row, n_pairs
 
 
 @kernel
@@ -269,7 +269,7 @@ def walk_ends(walks, steps, bounds, start, count, share, reached):
     with_shares = len(walks.weight) > 0
     indptr = np.zeros(len(bounds), dtype=np.int64)
     nodes, paths, shares = np.empty(64, dtype=np.int32), np.empty(64), np.empty(64)
-    found = 0
+    n_rows = 0
     for k in range(len(bounds) - 1):
         count[0, start], reached[0, 0], size = 1.0, start, 1
         if with_shares:
@@ -282,12 +282,12 @@ def walk_ends(walks, steps, bounds, start, count, share, reached):
             further = follow(walks, steps[bounds[k] + d], count, share, reached, d, size)
             clear(count, share, reached, d, size)
             size = further
-        nodes = grown(nodes, found, size)
-        paths, shares = grown(paths, found, size), grown(shares, found, size)
+        nodes = grown(nodes, n_rows, size)
+        paths, shares = grown(paths, n_rows, size), grown(shares, n_rows, size)
         for node in np.sort(reached[length, :size]):
-            nodes[found], paths[found] = node, count[length, node]
-            shares[found] = share[length, node] if with_shares else 0.0
-            found += 1
+            nodes[n_rows], paths[n_rows] = node, count[length, node]
+            shares[n_rows] = share[length, node] if with_shares else 0.0
+            n_rows += 1
         clear(count, share, reached, length, size)
-        indptr[k + 1] = found
-    return indptr, nodes[:found], paths[:found], shares[:found]
+        indptr[k + 1] = n_rows
+    return indptr, nodes[:n_rows], paths[:n_rows], shares[:n_rows]

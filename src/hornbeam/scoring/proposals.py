@@ -136,8 +136,8 @@ class Proposer:
         while len(waiting):
             block, waiting, bound = waiting[:size], waiting[size:], bound[size:]
             floor = self._bounds.least_margins(best.least(block[:1]), most)
-            found = self.margins.above(np.sort(block), float(floor[0]))
-            best = best.with_best_of(found, self.scored, self._bounds, FIRST_PAIRS)
+            pairs = self.margins.above(np.sort(block), float(floor[0]))
+            best = best.with_best_of(pairs, self.scored, self._bounds, FIRST_PAIRS)
             kept = best.may_include(bound, waiting)
             waiting, bound = waiting[kept], bound[kept]
             size = min(2 * size, MAX_SUBJECTS)
@@ -148,8 +148,8 @@ class Proposer:
         """Find the best `top` pairs of every start, in the order of starts; see `best_of_all`."""
         none, blocks = BestPairs(top, per_subject=True), list[ScoredPairs]()
         for done, block in self._blocks(np.sort(starts), SUBJECTS_OF_EACH):
-            found = self.margins.above(block, -np.inf)
-            best = none.with_best_of(found, self.scored, self._bounds, FIRST_OF_EACH)
+            pairs = self.margins.above(block, -np.inf)
+            best = none.with_best_of(pairs, self.scored, self._bounds, FIRST_OF_EACH)
             blocks.append(best.pairs)
             progress.advance("Following rules", done, len(starts))
         return ScoredPairs.concatenated(blocks)
@@ -175,9 +175,9 @@ class Proposer:
 
     def _links_from(self, starts: Ids) -> ScoredPairs:
         """All pairs of some starts."""
-        found = self.margins.above(starts, -np.inf)
+        pairs = self.margins.above(starts, -np.inf)
         plain = is_plain(self.model, self.engine.facts)
-        new = self._by_columns(found) if plain else self.scored(found.start, found.end)
+        new = self._by_columns(pairs) if plain else self.scored(pairs.start, pairs.end)
         return ScoredPairs.concatenated([new, self.scored(*self.margins.facts_of(starts))])
 
     def _by_columns(self, found: PairBounds) -> ScoredPairs:

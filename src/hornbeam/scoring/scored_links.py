@@ -154,8 +154,8 @@ def propose_links(
     )
     search = proposer.best_of_each if per_subject else proposer.best_of_all
     best = search(starts, top, progress)
-    found = scored_table(proposer.pairs(best.start, best.end), best.score)
-    return with_names(found, names)
+    links = scored_table(proposer.pairs(best.start, best.end), best.score)
+    return with_names(links, names)
 
 
 def _entities(
@@ -202,15 +202,15 @@ def scored_batches(
     predicates = np.array(list(pairs.predicates), dtype=object)
     # an empty list of pairs is one empty block, so that there is something to write
     for start in range(0, max(len(pairs), 1), block):
-        some = pairs.select(np.arange(start, min(start + block, len(pairs))))
-        counted = engine.count(some, bodies, language)
+        part = pairs.select(np.arange(start, min(start + block, len(pairs))))
+        counted = engine.count(part, bodies, language)
         yield {
-            "subject": names[some.subject],
-            "predicate": predicates[some.predicate],
-            "object": names[some.object],
-            "score": score_targets(model, counted, some, score),
+            "subject": names[part.subject],
+            "predicate": predicates[part.predicate],
+            "object": names[part.object],
+            "score": score_targets(model, counted, part, score),
         }
-        progress.advance("Scoring pairs", start + len(some), len(pairs))
+        progress.advance("Scoring pairs", start + len(part), len(pairs))
 
 
 def write_scores(

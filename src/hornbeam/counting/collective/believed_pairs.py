@@ -62,11 +62,11 @@ class BelievedPairs:
     @cached_property
     def is_belief_atom(self) -> Bools:
         """Which pairs are atoms of belief: those that are not facts, each once."""
-        found = ~self.stated
+        is_atom = ~self.stated
         if self.symmetric:
             key, mirrored = self._keys(self.pairs)
-            found &= (key <= mirrored) | ~contained(mirrored, np.sort(key[found]))
-        return found
+            is_atom &= (key <= mirrored) | ~contained(mirrored, np.sort(key[is_atom]))
+        return is_atom
 
     def _keys(self, targets: Targets) -> tuple[Ints, Ints]:
         """Keys of pairs and of their mirror images; -1 where an entity is in no scored pair."""
@@ -180,8 +180,8 @@ class BelievedPairs:
         stated = among_facts(self.facts, targets)
         renamed = [body.with_target(believed(body.target)) for body in bodies]
         if stated.any():
-            some = as_beliefs(targets, ~stated)
-            both = engine.count(some, [*bodies, *renamed], language, progress=progress)
+            of_own_atoms = as_beliefs(targets, ~stated)
+            both = engine.count(of_own_atoms, [*bodies, *renamed], language, progress=progress)
             body = part_numbers(both.indptr) % len(bodies)
             rows = (body, both.target, both.all_truths, both.count)
             counted = Statistics.of(bodies, len(targets), *rows)

@@ -25,7 +25,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Integers, Ints, run_starts
+from hornbeam.base.arrays import Bools, Integers, Ints, added_up
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.clause_kernels import CLOSED, Patterns, count_cycles
@@ -149,7 +149,7 @@ class ConditionedWorld:
             heads,
             _added_up(heads, in_clauses, taken_out),
             _added_up(heads, in_negations),
-            Repeats(*_sums([clause[keep], target[keep], times[keep]], count[keep])),
+            Repeats(*added_up(count[keep], clause[keep], target[keep], times[keep])),
         )
 
     def _bodies(
@@ -187,18 +187,10 @@ def closing_walk(body: Body, place: int, head: Step) -> list[tuple[Step, int]]:
     return walk
 
 
-def _sums(keys: list[Ints], count: Ints) -> tuple[Ints, ...]:
-    """Distinct keys in their order, and the sums of their counts."""
-    order = np.lexsort(keys[::-1])
-    starts = run_starts(*(key[order] for key in keys))
-    total = np.add.reduceat(count[order], starts) if len(starts) else count
-    return (*(key[order][starts] for key in keys), total)
-
-
 def _added_up(heads: Statistics, *parts: CountRows) -> Statistics:
     """One table of the added up rows (sequence, target, count)."""
     sequence, target, count = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    sequence, target, count = _sums([sequence, target], count)
+    sequence, target, count = added_up(count, sequence, target)
     keep = count != 0
     body = np.full(int(keep.sum()), ONE, dtype=np.int32)
     target = target[keep].astype(np.int32)
@@ -265,9 +257,9 @@ def count_patterns(
     ends = [to_node[ids[order]].astype(np.int64) for ids in (labels.subject, labels.object)]
 
     def count(low: int, high: int) -> CountRows:
-        some = Patterns._make(np.ascontiguousarray(column[low:high]) for column in arrays)
-        found, target, counted = count_cycles.compiled(graph, some, ends[0], ends[1], distinct)
-        return found + low, target, counted
+        block = Patterns._make(np.ascontiguousarray(column[low:high]) for column in arrays)
+        pattern, target, counted = count_cycles.compiled(graph, block, *ends, distinct)
+        return pattern + low, target, counted
 
     bounds = even_blocks(len(patterns), world.threads * BLOCKS_PER_THREAD) or [(0, 0)]
     with announced(progress):

@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers, ranges, run_starts
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, added_up, pointers, ranges
 from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
@@ -61,12 +61,8 @@ class ConditionCounts(_Rows):
 
     def added_up(self) -> ConditionCounts:
         """Equal rows as one row with the sum of their counts, without those of sum 0."""
-        sorted_rows = self.take(np.lexsort((self.truth, self.condition, self.row)))
-        starts = run_starts(sorted_rows.row, sorted_rows.condition, sorted_rows.truth)
-        if not len(starts):
-            return self
-        count = np.add.reduceat(sorted_rows.count, starts)
-        return replace(sorted_rows.take(starts), count=count).take(count != 0)
+        row, condition, truth, count = added_up(self.count, self.row, self.condition, self.truth)
+        return ConditionCounts(condition, row, truth, count).take(count != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,14 +232,14 @@ class _ArgumentOfPairs:
         """
         _, place, _ = self._distinct
         n = self.counter.n_entities
-        some = np.arange(len(self.pairs)) if any_code else np.flatnonzero(self.pairs.own)
-        if not len(some):
-            return some, some
+        pairs = np.arange(len(self.pairs)) if any_code else np.flatnonzero(self.pairs.own)
+        if not len(pairs):
+            return pairs, pairs
         ends = pair_keys(edges.node, edges.neighbour, n)
         by_end = np.argsort(ends, kind="stable")
-        between = pair_keys(place[some], self.other[some], n)
+        between = pair_keys(place[pairs], self.other[pairs], n)
         low, high = (np.searchsorted(ends[by_end], between, side) for side in ("left", "right"))
-        pair, edge = np.repeat(some, high - low), by_end[ranges(low, high)]
+        pair, edge = np.repeat(pairs, high - low), by_end[ranges(low, high)]
         if not any_code:
             loop, code = self.node[pair] == self.other[pair], edges.code[edge]
             own_code = self.pairs.own_code

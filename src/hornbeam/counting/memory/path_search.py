@@ -281,14 +281,14 @@ def _sample(group: SearchTargets, total: int, max_length: int) -> SearchTargets:
 
 def _two_step_cost(adjacency: Adjacency, nodes: Ids) -> Ints:
     """Edges within two steps of each node."""
-    offsets, found = adjacency.offsets, [np.empty(0, dtype=np.int64)]
+    offsets, costs = adjacency.offsets, [np.empty(0, dtype=np.int64)]
     for start in range(0, len(nodes), NODES):
-        some = nodes[start : start + NODES]
-        degree = adjacency.degree(some)
-        ends = adjacency.neighbour[ranges(offsets[some], offsets[some + 1])]
+        block = nodes[start : start + NODES]
+        degree = adjacency.degree(block)
+        ends = adjacency.neighbour[ranges(offsets[block], offsets[block + 1])]
         further = pointers(adjacency.degree(ends))
-        found.append(degree + np.diff(further[pointers(degree)]))
-    return np.concatenate(found)
+        costs.append(degree + np.diff(further[pointers(degree)]))
+    return np.concatenate(costs)
 
 
 def _sorted_keys(keys: Iterable[int]) -> Keys:

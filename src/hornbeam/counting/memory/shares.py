@@ -48,6 +48,21 @@ class EdgeWeights(NamedTuple):
     weight: Floats
 
 
+class ShareRows(NamedTuple):
+    """Rows (sequence, source, sink), sorted by source, `pass_id`, sequence.
+
+    `rank` is the number of the sequence. `own` is the code of the step from source to sink where
+    that is a fact that the sequence may meet, else 0. Rows share their passes from a source where
+    `pass_id` is the same; a target that has an `own` step has its own value.
+    """
+
+    rank: Ints
+    source: Ids
+    sink: Ids
+    own: Ints
+    pass_id: Ints
+
+
 @dataclass(frozen=True, eq=False)
 class ShareCounter:
     """Adds up shares over one graph.
@@ -84,15 +99,31 @@ class ShareCounter:
         # only a sequence of the target's own relation could meet its edge
         recursive = np.any(np.isin(codes, [pairs.own_code, inverse_code(pairs.own_code)]), axis=1)
         pass_id = np.where(pairs.own[pair] & recursive[rank], pair, -1)
-        alike = np.lexsort((pair, rank, pass_id, pairs.subject[pair]))
-        first = alike[run_starts(rank[alike], pair[alike])]
+        order = np.lexsort((pair, rank, pass_id, pairs.subject[pair]))
+        first = order[run_starts(rank[order], pair[order])]
         rows, rank, pair, pass_id = rows[first], rank[first], pair[first], pass_id[first]
-        if not len(rows):
-            return
+        if len(rows):
+            own = np.where(pass_id >= 0, pairs.own_code, 0)
+            ends = pairs.subject[pair], pairs.object[pair]
+            share[rows] = self._sums(codes, ShareRows(rank, *ends, own, pass_id), distinct)
+
+    def _sums(self, codes: Ints, rows: ShareRows, distinct: bool) -> Floats:
+        """The share of every row; `codes` has the steps of every sequence, then zeros."""
+        graph, n = self.graph, self.graph.n_entities
+        # edges of the first steps; the rest of the work is of the same order
+        work = int(graph.forward.degree(rows.source).sum()) + len(rows.source)
+        shares = np.zeros(len(rows.rank))
         if distinct or len(self.whole.forward.value):
-            share[rows] = self._walked(codes, pairs, rank, pair, distinct)
+            run = walk.choose(4 * work, WORTH_COMPILING)
+            run(graph.forward, self.forward, codes, rows, distinct, shares)
         else:
-            share[rows] = self._propagated(codes, pairs, rank, pair, pass_id)
+            run = propagate.choose(work, WORTH_COMPILING)
+            run(
+                graph.forward, self.forward, graph.backward, self.backward, codes, rows,
+                np.zeros((MAX_LENGTH, n)), np.zeros((MAX_LENGTH, n), dtype=np.int32),
+                np.zeros(MAX_LENGTH, dtype=np.int64), shares,
+            )  # fmt: skip
+        return shares
 
     def _at_edges(self, adjacency: Adjacency) -> EdgeWeights:
         leaving, arriving = self.whole.step_degrees(adjacency)
@@ -111,36 +142,6 @@ class ShareCounter:
             return self.forward
         return self._at_edges(self.graph.backward)
 
-    def _work(self, source: Ids) -> int:
-        """Edges of the first steps; the rest of the work is of the same order."""
-        return int(self.graph.forward.degree(source).sum()) + len(source)
-
-    def _propagated(
-        self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, pass_id: Ints
-    ) -> Floats:
-        source, n = pairs.subject[pair], self.graph.n_entities
-        run = propagate.choose(self._work(source), WORTH_COMPILING)
-        own, found = np.where(pass_id >= 0, pairs.own_code, 0), np.zeros(len(rank))
-        run(
-            *self.graph.forward[:3], *self.forward, *self.graph.backward[:3], *self.backward,
-            codes, source, pairs.object[pair], own, pass_id, rank, np.zeros((MAX_LENGTH, n)),
-            np.zeros((MAX_LENGTH, n), dtype=np.int32), np.zeros(MAX_LENGTH, dtype=np.int64), found,
-        )  # fmt: skip
-        return found
-
-    def _walked(
-        self, codes: Ints, pairs: LocatedPairs, rank: Ints, pair: Ints, distinct: bool
-    ) -> Floats:
-        out_degree, in_degree, _ = self.forward
-        source = pairs.subject[pair]
-        run = walk.choose(4 * self._work(source), WORTH_COMPILING)
-        own = np.where(pairs.own[pair], pairs.own_code, 0)
-        found: Floats = run(
-            *self.graph.forward, out_degree, in_degree, codes, source, pairs.object[pair], own,
-            rank, distinct, ONE,
-        )  # fmt: skip
-        return found
-
 
 def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-def]
     """Weight of a step u -> v for a target a -> b; `own_code` is that of its own edge, or 0.
@@ -156,16 +157,18 @@ def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-
 
 @kernel
 def propagate(  # type: ignore[no-untyped-def]
-    offsets, neighbour, code, out, into, weight, back_offsets, back_neighbour, back_code,
-    back_out, back_into, back_weight, codes, source, sink, own, pass_id, rank, level, touched,
-    sizes, found,
-):  # fmt: skip
-    """Sums over paths for rows (source, sink, sequence), sorted by source, `pass_id`, sequence.
+    forward, weights, backward, back_weights, codes, rows, level, touched, sizes, shares
+):
+    """Add up the shares of rows from source to sink, pass by pass.
 
-    Rows share their passes where `pass_id` is the same; a target that is a fact has its own value,
-    and the code of its edge in `own`, which is 0 elsewhere. `level[k]` has the sums of k steps from
-    the present source, `touched[k]` the `sizes[k]` nodes that have one. Sums go to `found`.
+    `level[k]` has the sums of k steps from the present source, `touched[k]` the `sizes[k]` nodes
+    that have one. The share of every row goes to `shares`.
     """
+    offsets, neighbour, code = forward.offsets, forward.neighbour, forward.code
+    back_offsets, back_neighbour, back_code = backward.offsets, backward.neighbour, backward.code
+    out, into, weight = weights
+    back_out, back_into, back_weight = back_weights
+    rank, source, sink, own, pass_id = rows
     reached = 0  # levels that are still valid from the previous sequence
     last_rank = -1
     for row in range(len(rank)):
@@ -223,31 +226,19 @@ def propagate(  # type: ignore[no-untyped-def]
             if may_be_own_edge:
                 step = seen_weight(u, b, c, a, b, own_code, back_into[edge], back_out[edge])
             total += level[length - 1, u] * step
-        found[row] = total
+        shares[row] = total
 
 
 @kernel
-def walk(  # type: ignore[no-untyped-def]
-    offsets,
-    neighbour,
-    code,
-    value,
-    out,
-    into,
-    codes,
-    source,
-    sink,
-    own,
-    rank,
-    distinct,
-    one,
-):
-    """Sums over paths for rows (source, sink, sequence), walked one by one.
+def walk(graph, weights, codes, rows, distinct, shares):  # type: ignore[no-untyped-def]
+    """Add up the shares of rows, path by path; with `distinct` no path meets a node twice.
 
-    `own` is the code of the step from source to sink that no path may take and no degree counts,
-    0 where it is not a fact; with `distinct` no path meets a node twice.
+    No path takes the `own` step of its row, and no degree counts it. The share of every row goes
+    to `shares`.
     """
-    found = np.zeros(len(rank))
+    offsets, neighbour, code, value = graph
+    out, into, _ = weights
+    rank, source, sink, own, _ = rows
     longest = codes.shape[1]
     node = np.zeros(longest + 1, dtype=np.int64)
     at = np.zeros(longest + 1, dtype=np.int64)
@@ -279,8 +270,8 @@ def walk(  # type: ignore[no-untyped-def]
                     continue
             lost = deficit[depth]
             if len(value) > 0:
-                lost += one - value[edge]
-                if lost >= one:
+                lost += ONE - value[edge]
+                if lost >= ONE:
                     continue
             weight = product[depth] * step
             if depth + 1 == length:
@@ -291,5 +282,4 @@ def walk(  # type: ignore[no-untyped-def]
             at[depth], stop[depth] = edges_on(
                 offsets, neighbour, code, v, codes[r, depth], depth + 1 == length, b
             )
-        found[row] = total
-    return found
+        shares[row] = total
