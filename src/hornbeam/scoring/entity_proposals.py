@@ -64,7 +64,7 @@ class EntityProposer:
 
         Only pairs that `proposable` allows count; ties go by name.
         """
-        own_rules = [rule for rule in rules if rule.clause.target == self.target]
+        own_rules = [rules[i] for i in self._members]
         weighty, pairs = weights_of(own_rules) > 0, counted.pairs
         grounded = {
             free: counted.grounded(supporting & weighty)
@@ -112,6 +112,12 @@ class EntityProposer:
 
     def _pairs(self, entity: int, ends: Ids) -> Targets:
         return self._proposer.pairs(np.full_like(ends, entity), ends)
+
+    @cached_property
+    def _members(self) -> list[int]:
+        """Numbers of the target's rules in the whole model."""
+        rules = enumerate(self.model.rules)
+        return [i for i, rule in rules if rule.clause.target == self.target]
 
     @cached_property
     def _rules(self) -> RuleModel:
