@@ -156,15 +156,13 @@ class _Asked:
 
         It names the other one of the two.
         """
-        facts, known = self.ranker.facts, known_argument(direction_of(self.step))
-        code, end = property_of(self.ranker.graph, number)
+        facts, (code, end) = self.ranker.facts, property_of(self.ranker.graph, number)
         start, other = self.source, self.candidate
         if of_answer:
-            start, other, known = other, start, 1 - known
+            start, other = other, start
         constant = None if end is None else facts.entities[end]
-        clause = clause_about(
-            facts.predicates, self.step, known, code, constant, facts.entities[other]
-        )
+        names = constant, facts.entities[other]
+        clause = clause_about(facts.predicates, self.step, code, *names, of_answer)
         return FiredRule(kind, clause, start, [code], end)
 
     def paths(self, pool: Pool, row: int) -> Iterator[FiredRule]:

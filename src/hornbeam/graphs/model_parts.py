@@ -18,7 +18,6 @@ from hornbeam.graphs.ranking_model import (
     RankingModel,
     RelationRules,
     constant_clause,
-    known_argument,
     path_clause,
     path_of,
 )
@@ -92,13 +91,18 @@ def _path_rules(
 
 
 def clause_about(
-    predicates: Names, step: int, argument: int, code: int, constant: str | None, other: str
+    predicates: Names,
+    step: int,
+    code: int,
+    constant: str | None,
+    other: str,
+    of_answer: bool = False,
 ) -> Clause:
-    """The clause of a condition on an argument of a step's relation, whose other one is an entity.
+    """The clause of a condition on the known argument of a step's relation, or on the answer.
 
-    The condition: the step `code` links the argument to `constant`, or to any entity.
+    The step `code` links that argument to `constant`, or to any entity; `other` is the other one.
     """
-    relation = predicates[predicate_of(step)]
+    relation, argument = predicates[predicate_of(step)], int(is_inverse(step) != of_answer)
     return constant_clause(relation, argument, step_of(predicates, code), constant, other)
 
 
@@ -106,12 +110,12 @@ def best_constants(
     graph: LinkedGraph, facts: Facts, rules: ConstantRules
 ) -> tuple[CountedRule, ...]:
     """The rules with constants of the highest confidence."""
-    known, found = known_argument(direction_of(rules.step)), list[CountedRule]()
+    found = list[CountedRule]()
     for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():
         code, entity = property_of(graph, int(rules.property[row]))
         constant = None if entity is None else facts.entities[entity]
         answer = facts.entities[int(rules.answer[row])]
-        clause = clause_about(facts.predicates, rules.step, known, code, constant, answer)
+        clause = clause_about(facts.predicates, rules.step, code, constant, answer)
         found.append(CountedRule.of(clause, int(rules.hits[row]), int(rules.predicted[row])))
     return tuple(found)
 

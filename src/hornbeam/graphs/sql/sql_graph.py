@@ -29,10 +29,10 @@ from hornbeam.graphs.grouped_queries import (
     queries_of_links,
 )
 from hornbeam.graphs.linked_graph import GraphSize, canonical_links
-from hornbeam.graphs.model_parts import SHOWN, clause_about, direction_of
+from hornbeam.graphs.model_parts import SHOWN, clause_about
 from hornbeam.graphs.path_rules import PathRules, PathTable, discover_paths
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_model import LinkedShares, known_argument
+from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql.evidence_queries import (
     best_constants,
@@ -302,9 +302,8 @@ class SqlGraph:
             listed = zip(*(rows[name].tolist() for name in columns), strict=True)
             best: dict[int, list[CountedRule]] = {step: [] for step in some}
             for target, step, entity, answer, hits, predicted in listed:
-                known = known_argument(direction_of(target))
                 constant = names[entity] if entity >= 0 else None
-                clause = clause_about(self.predicates, target, known, step, constant, names[answer])
+                clause = clause_about(self.predicates, target, step, constant, names[answer])
                 best[target].append(CountedRule.of(clause, hits, predicted))
             return {step: tuple(rules) for step, rules in best.items()}
 
