@@ -133,6 +133,8 @@ def _atoms(
     Empties `columns` on the way, so that there are never more than two copies.
     """
     values = _checked(columns.pop(), sources) if len(columns) > arity + 1 else None
+    if values is not None and bool(np.all(values == ONE)):
+        values = None  # sorting is faster without
     arguments = [columns.pop(1) for _ in range(arity)]
     predicate = columns.pop().astype(narrow_type(len(predicates)))
     predicate, arguments, values = sort_atoms(predicate, arguments, values)
@@ -217,7 +219,7 @@ def _few_rows(
     """The columns of every source as text, then millionths; None where there are many rows."""
     left, fetched = FEW, []
     for source in sources:
-        wanted = ["predicate", *_arguments(source), MILLIONTHS]
+        wanted = ["predicate", *_arguments(source), MILLIONTHS if source.valued else str(ONE)]
         rows = connection.execute(
             f"SELECT {', '.join(wanted)} FROM ({source.select}) LIMIT {left + 1}"  # noqa: S608
         ).fetchall()
