@@ -78,9 +78,11 @@ def spark_engine_over(
         raise InputError("no facts given; expected at least one file or table")
     arities = _create_given_views(database, inputs, prepared, layout)
     listed = ", ".join(inputs)
-    database.create("names", _names(arities))
-    given = (f"SELECT DISTINCT predicate, {k} AS arity FROM given_{k}" for k in arities)
-    database.create("predicates", " UNION ALL ".join(given))
+    arguments = {n: ", ".join(f"a{k}" for k in range(1, n + 1)) for n in arities}
+    names = (f"SELECT explode(array({a})) AS name FROM given_{n}" for n, a in arguments.items())
+    database.create("names", f"SELECT DISTINCT name FROM ({' UNION ALL '.join(names)}) AS n")
+    used = (f"SELECT DISTINCT predicate, {n} AS arity FROM given_{n}" for n in arities)
+    database.create("predicates", " UNION ALL ".join(used))
     bad = database.fetch(BAD_NAMES)["name"]
     if len(bad):
         found = "nothing" if bad[0] is None else quote(bad[0])
@@ -88,8 +90,11 @@ def spark_engine_over(
     known = _one_arity(database, listed)
     not_binary = {name: arity for name, arity in known.items() if arity != 2}
     predicates = walked_predicates(Names.of(known), not_binary)
-    names = np.array(list(predicates), dtype=object)
-    database.upload("predicate_ids", {"name": names, "id": np.arange(len(names), dtype=np.int32)})
+    numbered = {
+        "name": np.array(list(predicates), dtype=object),
+        "id": np.arange(len(predicates), dtype=np.int32),
+    }
+    database.upload("predicate_ids", numbered)
     database.create("ranked", RANKED)
     database.create("entity_ids", ENTITY_IDS)
     soft = False
@@ -160,15 +165,6 @@ def _check_types(item: str, columns: Sequence[str], kinds: Sequence[str]) -> Non
         if column and kind.partition("(")[0] not in allowed:
             expected = "numbers" if column == "value" else "text or integers"
             raise DataError(item, f"column {column!r} is of type {kind}; expected {expected}")
-
-
-def _names(arities: Sequence[int]) -> str:
-    """Every name once."""
-    parts = []
-    for arity in arities:
-        listed = ", ".join(f"a{k}" for k in range(1, arity + 1))
-        parts.append(f"SELECT explode(array({listed})) AS name FROM given_{arity}")
-    return f"SELECT DISTINCT name FROM ({' UNION ALL '.join(parts)}) AS n"
 
 
 def _one_arity(database: Spark, listed: str) -> Mapping[str, int]:
