@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +24,6 @@ from hornbeam.explaining.reason import Grounding, renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.graphs.graph_explainer import GraphExplainer
-from hornbeam.graphs.graph_ranker import MemoryRanker
-from hornbeam.graphs.graph_text import graph_rule_words
-from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.filtered_ranks import Ranks, in_facts
 from hornbeam.ranking.queries import Direction, answered
@@ -38,6 +35,11 @@ from hornbeam.reporting.rule_tables import covered_rows, rule_qualities
 from hornbeam.rules.rule_words import Words, counting_words, with_shown_entities
 from hornbeam.scoring.evaluation import confusion, evaluate
 from hornbeam.scoring.model_checks import warn_of_other_targets
+
+if TYPE_CHECKING:
+    from hornbeam.graphs.graph_explainer import GraphExplainer
+    from hornbeam.graphs.graph_ranker import MemoryRanker
+    from hornbeam.graphs.ranking_model import RankingModel
 
 #: Number of errors of each kind that are explained: of pairs, and of answers.
 WORST, HARDEST = 5, 8
@@ -238,6 +240,10 @@ def graph_report(
     not counted as wrong answers; without `test` the page only shows what was learned. Ranks are
     those of `GraphRanker.evaluate`; `filtered_by` names the files whose triples are not wrong.
     """
+    # imported late, here and below: the report of a rule model takes none of these modules
+    from hornbeam.graphs.graph_explainer import GraphExplainer
+    from hornbeam.graphs.graph_ranker import MemoryRanker
+
     rules = [rule for part in model.relations for rule in part.all_rules]
     in_bodies = set[str]().union(*(rule.clause.body.predicates for rule in rules))
     values: dict[str, object] = {
@@ -255,7 +261,7 @@ def graph_report(
         answers = evaluate(*_true_and_stated(ranker, judged.ranks, progress))
         asked = min(CALIBRATED, judged.queries)
         figures["quality"] = report_charts.rank_figures(judged.ranks, answers, asked)
-        hardest = _hardest(ranker, judged.ranks, names, progress)
+        hardest = _hardest(GraphExplainer(ranker, reasons=1), judged.ranks, names, progress)
         values |= {"filtered_by": filtered_by, "ranks": judged, "failures": {"": hardest}}
     values["relations"] = _relations(model, judged)
     data = profile(facts, known_links(facts, []), in_bodies)  # there are no labelled pairs
@@ -264,6 +270,8 @@ def graph_report(
 
 def _relations(model: RankingModel, judged: GraphEvaluation | None) -> list[RelationRow]:
     """The relations of the test, most queries first; without a test all, most rules first."""
+    from hornbeam.graphs.graph_text import graph_rule_words
+
     ranks = {(row.relation, row.direction): row for row in judged.relations} if judged else {}
     rows = []
     for part in model.relations:
@@ -302,12 +310,12 @@ def _true_and_stated(
 
 
 def _hardest(
-    ranker: MemoryRanker, ranks: Ranks, names: EntityNames, progress: Progress
+    explainer: GraphExplainer, ranks: Ranks, names: EntityNames, progress: Progress
 ) -> list[Failure]:
     """The true answers of the lowest ranks, at most one per relation and direction."""
     united, queries = ranks.united, ranks.queries
     assert queries.answer is not None
-    n_entities = len(ranker.facts.entities)
+    n_entities = len(explainer.facts.entities)
     failures = list[Failure]()
     seen = set[tuple[int, bool]]()
     for row in np.argsort(-ranks.rank, kind="stable").tolist():
@@ -318,7 +326,7 @@ def _hardest(
         seen.add(kind)
         ends = (answer, known) if kind[1] else (known, answer)
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
-        why = GraphExplainer(ranker, reasons=1).explain(*triple, paths=1).in_names(names)
+        why = explainer.explain(*triple, paths=1).in_names(names)
         asks = Direction.SUBJECT if kind[1] else Direction.OBJECT
         scored = next(direction for direction in why.directions if direction.asks is asks)
         failures.append(Failure(why, scored, rank=float(ranks.rank[row])))
