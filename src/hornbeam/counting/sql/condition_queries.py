@@ -147,23 +147,18 @@ class ConditionSearch:
             f"WHERE 1 = 1{self._two_arguments()}"
         )
         if self.paths.owned or self.paths.distinct:
+            # steps that are excluded for a target are subtracted
+            excluded = "s.destination <> s.node" if self.paths.distinct else _OWN
             rows = (
                 "SELECT target, argument, code, value, sum(edges) AS edges "
-                f"FROM ({rows} UNION ALL {self._excluded()}) AS e "
+                f"FROM ({rows} UNION ALL SELECT a.target, a.argument, s.code, s.value, -1 AS edges "
+                f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} "
+                f"AND s.destination = a.other WHERE {excluded}) AS e "
                 "GROUP BY target, argument, code, value HAVING sum(edges) > 0"
             )
         return (
             f"SELECT target, {_OPEN} AS kind, argument, code, -1 AS constant, value, "
             f"CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
-        )
-
-    def _excluded(self) -> str:
-        """Steps of an open condition that are excluded for a target, to be subtracted."""
-        which = "s.destination <> s.node" if self.paths.distinct else _OWN
-        return (
-            "SELECT a.target, a.argument, s.code, s.value, -1 AS edges "
-            f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} AND s.destination = a.other "
-            f"WHERE {which}"
         )
 
     def _anchored(self) -> str:

@@ -74,13 +74,11 @@ def _joint_trie(paths: Mapping[int, PathTable]) -> tuple[dict[str, Array], int]:
 
 
 def _parents(depth: Ints, step: int, base: int) -> Ints:
-    """The parent of every node; the negative of the step for first nodes."""
-    ancestors = [-step]
-    parents = np.empty(len(depth), dtype=np.int64)
-    for node, level in enumerate(depth.tolist()):
-        del ancestors[level:]
-        parents[node] = ancestors[-1]
-        ancestors.append(base + node)
+    """The parent of every node in preorder; the negative of the step for first nodes."""
+    parents = np.full(len(depth), -step, dtype=np.int64)
+    for level in range(2, int(depth.max(initial=0)) + 1):
+        above = np.maximum.accumulate(np.where(depth == level - 1, np.arange(len(depth)), 0))
+        parents[depth == level] = base + above[depth == level]
     return parents
 
 
