@@ -16,7 +16,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import InputError
+from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
@@ -165,3 +165,9 @@ def test_new_links_may_be_counted_by_another_engine() -> None:
     expected = model.propose(FACTS, top=5)
     found = model.propose(FACTS, top=5, engine="duckdb")
     assert found.dicts() == expected.dicts()
+
+
+def test_only_predicates_that_no_fact_has_are_unknown_to_exclude() -> None:
+    hb.counting.discover(FACTS, LABELS, RuleLimits(exclude=("p",)))  # warnings are errors here
+    with pytest.warns(HornbeamWarning, match="no fact has the predicate 'r'"):
+        hb.counting.discover(FACTS, LABELS, RuleLimits(exclude=("p", "r")))
