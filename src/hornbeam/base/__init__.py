@@ -1,1 +1,1 @@
-"""What every other folder stands on: progress, files, arrays, kernels, tables; no logic of ours."""
+"""Helpers that every folder uses: progress, files, arrays, kernels, tables; no domain logic."""

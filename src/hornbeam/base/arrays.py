@@ -30,11 +30,11 @@ Keys = npt.NDArray[np.uint64]
 
 
 def are_ties(sorted_scores: Floats) -> Bools:
-    """Whether each score but the first ties with the one before it, to 12 significant digits.
+    """Whether each score but the first ties with the score before it, to 12 significant digits.
 
-    Sums of the same weights in another order are equal on paper and differ in their last digits.
-    Between 1/2 and 1 the digits are those of the distance from 1, as far as doubles have them: so
-    log-odds of the same size tie near 1 as they do near 0.
+    Sums of the same weights in another order are equal on paper, but differ in their last digits.
+    Between 1/2 and 1, the digits of the distance from 1 are compared, as far as doubles have them.
+    So scores near 1 tie under the same difference of log-odds as scores near 0.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def are_ties(sorted_scores: Floats) -> Bools:
 
 
 def begin_runs(*columns: Array) -> Bools:
-    """Which rows differ from the row before them; the first row does."""
+    """Which rows differ from the row before them; the first row counts as different."""
     new = np.zeros(len(columns[0]), dtype=np.bool_)
     new[:1] = True
     for column in columns:
@@ -57,7 +57,7 @@ def begin_runs(*columns: Array) -> Bools:
 
 
 def run_starts(*columns: Array) -> Positions:
-    """Where runs of equal rows begin in columns that are sorted, or have equal rows together.
+    """Rows at which runs of equal rows begin; equal rows of the columns must be adjacent.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def run_starts(*columns: Array) -> Positions:
 
 
 def places_in_runs(column: Array) -> Positions:
-    """The place of every row, from 0, in its run of equal rows.
+    """The position of every row in its run of equal rows, counted from 0.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def places_in_runs(column: Array) -> Positions:
 
 
 def added_up(numbers: Ints, *columns: Array) -> tuple[Array, ...]:
-    """Distinct rows of the columns, sorted, and the sums of their numbers.
+    """The distinct rows of the columns, sorted, and the sum of `numbers` per distinct row.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def pointers(sizes: npt.ArrayLike) -> Ints:
 
 
 def part_numbers(starts: Integers) -> Positions:
-    """The number of the part that every element is in; parts begin at `pointers`.
+    """The number of the part that every element is in; `starts` are offsets as of `pointers`.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def part_numbers(starts: Integers) -> Positions:
 
 
 def sums_by(ids: Integers, values: Floats, n: int) -> Floats:
-    """Add up the values of each of n ids, in their order."""
+    """The sum of the values per id, for ids 0 to n - 1; values are added in their order."""
     return np.bincount(ids, values, n).astype(np.float64, copy=False)
 
 
@@ -128,7 +128,7 @@ def ranges(low: Integers, high: Integers) -> Ints:
 
 
 def largest(values: Floats, top: int) -> Positions:
-    """Positions of the `top` largest values, the first of equal ones first.
+    """Positions of the `top` largest values, largest first; equal values stay in their order.
 
     Examples
     --------

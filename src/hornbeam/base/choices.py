@@ -1,4 +1,4 @@
-"""Choices that users make by name, where the module of the work itself is slow to import."""
+"""Choices that users make by name; the modules that act on a choice are slow to import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 
 class EngineName(StrEnum):
-    """Where paths are counted."""
+    """The engine that holds the facts and counts paths."""
 
     MEMORY = "memory"  #: facts in memory, compiled loops
     DUCKDB = "duckdb"  #: facts larger than memory
@@ -42,15 +42,15 @@ class Relaxation(StrEnum):
 class CollectiveMethod(StrEnum):
     """How pairs that are scored together influence each other."""
 
-    TWO_STEP = "two-step"  #: a plain model first, then one that counts its beliefs
+    TWO_STEP = "two-step"  #: a plain model first, then a model that counts its beliefs
     MAP = "map"  #: recursive rules and their joint MAP state, as in PSL
-    MAP_HEADS = "map-heads"  #: the same rules, but only heads depend on bodies
+    MAP_HEADS = "map-heads"  #: recursive rules too, but only heads depend on bodies
 
 
 class Solver(StrEnum):
     """How to find the MAP state."""
 
-    AUTO = "auto"  #: closed forms of lone variables; the rest exactly if small, else by ADMM
+    AUTO = "auto"  #: closed forms of lone variables; other parts exactly if small, else by ADMM
     ADMM = "admm"  #: consensus ADMM on the whole program, as PSL does
     EXACT = "exact"  #: an LP or QP solver on the whole program
 
@@ -60,7 +60,7 @@ Sampling = Literal["uniform", "frequency", "typed"]
 
 
 class WeightMethod(StrEnum):
-    """How weights of given rules are learned."""
+    """How the weights of rules that the user gives are learned."""
 
     JOINT = "joint"  #: all weights together
     PPLL = "ppll"  #: each rule alone (piecewise)

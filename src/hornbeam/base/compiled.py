@@ -1,9 +1,9 @@
-"""Kernels: loops over arrays that run as they are while work is small, compiled once it is large.
+"""Kernels: loops over arrays that are interpreted while work is small, compiled once it is large.
 
 A kernel is a plain function in the part of Python that Numba compiles. Importing Numba takes a
-second and compiling up to twenty, more than most small work takes as it is; so Numba is imported
-when the first kernel has work that is worth it. Both ways give the same bytes, and counts of work
-alone decide which is taken.
+second and compiling a kernel up to twenty, longer than most small work takes uncompiled. So Numba
+is imported when the first kernel has enough work to repay that. Interpreted and compiled loops give
+the same bytes, and only the amount of work decides between them.
 
 Compiled code is kept on disk. Numba recompiles a kernel when the kernel's own file changes, but
 does not notice a change in another file. Here the kept code is stamped with a hash of everything
@@ -37,15 +37,15 @@ GC_THRESHOLD = 200_000
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 KEPT = {"cache": True}
 
-#: Name prefix of the temporary cache folder that is used when no permanent one is writable.
+#: Name prefix of the temporary cache folder that is used if no permanent folder is writable.
 TEMPORARY = "hornbeam-kernels-"
 
 
 class Kernel:
     """A loop over arrays, run interpreted or compiled.
 
-    It calls plain functions only, of its own module or of others. Its purpose is named in messages:
-    "Compiling the path search".
+    It calls plain functions only, of its own module or of other modules. Its `purpose` is named in
+    messages: "Compiling the path search".
     """
 
     def __init__(self, function: FunctionType, purpose: str) -> None:
@@ -54,10 +54,10 @@ class Kernel:
         self._asked = 0
 
     def pays(self, work: int, limit: int) -> bool:
-        """Whether compiling pays: all units of work so far, with these, exceed the limit.
+        """Whether compiling pays: `work` and all units of work so far exceed the limit.
 
-        So work in many small pieces is compiled in the end, too, and never costs much more than
-        twice the better of the two ways.
+        So work in many small pieces is compiled in the end, too. It never costs much more than
+        twice the time of the faster way, interpreted or compiled.
         """
         self._asked += work
         return self._asked > limit
@@ -67,14 +67,14 @@ class Kernel:
         return self.compiled if self.pays(work, limit) else self.interpreted
 
     def for_size(self, size: int, limit: int) -> Callable[..., Any]:
-        """The loop for something of a size, compiled above a limit, whatever ran before.
+        """The loop for data of a size: compiled if the size exceeds the limit.
 
-        So a server either compiles at its start or never.
+        Earlier work does not count, so a server compiles at its start or never.
         """
         return self.compiled if size > limit else self.interpreted
 
     def interpreted(self, *arguments: Any) -> Any:  # noqa: ANN401
-        """Run the loop as it is; numbers wrap around and divide by zero as in compiled code."""
+        """Run the loop in Python; overflow and division by zero behave as in compiled code."""
         with np.errstate(all="ignore"):
             return self.function(*arguments)
 
@@ -86,18 +86,18 @@ class Kernel:
 
     @property
     def folder(self) -> str | None:
-        """Where the machine code is kept, if anywhere; a name with `TEMPORARY` may not last."""
+        """The folder of the machine code; None if not kept, `TEMPORARY` if it may not last."""
         found: str | None = self.compiled.stats.cache_path  # type: ignore[attr-defined]
         return found
 
 
 def numba_in_use() -> bool:
-    """Whether some kernel was compiled already: small ones then cost little more."""
+    """Whether a kernel was compiled already: compiling a further small kernel costs little then."""
     return bool(_purposes)
 
 
 def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
-    """Make a decorator for the kernels of a file."""
+    """Make a decorator for the kernels of a file, whose `purpose` messages name."""
 
     def kernel(function: Callable[..., Any]) -> Kernel:
         assert isinstance(function, FunctionType)
@@ -107,7 +107,7 @@ def kernels(purpose: str) -> Callable[[Callable[..., Any]], Kernel]:
 
 
 def _translated(function: FunctionType, options: dict[str, bool]) -> Callable[..., Any]:
-    """Compile a function with Numba; compiled functions replace the plain ones that it calls."""
+    """Compile a function with Numba, together with the plain functions that it calls."""
     space = _namespace(function.__module__)
     for name, called in _reached(function).items():
         if isinstance(called, Kernel):
@@ -126,7 +126,7 @@ def _inner(function: FunctionType) -> Callable[..., Any]:
 
 @cache
 def _namespace(module: str) -> dict[str, Any]:
-    """Globals of a module for compiled functions: what they call is compiled, too."""
+    """A copy of a module's globals, in which compiled functions replace the plain functions."""
     return dict(vars(sys.modules[module]))
 
 
@@ -139,7 +139,7 @@ def _reached(function: FunctionType) -> dict[str, Any]:
 def _stamp(function: FunctionType) -> str:
     """Hash of the files of all functions that a function reaches, and of the constants they name.
 
-    Compiled code holds the values of constants, which may come from further files.
+    Compiled code contains the values of the constants, which may be defined in further files.
     """
     digest, seen, waiting = sha256(), {function}, [function]
     while waiting:
@@ -170,12 +170,12 @@ def _jitted(function: FunctionType, options: dict[str, bool], stamp: str) -> Cal
     translate = plain(**options)
     try:
         translated: Callable[..., Any] = translate(function)
-    except RuntimeError:  # there is no folder that the code can be kept in
+    except RuntimeError:  # no permanent folder can be written to
         try:
             folder = _temporary_folder()
             config.CACHE_DIR = str(folder)  # type: ignore[attr-defined]
             translated = translate(function)
-        except (OSError, RuntimeError):  # nor a temporary one
+        except (OSError, RuntimeError):  # no temporary folder can be written to either
             _say("Compiled code cannot be kept anywhere; the next run compiles again.", warns=True)
             return plain()(function)
         _say(
@@ -189,7 +189,7 @@ def _jitted(function: FunctionType, options: dict[str, bool], stamp: str) -> Cal
 
 
 def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
-    """Go on without a cache where it cannot be written; Numba would fail."""
+    """Report a cache that cannot be written and continue; Numba itself would raise an error."""
     kept = getattr(translated, "_cache", None)
     if kept is None:
         return
@@ -208,7 +208,7 @@ def _tolerate_full_disks(translated: Callable[..., Any]) -> None:
 def _prepare_cache(translated: Callable[..., Any], stamp: str) -> None:
     """Have kept code recompiled unless its stamp is equal; delete an index that cannot be read.
 
-    An index of another version may name a type that is gone; there Numba would fail.
+    An index of another version may name a type that no longer exists, at which Numba would fail.
     """
     kept = getattr(getattr(translated, "_cache", None), "_cache_file", None)
     if kept is not None:
@@ -221,7 +221,7 @@ def _prepare_cache(translated: Callable[..., Any], stamp: str) -> None:
 
 
 def _temporary_folder() -> Path:
-    """A temporary cache folder that only this user can write to; reuses that of an earlier run."""
+    """A temporary cache folder that only this user can write to; reuses an earlier run's folder."""
     if sys.platform != "win32":
         folder = Path(tempfile.gettempdir()) / f"{TEMPORARY}{os.getuid()}"
         with suppress(FileExistsError):
@@ -242,7 +242,7 @@ _listeners: list[Progress] = []
 
 @contextmanager
 def announced(progress: Progress) -> Iterator[None]:
-    """Report to `progress` what is compiled in the block, on any thread; each thing once."""
+    """Report to `progress` what is compiled in the block, on any thread; each message once."""
     if isinstance(progress, Silent):  # an outer `announced` still gets the messages
         yield
         return
@@ -254,7 +254,7 @@ def announced(progress: Progress) -> Iterator[None]:
 
 
 def _say(text: str, *, warns: bool = False) -> None:
-    """Report a message once per process to the latest listener; without any, warn if `warns`."""
+    """Report a message once per process to the latest listener; if none exists, warn if `warns`."""
     if text in _announced or not (_listeners or warns):
         return
     _announced.add(text)

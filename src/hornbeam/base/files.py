@@ -1,10 +1,10 @@
 """Writing files and folders, all or nothing; and the fingerprints of texts.
 
-Output is written under a temporary name in the same folder and renamed in one step. A run that is
-killed leaves such a name behind at worst. The writing process holds a lock on the name, which the
-system releases when the process ends: a later run deletes names that nobody holds. Windows locks
-neither folders nor files that are to be renamed. There, names of killed runs stay until the user
-deletes them.
+Output is written under a temporary name in the same folder and renamed in one step. At worst, a
+killed run leaves a temporary file or folder behind. The writing process holds a lock on it, which
+the system releases when the process ends; a later run deletes it if no process holds the lock.
+Windows locks neither folders nor files that are to be renamed, so that temporary files of killed
+runs stay there until the user deletes them.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def fingerprint(text: str) -> str:
 
 
 def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text as UTF-8, all of it or nothing: a file that was there stays until the end.
+    """Write a text as UTF-8, all of it or nothing: an existing file stays until the end.
 
-    The text goes to a temporary file in the same folder, which then takes the file's place. A
-    link is followed, and a pipe or device (`/dev/stdout`) is written to as it is.
+    The text goes to a temporary file in the same folder, which then replaces the existing file. A
+    link is followed, and a pipe or device (`/dev/stdout`) is written to directly.
     """
     with cannot_be_written(path):
         if os.path.exists(path) and _is_device(path):
@@ -63,7 +63,7 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextmanager
 def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write to; it takes the place of `path` where the block ends well."""
+    """A temporary file to write to; it replaces `path` if the block ends without an error."""
     with cannot_be_written(path):
         place = Path(os.path.realpath(path))
         if place.is_dir():
@@ -79,8 +79,8 @@ def replaced_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 def check_folder(folder: str | os.PathLike[str], foreign_in: Callable[[Path], str | None]) -> None:
     """Refuse a folder that may not be replaced as a whole.
 
-    A missing or an empty folder may be replaced. For any other, `foreign_in` describes content that
-    is not ours to delete, or returns None.
+    A missing or an empty folder may be replaced. For any other folder, `foreign_in` describes
+    content that Hornbeam did not write and may not delete; it returns None if there is none.
     """
     place = Path(os.path.realpath(folder))
     with cannot_be_written(folder):
@@ -101,10 +101,10 @@ def save_folder(
     write: Callable[[Path], None],
     foreign_in: Callable[[Path], str | None],
 ) -> None:
-    """Let `write` fill a new folder, which then takes the place of `folder` in one step.
+    """Let `write` fill a new folder, which then replaces `folder` in one step.
 
-    See `check_folder` for `foreign_in`. The old folder is deleted after that. Where the system
-    cannot exchange two folders, the old one is called `.hornbeam-*.old` for a moment.
+    The old folder is deleted after that; see `check_folder` for `foreign_in`. Where the system
+    cannot exchange two folders, the old folder is called `.hornbeam-*.old` for a moment.
     """
     check_folder(folder, foreign_in)
     place = Path(os.path.realpath(folder))
@@ -134,7 +134,7 @@ def refuse_inputs(output: str | os.PathLike[str], inputs: Iterable[str]) -> None
 
 @contextmanager
 def cannot_be_written(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name the output that a system error is about, and what to do."""
+    """Turn a system error in the block into an error that names the output and what to do."""
     try:
         yield
     except OSError as error:
@@ -143,10 +143,10 @@ def cannot_be_written(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
-    """A new file or folder under a temporary name, whose lock is held; afterwards it is gone."""
+    """A new, locked file or folder under a temporary name, which is deleted after the block."""
     _delete_abandoned(folder)
     while True:
-        # Not made by `tempfile`, whose files only their owner may read.
+        # not by `tempfile`: only the owner may read its files
         path = folder / f".hornbeam-{secrets.token_hex(8)}.tmp"
         make(path)
         owner = _hold(path)
@@ -156,7 +156,7 @@ def _temporary(folder: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     try:
         yield path
     finally:
-        # an interrupt leaves nothing behind either
+        # also after an interrupt
         _delete(path)
         _unfinished.discard(path)
         if owner != NO_LOCK:
@@ -174,7 +174,7 @@ def delete_unfinished() -> None:
 def working_folder(
     parent: str | os.PathLike[str] | None = None, mode: int = 0o700
 ) -> Iterator[Path]:
-    """A temporary folder, by default where the system has its temporary files."""
+    """A temporary folder in `parent`, by default in the system's folder of temporary files."""
     with ExitStack() as stack:
         try:
             place = Path(parent or tempfile.gettempdir())
@@ -187,12 +187,12 @@ def working_folder(
 
 
 def _delete_abandoned(folder: Path) -> None:
-    """Delete the temporary names that killed runs have left in a folder."""
+    """Delete the temporary files and folders that killed runs have left in a folder."""
     names = list[str]()
     with suppress(OSError):  # a folder may be writable and not readable
         names = [name for name in os.listdir(folder) if TEMPORARY.fullmatch(name)]
     for name in names:
-        # in use, not ours to delete, or just gone
+        # errors: another process uses the path, or we may not delete it, or it is gone already
         with suppress(OSError), _unlocked_now(folder / name):
             _delete(folder / name)
 
@@ -229,7 +229,7 @@ def _exchanged(first: Path, second: Path) -> bool:
 
 
 def _is_device(path: str | os.PathLike[str]) -> bool:
-    # /dev/stdout is a link to what the shell has opened, even where that is a file.
+    # /dev/stdout links to the file, pipe or terminal that the shell has opened
     return os.path.dirname(path) in ("/dev", "/dev/fd") or not (
         os.path.isfile(path) or os.path.isdir(path)
     )
@@ -252,7 +252,7 @@ def _cause(error: OSError) -> str:
 
 
 def _hold(path: Path) -> int | None:
-    """Lock a path that was just created; None where another run deleted it as abandoned before."""
+    """Lock a new path; None where another run took it for abandoned and deleted it before."""
     if fcntl is None:
         return NO_LOCK
     try:
@@ -268,7 +268,7 @@ def _hold(path: Path) -> int | None:
 
 @contextmanager
 def _unlocked_now(path: Path) -> Iterator[None]:
-    """Lock a path for the block; `OSError` where another process holds it, or might hold it."""
+    """Lock a path for the block; `OSError` if another process has the lock, or without locks."""
     if fcntl is None:
         raise OSError(errno.ENOTSUP, "no locks")
     seen = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,4 +1,4 @@
-"""What this machine has: memory, cores, BLAS; and which numbers it can work with."""
+"""Resources of this machine (memory, cores, BLAS), and limits on numbers and on threads."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-#: Largest weight, coefficient, step or tolerance: sums and squares of such stay finite. One over it
-#: is the smallest that is not 0.
+#: Largest weight, coefficient, step or tolerance: sums and squares of such numbers stay finite.
+#: Its inverse is the smallest number that is not 0.
 MAX_NUMBER = 1e100
 #: Largest limit on a number of things.
 MAX_COUNT = 2**63 - 1
 #: Maximum number of worker threads: each has its own counters.
 MAX_THREADS = 256
-#: Bytes of addresses that DuckDB, LLVM and their threads reserve on small work, and some to spare;
-#: with less they may abort the process without a message.
+#: Bytes of address space that DuckDB, LLVM and their threads reserve on small work, with a reserve.
+#: With less they may abort the process without a message.
 MIN_ADDRESS_SPACE = 2 * 10**9
 
 
@@ -33,7 +33,7 @@ def physical_memory() -> int:
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that are free; None where the system does not tell."""
+    """Bytes of free memory; None where the system does not report them."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
     except OSError:
@@ -43,7 +43,7 @@ def available_memory() -> int | None:
 
 
 def address_space() -> int | None:
-    """Bytes that this process may reserve (`ulimit -v`); None where nothing limits it."""
+    """Bytes of addresses that this process may reserve (`ulimit -v`); None without a limit."""
     if sys.platform == "win32":
         return None
     import resource
@@ -64,10 +64,10 @@ def worker_threads(requested: int | None = None) -> int:
 
 
 def blas_threads(number: int) -> AbstractContextManager[Any]:
-    """Give BLAS and LAPACK a number of threads in a block.
+    """Limit BLAS and LAPACK to a number of threads in a block.
 
-    Threads of BLAS wait for each other by spinning: on a busy machine, to invert a matrix of 300
-    rows takes them a second, and one thread 3 ms. Their sums also depend on their number.
+    BLAS threads wait for each other by spinning: on a busy machine, several threads take a second
+    to invert a matrix of 300 rows, one thread 3 ms. Sums also depend on the number of threads.
     """
     return _blas().limit(limits=number, user_api="blas")  # type: ignore[no-any-return]
 

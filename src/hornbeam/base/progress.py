@@ -10,7 +10,7 @@ class Progress(Protocol):
     """The callback that long work reports to."""
 
     def message(self, text: str) -> None:
-        """Report something once (a forecast, a first-run compilation)."""
+        """Report a message once (a forecast, a first-run compilation)."""
 
     def advance(self, stage: str, done: int, total: int) -> None:
         """Report that `done` of `total` units of `stage` are finished."""
@@ -32,7 +32,7 @@ SILENT = Silent()
 
 @dataclass(frozen=True)
 class PartOfWork:
-    """Maps the progress of a part to units `before` to `before + size` of the whole stage."""
+    """Reports the progress of a part as units `before` to `before + size` of the whole stage."""
 
     progress: Progress
     stage: str
@@ -41,16 +41,16 @@ class PartOfWork:
     total: int
 
     def part(self, low: int, high: int, n: int) -> PartOfWork:
-        """The part of pieces `low` to `high` out of `n` of this one."""
+        """The pieces `low` to `high`, out of `n` pieces of this part, as a part of its own."""
         begin, end = self.size * low // n, self.size * high // n
         return PartOfWork(self.progress, self.stage, self.before + begin, end - begin, self.total)
 
     def message(self, text: str) -> None:
-        """Say something once."""
+        """Report a message once."""
         self.progress.message(text)
 
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Report a stage of the part under the name of the whole; `finish` reports its end."""
+        """Report a stage of the part under the name of the whole; `finish` reports the end."""
         if done < total:
             units = self.size * done // total
             self.progress.advance(self.stage, self.before + units, self.total)

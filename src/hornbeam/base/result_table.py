@@ -1,4 +1,4 @@
-"""The table that results come in: columns by name, for any frame library."""
+"""The table in which results are returned: columns by name, for any frame library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hornbeam.base.files import replaced_file, save_text
 from hornbeam.base.texts import elided
 from hornbeam.errors import DataError, InputError
 
-#: Rows that a notebook or a terminal shows.
+#: Maximum number of rows that a notebook or a terminal shows.
 SHOWN = 20
 #: Columns of at most this width are never narrowed.
 NARROWEST = 9
@@ -82,19 +82,19 @@ class ResultTable:
         return scores.copy() if copy else scores
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        """Rows, one after the other, as tuples of plain values."""
+        """The rows as tuples of plain Python values."""
         return zip(*self._plain.values(), strict=True)
 
     @cached_property
     def _plain(self) -> dict[str, list[Any]]:
-        """Columns of Python's own values."""
+        """Columns as lists of plain Python values."""
         return {
             name: column.tolist() if isinstance(column, np.ndarray) else list(column)
             for name, column in self.columns.items()
         }
 
     def dicts(self) -> list[dict[str, Any]]:
-        """Rows as dictionaries, as they go to JSON, which has None in place of NaN."""
+        """Rows as dictionaries for JSON, with None in place of NaN."""
         return [
             {
                 name: None if cell != cell else cell
@@ -112,27 +112,27 @@ class ResultTable:
         return self[:rows]
 
     def to_pandas(self) -> Any:  # noqa: ANN401
-        """As a frame of pandas."""
+        """The table as a pandas frame."""
         return _library("pandas").DataFrame(self._frame)
 
     def to_polars(self) -> Any:  # noqa: ANN401
-        """As a frame of polars."""
+        """The table as a polars frame."""
         return _library("polars").DataFrame(self._frame)
 
     def to_arrow(self) -> Any:  # noqa: ANN401
-        """As a table of Arrow."""
+        """The table as an Arrow table."""
         return _library("pyarrow").table(self._frame)
 
     @property
     def _frame(self) -> dict[str, list[Any] | Array]:
-        """Columns as every frame library takes them."""
+        """Columns in a form that every frame library accepts."""
         return {
             name: column if isinstance(column, np.ndarray) else list(column)
             for name, column in self.columns.items()
         }
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table as an Arrow stream; needs no library but DuckDB."""
+        """The table as an Arrow stream, which DuckDB makes: no further library is needed."""
         import duckdb
 
         connection = duckdb.connect()
@@ -151,21 +151,21 @@ class ResultTable:
         *,
         header: bool = True,
     ) -> None:
-        """Write a file, all of it or nothing: TSV, CSV, JSON, JSON lines or Parquet.
+        """Write the table to a file, all of it or nothing: TSV, CSV, JSON, JSON lines or Parquet.
 
         Parameters
         ----------
         path
-            The file; its ending gives the form: .tsv, .csv, .json, .jsonl or .parquet.
+            The file; its ending selects the form: .tsv, .csv, .json, .jsonl or .parquet.
         form
-            The form, whatever the name of the file.
+            The form, if it is not to be selected by the ending.
         header
             Whether TSV begins with the names of the columns.
 
         Raises
         ------
         hornbeam.errors.InputError
-            Where the name ends otherwise, or the file cannot be written.
+            If the ending selects no form, or the file cannot be written.
         """
         ending = Path(path).suffix.lower().removeprefix(".") if form is None else str(form)
         if ending not in list(TableFormat):
@@ -177,7 +177,7 @@ class ResultTable:
             save_text(path, self.text(TableFormat(ending), header=header))
 
     def text(self, form: TableFormat, *, header: bool = True) -> str:
-        """The table in a form that is text; of TSV a `header` can be left out."""
+        """The table in a text form; only TSV can leave out its `header`."""
         match form:
             case TableFormat.TSV:
                 return self.tsv(header=header)
@@ -212,7 +212,7 @@ class ResultTable:
         return "".join(row + "\n" for row in rows)
 
     def _save_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Let DuckDB write, which needs no further library."""
+        """Write Parquet by DuckDB, so that no further library is needed."""
         import duckdb
 
         with replaced_file(path) as file, duckdb.connect() as connection:
@@ -250,7 +250,7 @@ class ResultTable:
 
 
 def fitted_widths(widths: Sequence[int], room: int) -> list[int]:
-    """Column widths, with the widest reduced until all fit into `room` (two spaces apart).
+    """Column widths, the widest reduced until all columns fit into `room` (two spaces apart).
 
     Examples
     --------

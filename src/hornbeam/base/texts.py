@@ -1,4 +1,4 @@
-"""Users' texts: how messages quote them, numbers in them, suggestions for mistyped names."""
+"""Texts of users: quotes in messages, numbers in texts, suggestions for mistyped names."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LONGEST_WORD, LONGEST_MESSAGE = 500, 4000
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
-#: Among more names only those with the same first two letters are compared.
+#: If there are more names, only names with the same first two letters are compared.
 MAX_COMPARED_NAMES = 100_000
-#: Minimum length of a text to suggest names that contain it.
+#: Minimum length of a text for which names that contain it are suggested.
 SHORTEST_PART = 3
 #: Maximum number of names that are suggested.
 MAX_SUGGESTIONS = 3
@@ -67,7 +67,7 @@ def printable(text: str) -> str:
 
 
 def elided(text: str, most: int) -> str:
-    """A text of at most `most` characters, its middle elided: names often differ at their ends.
+    """A text cut to `most` characters, its middle elided: names often differ at their ends.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def elided(text: str, most: int) -> str:
 
 
 def whole_number_in(text: str) -> int:
-    """The whole number that a text is, spaces around it aside; a ValueError for any other text.
+    """Read a whole number, with or without spaces around it; any other text is a ValueError.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def whole_number_in(text: str) -> int:
 
 
 def number_in(text: str) -> float:
-    """The number that a text is, spaces around it aside; a ValueError for any other text.
+    """Read a number, with or without spaces around it; any other text is a ValueError.
 
     Examples
     --------
@@ -107,9 +107,9 @@ def number_in(text: str) -> float:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to append to an error about an unknown name, with a space before it, or "".
+    """A question with similar names to append to an error about an unknown name, or "".
 
-    Names that differ in case only come first.
+    It begins with a space. Names that differ in case only come first.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Sequence[str]) -> list[str]:
-    """The known names that are most like `name`, best first; else the shortest that contain it."""
+    """The known names most similar to `name`, best first; else the shortest names containing it."""
     from difflib import get_close_matches
 
     folded = name.casefold()
