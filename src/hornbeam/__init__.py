@@ -1,6 +1,6 @@
 """Hornbeam learns weighted first-order rules from relational facts and predicts missing links.
 
-The public names, in the order of the data flow; each loads what it needs when it is first used.
+The public names are in the order of the data flow. Each name is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _HOMES = {
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
 }
-#: Names of the version before, which warn.
+#: Old names of the previous version, which still work with a warning.
 _NEW_NAMES = {
     "Language": "hornbeam.RuleLimits",
     "Statistics": "hornbeam.counting.Statistics",

@@ -24,7 +24,7 @@ from hornbeam.model import Model
 from hornbeam.scoring.evaluation import Evaluation, paired_significance
 from hornbeam.two_step import ASKED_ONLY
 
-#: Baselines of a collective method: the same without it, and with every pair taken to be true.
+#: Baselines of a collective method: with independent pairs, and with every pair taken to be true.
 PLAIN, ASKED = "plain", "asked"
 #: Figures of an `Evaluation` that are compared.
 METRICS = ("auc_roc", "auc_pr", "log_loss")
@@ -32,7 +32,7 @@ Learn = Callable[..., Model]
 
 
 class World(NamedTuple):
-    """What a fold is learned from, and what it is evaluated on."""
+    """One fold: the facts and labels to learn from, and the facts and labels to evaluate on."""
 
     fold: str
     train_facts: Facts
@@ -43,7 +43,7 @@ class World(NamedTuple):
 
 @dataclass(frozen=True)
 class FoldResult:
-    """One method on one fold."""
+    """The result of one method on one fold."""
 
     fold: str
     evaluation: Evaluation
@@ -53,14 +53,14 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class FoldFailure:
-    """One method that failed on one fold."""
+    """The failure of one method on one fold."""
 
     fold: str
     error: Exception
 
     @property
     def reason(self) -> str:
-        """The error's message, with its type if it is none of Hornbeam's."""
+        """The error's message, with its type if it is not an error of Hornbeam's own."""
         if isinstance(self.error, HornbeamError):
             return str(self.error)
         return f"{type(self.error).__name__}: {self.error}"
@@ -68,7 +68,7 @@ class FoldFailure:
 
 @dataclass(frozen=True)
 class MethodResult:
-    """One method over all folds."""
+    """The results of one method over all folds."""
 
     name: str
     outcomes: tuple[FoldResult | FoldFailure, ...]  #: one per fold, the same folds for all methods
@@ -84,14 +84,14 @@ class MethodResult:
         return tuple(fold for fold in self.outcomes if isinstance(fold, FoldFailure))
 
     def figures(self, metric: str) -> list[float | None]:
-        """List a metric of every fold (None where it has one class only or the method failed)."""
+        """A metric per fold; None for a fold of one class, or on which the method failed."""
         return [
             getattr(fold.evaluation, metric) if isinstance(fold, FoldResult) else None
             for fold in self.outcomes
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """Means, standard deviations and folds, for JSON."""
+        """Means, standard deviations and figures per fold, for JSON."""
         summary: dict[str, Any] = {metric: _summary(self.figures(metric)) for metric in METRICS}
         summary["seconds"] = _mean([fold.seconds for fold in self.folds])
         summary["rules"] = _mean([fold.rules for fold in self.folds])
@@ -114,7 +114,7 @@ def failures_text(results: Sequence[MethodResult]) -> str:
 
 
 def fold_table(results: Sequence[MethodResult]) -> ResultTable:
-    """Figures of every method on every fold on which it did not fail, as one table."""
+    """A table with one row per method and fold; folds on which the method failed are left out."""
     rows = [(result.name, fold) for result in results for fold in result.folds]
     return ResultTable(
         {
@@ -148,24 +148,24 @@ def cross_validate(
     seed: int = 0,
     cross_evidence: bool = False,
 ) -> list[MethodResult]:
-    """Split labels into folds, learn without each of them, and evaluate on it.
+    """Split labels into folds; per fold, learn from the other folds and evaluate on this fold.
 
-    Facts that state a held-out pair are taken away with it. A method that fails on some folds has
-    `failures` in its result, and a warning names it; if every method fails on every fold, the first
-    error is raised.
+    Facts that state a held-out pair are hidden with it. A method that fails on some folds has
+    `failures` in its result, and a warning names the method. If every method fails on every fold,
+    the first error is raised.
 
     Parameters
     ----------
     facts, labels
-        Files, frames, tuples or what was read before.
+        Files, frames, tuples, or the results of `read_facts` and `read_labels`.
     methods
-        What to compare: names of learners, or functions from facts and labels to a model, by name.
+        Names of learners to compare, or functions by name, each from facts and labels to a model.
     target
-        The predicate of labels that name none: `subject, object, label`.
+        The predicate of labels without a predicate: `subject, object, label`.
     folds, seed
-        Number of folds, and the seed that they are assigned by.
+        Number of folds, and the seed by which pairs are assigned to them.
     cross_evidence
-        Make the true training pairs facts at test.
+        Let the true training pairs be facts when test pairs are scored; see `hornbeam.learn`.
 
     Examples
     --------
@@ -199,11 +199,11 @@ def cross_validate_worlds(
     cross_evidence: bool = False,
     threads: int | None = None,
 ) -> list[MethodResult]:
-    """Learn on every world's training labels with every method and evaluate on its test labels.
+    """Learn with every method from the training labels of every world; evaluate on its test labels.
 
-    Methods are given an engine over the facts, and the labels. `on_fold` is called with the name of
-    each world before it is learned. A method that fails does not stop the others, unless all fail
-    on every world.
+    A method is called with an engine over the facts, and with the labels. `on_fold` is called with
+    the name of each world before learning. A method that fails does not stop the other methods,
+    unless all methods fail on every world.
     """
     results: dict[str, list[FoldResult | FoldFailure]] = {name: [] for name in methods}
     for fold, train_facts, train, test_facts, test in worlds:
@@ -212,14 +212,14 @@ def cross_validate_worlds(
             test_facts = with_known(test_facts, train)
         engine = open_in_memory(train_facts, threads)
         test_engine = engine.over(test_facts)
-        _ = engine.graph  # now, or the seconds of the first method would have it
+        _ = engine.graph  # built now, so that its time does not count for the first method
         for name, method in methods.items():
             clock = time.perf_counter()
             try:
                 model = method(engine, train)
                 seconds = time.perf_counter() - clock
                 evaluation = model.evaluate(test_engine, test)
-            except Exception as error:  # of any kind: hours of the other methods are at stake
+            except Exception as error:  # any error: the other methods may have run for hours
                 results[name].append(FoldFailure(fold, error))
             else:
                 results[name].append(FoldResult(fold, evaluation, len(model.rules), seconds))
@@ -231,15 +231,15 @@ def cross_validate_worlds(
 
 
 def _from_facts(method: Learn) -> Learn:
-    """A user's method, which is given the facts themselves."""
+    """Wrap a user's method, which expects facts, as a method that is called with an engine."""
     return lambda engine, labels: method(engine.facts, labels)
 
 
 def with_comparisons(name: str, method: Learn) -> dict[str, Learn]:
     """A collective method and the two baselines it is compared with.
 
-    `NAME-plain` is the same method with independent pairs, and `NAME-asked` the collective one
-    where every pair counts as true: what the choice of pairs reveals by itself.
+    `NAME-plain` is the same method with independent pairs. `NAME-asked` is the collective method
+    with every pair counted as true: it shows what the choice of pairs reveals by itself.
     """
 
     def by(collective: bool | str) -> Learn:
@@ -249,7 +249,7 @@ def with_comparisons(name: str, method: Learn) -> dict[str, Learn]:
 
 
 def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float]:
-    """p-value of every pair of methods: do their AUC-ROC differ over the folds that have one?"""
+    """p-value per pair of methods: whether their AUC-ROC differ, over folds where both have it."""
     chances = {}
     for method, other in combinations(results, 2):
         pairs = zip(method.figures("auc_roc"), other.figures("auc_roc"), strict=True)
@@ -270,7 +270,7 @@ def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
 
 
 def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:
-    """Split labels into folds over one set of facts, less those that state a fold's test pairs."""
+    """Split labels into folds over one set of facts; facts that state test pairs are hidden."""
     split = make_folds(labels, folds, np.random.default_rng(seed))
     for k, (train, test) in enumerate(split):
         held_out = labels.select(test)

@@ -15,12 +15,12 @@ from hornbeam.errors import InputError
 if TYPE_CHECKING:
     from hornbeam.facts.table import Facts, Targets
 
-#: How often the countries are divided into known ones, those to learn from and those to test on.
+#: Number of divisions of the countries into known countries, countries to learn from, and to test.
 FOLDS = 5
 
 
 class Task(NamedTuple):
-    """What is known, what to learn from, and what to test on."""
+    """Facts that are known, labels to learn from, and labels to test on."""
 
     facts: Facts
     train: Targets
@@ -31,13 +31,13 @@ def countries(fold: int = 0) -> Task:
     """197 countries, and the question in which region of the world each of them lies.
 
     The facts are neighbours, languages, currencies and subregions of all countries, and the regions
-    (`located_in`) of most; 40 countries are there to learn from and 40 others to test on, each with
-    its own region and two that are not.
+    (`located_in`) of most. 40 countries are labelled to learn from, and 40 other countries to test
+    on: each with its own region (true) and two other regions (false).
 
     Parameters
     ----------
     fold
-        Which of the five divisions, 0 to 4.
+        Number of the division into countries to learn from and to test on, 0 to 4.
     """
     from importlib.resources import as_file, files
 

@@ -1,7 +1,7 @@
-"""Every error and warning a user can meet, each with what was expected or what to try next.
+"""Every error and warning a user can meet; messages say what was expected or what to try next.
 
-`InputError` and its children are mistakes in what the user gave: the command line prints the one
-message and exits 2. Any other exception is a bug of Hornbeam's and exits 1.
+`InputError` and its subclasses are mistakes in the user's input: the command line prints only the
+message and exits with 2. Any other exception is a bug in Hornbeam, with exit code 1.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from hornbeam.base.texts import did_you_mean, message_text
 
 
 class HornbeamError(Exception):
-    """Root of Hornbeam's own errors; `str(error)` is a complete message for a person.
+    """Base of Hornbeam's own errors; `str(error)` is a complete message for a person.
 
-    Its length is bounded and control characters in quoted data are escaped.
+    The message is of bounded length, with control characters in quoted data escaped.
     """
 
     def __init__(self, text: str) -> None:
@@ -23,11 +23,11 @@ class HornbeamError(Exception):
 
 
 class InputError(HornbeamError):
-    """Something the user gave is wrong: a file, a value, an option."""
+    """A mistake in the user's input: in a file, a value, an option."""
 
 
 class DataError(InputError):
-    """A wrong place in the user's data.
+    """A mistake in the user's data, with its place.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class UnknownTargetError(InputError):
 
 
 class InfeasibleError(InputError):
-    """Hard constraints that contradict each other; `rows` names a small set of them that does."""
+    """Hard constraints contradict each other; `rows` are the numbers of a few that already do."""
 
     def __init__(self, rows: list[int]) -> None:
         super().__init__(
@@ -83,7 +83,7 @@ class InfeasibleError(InputError):
 
 
 class MissingExtraError(InputError):
-    """An optional library is needed and not installed."""
+    """An optional library is needed, but not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional library: pip install 'hornbeam[{extra}]'")
@@ -94,18 +94,18 @@ class HornbeamWarning(UserWarning):
 
 
 class HornbeamNote(HornbeamWarning):
-    """A decision of Hornbeam's own that is rarely wrong: commands print it, Python ignores it."""
+    """A note about a choice that Hornbeam made: commands print it, Python ignores it by default."""
 
 
 class OldNameWarning(HornbeamWarning):
-    """An old name was used that the next version no longer has; the message gives the new name."""
+    """An old name was used, which the next version removes; the message gives the new name."""
 
 
 warnings.simplefilter("ignore", HornbeamNote, append=True)
 
 
 def warn(text: str, category: type[HornbeamWarning] = HornbeamWarning) -> None:
-    """Warn with the line of the user's code that led here."""
+    """Warn, and report as its place the line of the user's code that called Hornbeam."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
@@ -113,7 +113,7 @@ def warn(text: str, category: type[HornbeamWarning] = HornbeamWarning) -> None:
 
 
 def warn_of_old_name(old: str, new: str) -> None:
-    """Warn that a name, which still works, has another name now."""
+    """Warn that an old name was used, which still works, and name its replacement."""
     warn(f"{old} is now {new}; the next version no longer has the old name", OldNameWarning)
 
 

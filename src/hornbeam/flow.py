@@ -57,16 +57,16 @@ def learn(
 ) -> Model:
     """Learn a rule model from facts and labelled targets.
 
-    Without labels the facts of `target` are the positives and negatives are sampled.
+    Without labels, the facts of `target` are the true pairs, and false pairs are sampled.
 
     Parameters
     ----------
     facts
-        The evidence: a file, a frame, tuples, a list of these, `Facts`, or an open engine.
+        The evidence: a file, a frame, tuples, a list of any of them, `Facts`, or an open engine.
     labels
-        Labelled targets as a file, a frame, tuples or what `read_labels` returns, or None.
+        Labelled targets as a file, a frame, tuples, or the result of `read_labels`; or None.
     target
-        Learn this target predicate only, or these in one model; required without labels.
+        The target predicate to learn, or several for one model; required without labels.
     method
         "joint", "boost", "ppll", "greedy", or a learner with settings of your own.
     language
@@ -76,28 +76,28 @@ def learn(
         share together for the joint learner, raw and share for boosting, else raw). Soft facts
         have no shares for linear and squared targets: "share" is "log" there, with a warning.
     relaxation
-        "boolean", "linear" or "squared"; by default the one that suits the method best.
+        "boolean", "linear" or "squared"; by default the relaxation that suits the method best.
     cross_evidence
         Let the true pairs be evidence for each other, hidden by folds while rules are learned
-        (see `hornbeam.facts.folds`). Scoring then needs them among the facts: `known`.
+        (see `hornbeam.facts.folds`). For scoring, they must then be among the facts: `known`.
         Without labels this is always done.
     collective
-        Let what is believed of one pair count for others; the model then scores all pairs together.
-        True is "two-step": a plain model, and rules about its beliefs in other pairs where these
-        help. "map" and "map-heads" are recursive rules with PSL's meaning; "asked-only" is a
+        Let the belief in one pair count for other pairs; the model then scores all pairs together.
+        True is "two-step": a plain model, with rules about its beliefs in other pairs if these
+        rules help. "map" and "map-heads" are recursive rules with PSL's meaning; "asked-only" is a
         baseline in which every pair is taken to be true.
     refit
-        Fit the surviving rules once more, together and without L1.
+        Fit the selected rules once more, together and without L1.
     negatives, negative_sampling
-        Sampled negatives per positive, and how; see `hornbeam.facts.negatives`.
+        False pairs sampled per true pair, and how; see `hornbeam.facts.negatives`.
     seed
         Seed of everything random: folds of the internal validation, sampled negatives.
     engine
-        "memory" or "duckdb": what counts groundings where `facts` are not an open engine.
+        "memory" or "duckdb": the engine that counts groundings, unless `facts` is an open engine.
     threads
         Threads to use; one per core by default.
     progress
-        Called with the progress made.
+        Callback that is given the progress of the work.
     """
     sampling = negative_sampling if labels is None else None
     plan = learning_plan(
@@ -149,7 +149,7 @@ def _search(
     search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int
 ) -> _SearchResult:
     """Find and count candidates: over the facts, by folds, or collectively, as the plan says."""
-    if plan.two_steps:  # refuses evidence that it cannot have, before anything is searched
+    if plan.two_steps:  # refuses an engine that it cannot use, before anything is searched
         collective_engine(search.engine)
     if plan.recursive:
         discovery, problem = search.discover_collectively(plan.semantics)
@@ -167,7 +167,7 @@ def _search(
 def _fit(
     search: LabelledSearch, plan: LearningPlan, found: _SearchResult, refit: bool, seed: int
 ) -> tuple[LearnedRules, SecondStep | None]:
-    """Learn the weights, and a second step's where the plan has one."""
+    """Learn the weights, and if the plan has two steps also the weights of the second step."""
     discovery, progress = found.discovery, search.progress
     with announced(progress):
         if discovery.histograms is not None:
@@ -211,7 +211,7 @@ def _labels(
         chosen = sampled_labels(engine, target, negatives, sampling, seed)
     else:
         chosen = chosen_labels(labels, target)
-        # sorted, so that sums over them are the same to the bit for any order of rows
+        # sorted, so that sums over labels are the same to the bit for any order of rows
         chosen = chosen.select(np.lexsort((chosen.object, chosen.predicate, chosen.subject)))
     check_labels(chosen)
     return chosen

@@ -44,7 +44,7 @@ from hornbeam.two_step import FirstStep
 class LabelledSearch:
     """Finds and counts candidates for labelled targets.
 
-    `sampling` is how the false ones were sampled, None where all labels were given.
+    `sampling` is how the false pairs were sampled; None if the user gave all labels.
     """
 
     engine: Engine
@@ -65,7 +65,7 @@ class LabelledSearch:
         return with_mirrors(found, self.count) if self.symmetric else found
 
     def assign_folds(self, seed: int) -> EvidenceFolds:
-        """Hide the true pairs by folds."""
+        """Assign the pairs to folds; each fold hides its own true pairs from the facts."""
         facts = facts_in_memory(
             self.engine, "cross-evidence hides facts by folds and needs them in memory"
         )
@@ -83,7 +83,7 @@ class LabelledSearch:
         return with_mirrors(found, folded.count) if self.symmetric else found
 
     def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
-        """Find and count candidates over facts and labelled targets; returns also the problem."""
+        """Find and count candidates over facts and labelled targets; also returns the problem."""
         found, counted = discover_collective(
             self.engine, self.labels, self.language, progress=self.progress,
             own_facts_expected=self.sampling is not None,
@@ -92,7 +92,7 @@ class LabelledSearch:
         return found, collective_problem(counted, self.labels, semantics.relaxation, heads_only)
 
     def learning_problem(self, found: Discovery, plan: LearningPlan) -> Problem:
-        """The learning problem of what was found."""
+        """The learning problem of the candidates that were found."""
         assert found.statistics is not None
         return problem_of(
             found.statistics, self.labels, plan.ways, plan.semantics.relaxation,
@@ -129,7 +129,7 @@ class LabelledSearch:
         )
 
     def count(self, bodies: Sequence[Body]) -> Statistics:
-        """Count some bodies for all targets."""
+        """Count the groundings of bodies for all targets."""
         return self.engine.count(self.labels, bodies, self.language, progress=self.progress)
 
 
@@ -146,8 +146,8 @@ class FoldedEvidence:
     def discover(self) -> Discovery:
         """Find candidates over all facts, and keep those with groundings for enough pairs.
 
-        A pair counts the groundings over the facts that its fold sees. Each fold sees a subset of
-        the facts, so the search over all facts misses no candidate.
+        For a pair, only groundings over the facts that its fold sees count. Each fold sees a subset
+        of the facts, so the search over all facts misses no candidate.
         """
         pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
         discovery = discover_bodies(
@@ -162,7 +162,7 @@ class FoldedEvidence:
         )
 
     def count(self, bodies: Sequence[Body]) -> Statistics:
-        """Count bodies for the training pairs."""
+        """Count the groundings of bodies for the training pairs."""
         pairs, parts = self.folds.pairs, list[tuple[Ints, Statistics]]()
         for rows, facts in self.folds.views():
             counted = self.engine.over(facts).count(pairs.select(rows), bodies, self.language)
@@ -172,9 +172,9 @@ class FoldedEvidence:
 
 
 def with_mirrors(found: Discovery, count: Callable[[Sequence[Body]], Statistics]) -> Discovery:
-    """Count also the mirror images of candidates whose mirror image is not a candidate.
+    """Also count the mirror images of candidates, unless they are candidates themselves.
 
-    For a symmetric target, where a body and its mirror image share one weight.
+    This is for a symmetric target, where a body and its mirror image share one weight.
     """
     counted = found.statistics
     if counted is None:
@@ -187,7 +187,7 @@ def with_mirrors(found: Discovery, count: Callable[[Sequence[Body]], Statistics]
 def _with_seen_figures(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
     """Candidates with their coverage and counts over the facts that the folds see.
 
-    With soft facts the figures over all facts are kept: rows do not show which paths round to true.
+    With soft facts, the figures over all facts stay: rows do not show which paths round to true.
     """
     if counted.body_truth is not None:
         return candidates
@@ -217,26 +217,26 @@ def discover(
     Parameters
     ----------
     facts
-        The evidence: a file, a frame, tuples, a list of these, `Facts`, or an open engine.
+        The evidence: a file, a frame, tuples, a list of any of them, `Facts`, or an open engine.
     labels
-        Labelled targets as a file, a frame, tuples or what `read_labels` returns. Without them the
-        facts of `target` are the true pairs, hidden by folds, and false ones are sampled.
+        Labelled targets as a file, a frame, tuples, or the result of `read_labels`. Without labels,
+        the facts of `target` are the true pairs, hidden by folds, and false pairs are sampled.
     language
         Which clauses are candidates.
     target
-        This target predicate only, or these; required without labels.
+        The target predicate, or several; required without labels.
     negatives, negative_sampling
-        Sampled negatives per positive, and how; see `hornbeam.facts.negatives`.
+        False pairs sampled per true pair, and how; see `hornbeam.facts.negatives`.
     seed
         Seed of the folds and of the sampled negatives.
     engine
-        "memory" or "duckdb": what counts groundings where `facts` are not an open engine.
+        "memory" or "duckdb": the engine that counts groundings, unless `facts` is an open engine.
     threads
         Threads to use; one per core by default.
     statistics
         Keep the counts per target; without labels they are always kept.
     progress
-        Called with the progress made.
+        Callback that is given the progress of the work.
 
     Examples
     --------
@@ -259,7 +259,7 @@ def discover(
 
 
 def chosen_labels(labels: Input, target: str | Sequence[str] | None) -> Targets:
-    """Labelled targets, those of one or several predicates where these are named."""
+    """Labelled targets, restricted to the predicates that `target` names, if any."""
     known = as_labels(labels, target if isinstance(target, str) else None)
     return select_target(known, target)
 
@@ -271,7 +271,7 @@ def sampled_labels(
     sampling: Sampling,
     seed: int,
 ) -> Targets:
-    """Facts of the targets as true pairs, and sampled false ones."""
+    """Facts of the target predicates as true pairs, and sampled false pairs."""
     if not target:
         raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
     facts = facts_in_memory(

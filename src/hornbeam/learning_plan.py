@@ -22,12 +22,12 @@ RECURSIVE = (CollectiveMethod.MAP, CollectiveMethod.MAP_HEADS)
 
 @dataclass(frozen=True)
 class LearningPlan:
-    """A learner, the clauses it chooses from, and what they mean."""
+    """A learner, the clauses that it chooses from, and the meaning of the rules."""
 
     learner: Learner
     language: RuleLimits
     ways: Sequence[Counts]  #: the ways of counting that the learner may choose among
-    semantics: Semantics  #: what the model's rules will mean
+    semantics: Semantics  #: the meaning of the model's rules
     #: Whether a second step learns from the beliefs of a plain model.
     two_steps: bool
     asked_only: bool  #: whether the second step takes every pair to be true (asked-only)
@@ -48,7 +48,7 @@ def learning_plan(
     sampling: Sampling | None,
     seed: int,
 ) -> LearningPlan:
-    """Choose what `hornbeam.learn` leaves to the learner, and refuse what does not fit."""
+    """Choose settings that `hornbeam.learn` leaves to the learner; refuse conflicting settings."""
     learner = make_learner(method, seed) if isinstance(method, str) else method
     chosen = _collective_method(collective)
     two_steps, recursive = chosen is CollectiveMethod.TWO_STEP, chosen in RECURSIVE
@@ -70,7 +70,7 @@ def learning_plan(
 
 
 def _collective_method(collective: bool | str) -> CollectiveMethod | None:
-    """The method that is meant; True is the default one."""
+    """The collective method of a setting, None for False; True is the default method."""
     if isinstance(collective, bool):
         return CollectiveMethod.TWO_STEP if collective else None
     if collective == ASKED_ONLY:
@@ -84,7 +84,7 @@ def _collective_method(collective: bool | str) -> CollectiveMethod | None:
 def _relaxation(
     learner: Learner, relaxation: Relaxation | str | None, two_steps: bool
 ) -> Relaxation:
-    """What values a target may take: beliefs are soft facts, which Boolean targets add up."""
+    """What values a target may take; only Boolean targets fit beliefs, which are soft facts."""
     given = None if relaxation is None else Relaxation(relaxation)
     if not two_steps:
         return given or learner.relaxation

@@ -1,7 +1,7 @@
 """What users do with a model: score, propose, rank, evaluate, explain, report, export.
 
-`AnyModel` has the part that models of both kinds share, `Model` that of weighted rules;
-`hornbeam.graph_model.GraphModel` has that of whole graphs.
+`AnyModel` has the methods that models of both kinds share. `Model` is a model of weighted rules,
+and `hornbeam.graph_model.GraphModel` a model of a whole graph.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class AnyScorer(Protocol):
 
 
 class AnyModel(ABC):
-    """What both kinds of models do alike: `hornbeam.Model` and `hornbeam.GraphModel`.
+    """The methods that both kinds of models share: `hornbeam.Model` and `hornbeam.GraphModel`.
 
-    A kind that cannot do something that is asked for by a keyword raises an `InputError`.
+    A keyword that a kind of model does not support raises an `InputError`.
     """
 
     #: The column of predictions that `evaluate` compares with labels.
     _judged: ClassVar[str]
-    #: Whether links of entities that no fact has are explained, by the prior alone.
+    #: Whether links of entities without facts are explained too, by the prior alone.
     _explains_unseen: ClassVar[bool] = True
 
     @property
@@ -83,24 +83,24 @@ class AnyModel(ABC):
         self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
         threads: int | None = None,
     ) -> AnyScorer:  # fmt: skip
-        """Prepare to score pairs several times."""
+        """Prepare to score several lists of pairs over the same facts."""
 
     @abstractmethod
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> FactRanker:
-        """Prepare to rank answers of many queries."""
+        """Prepare to answer many queries over the same facts."""
 
     @abstractmethod
     def explainer(
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None
     ) -> Explainer:
-        """Prepare to explain many links; a collective model needs all pairs."""
+        """Prepare to explain many links; a collective model needs all `pairs` that it scores."""
 
     @classmethod
     @abstractmethod
     def parse(cls, text: str, name: str = "model") -> Self:
-        """Read a model from its text; errors call it `name`."""
+        """Read a model from its text; error messages call the text `name`."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -109,12 +109,12 @@ class AnyModel(ABC):
         Raises
         ------
         hornbeam.errors.DataError
-            Where the file cannot be read, or is not a model of this kind.
+            If the file cannot be read, or is not a model of this kind.
         """
         return cls.parse(file_text(path), os.fspath(path))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model; either all of it is there afterwards or nothing."""
+        """Write the model to a file, all of it or nothing."""
         save_text(path, self.text)
 
     def predict(
@@ -122,15 +122,15 @@ class AnyModel(ABC):
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip
-        """Score pairs, in their order; NumPy takes its `["score"]`. Facts may be an open engine.
+        """Score pairs; the table has one row per pair, in the order of the pairs.
 
-        `probability` is the probability that the pair is true. For rules of targets it is the mean
-        itself, and NaN where a score is no probability: by "map", or where the negatives of the
-        learning were sampled.
+        `np.asarray` of the table gives its scores. `facts` may be an open engine. `probability` is
+        the probability that the pair is true: for a rule model, the mean itself. It is NaN where a
+        score is no probability: with "map", or if the false pairs were sampled for learning.
 
         A model of a whole graph scores triples, each as an answer of (subject, relation, ?); its
         probabilities are calibrated. A triple that no rule proposes has the score NaN and the
-        probability 0. Triples that are among the facts are scored as if none of them were; in a
+        probability 0. Triples that are facts are scored as if none of them were a fact; over a
         database they have no score.
         """
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
@@ -140,7 +140,7 @@ class AnyModel(ABC):
         self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
         engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
     ) -> Evaluation:  # fmt: skip
-        """How well the scores agree with labels. Facts may be an open engine."""
+        """How well the scores agree with labels; `facts` may be an open engine."""
         known = labels_for(self, labels)
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
         return evaluate(known.truth, scorer.predict(known, progress=progress)[self._judged])
@@ -152,9 +152,9 @@ class AnyModel(ABC):
     ) -> ResultTable:  # fmt: skip
         """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
 
-        The `top` answers per query: subject, relation, object, score, rank and query; with `names`,
-        those of subject and object. Answers that are facts already are left out unless `known`. A
-        model of a whole graph gives new answers only, each with the probability that it is right.
+        The table has the `top` answers per query: subject, relation, object, score, rank and query;
+        with `names`, also the names of subject and object. Answers that are facts are left out
+        unless `known`. A model of a whole graph gives only new answers, each with its probability.
         """
         ranker = self.ranker(facts, score=score, threads=threads)
         return ranker.rank(queries, top=top, known=known, names=names, progress=progress)
@@ -165,7 +165,7 @@ class AnyModel(ABC):
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
 
-        Triples of the `filter` are not wrong answers; test triples of no target are left out.
+        Triples of `filter` are not wrong answers; test triples of other relations are left out.
         """
         return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
 
@@ -174,16 +174,16 @@ class AnyModel(ABC):
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
     ) -> Explanation:  # fmt: skip
-        """Explain the score of a pair: rules for and against, their paths, what would flip it.
+        """Explain the score of a pair: rules for and against it, their paths, and facts to flip it.
 
         Parameters
         ----------
         pair, target
-            Subject and object, or subject, predicate and object; `target` names a left out one.
+            Subject and object, with the predicate between them or given as `target`.
         pairs
-            For a collective model: all pairs that are scored together, this one among them.
+            For a collective model: all pairs that are scored together, including `pair`.
         paths
-            Maximum number of paths per rule; the first in the order of their entities' names.
+            Maximum number of paths per rule: the first paths in the order of entity names.
         flip
             Look for the fewest facts whose removal flips the decision (not for collective models).
         """
@@ -194,7 +194,7 @@ class AnyModel(ABC):
         self, explainer: Explainer, pair: Sequence[str], target: str | None, names: Input | None,
         paths: int, flip: bool, progress: Progress,
     ) -> Explanation:  # fmt: skip
-        """Explain a link whose entities are given by ids or by names, and show them by names."""
+        """Explain a link whose entities are given by ids or names; the explanation shows names."""
         called, known = as_names(names), explainer.facts.entities
         subject, predicate, object_ = named_atom(self, pair, target)
         entity = called.entity if self._explains_unseen else called.known_entity
@@ -207,12 +207,13 @@ class AnyModel(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Model(RuleModel, AnyModel):
-    r"""Weighted rules that score links; models of the same rules and semantics are equal.
+    r"""Weighted rules that score links; models with the same rules and semantics are equal.
 
-    Facts, labels and pairs come as files, frames, tuples, lists of these, or what was read before;
-    read once what you use often. Pairs and labels need no predicate where there is one target.
-    `names` are what people call entities (see `hornbeam.read_names`), `score` is "mean" or "map",
-    `engine` "memory" or "duckdb", `threads` one per core by default; `progress` takes reports.
+    Facts, labels and pairs may be files, frames, tuples, or lists of any of them. Data that is used
+    often is best read once, by `hornbeam.read_facts`, `read_labels` or `read_pairs`.
+    Pairs and labels need no predicate if the model has one target. `names` are readable names of
+    entities (see `hornbeam.read_names`), `score` is "mean" or "map", `engine` "memory" or "duckdb".
+    `threads` is one per core by default, and `progress` a callback for the progress of the work.
 
     Examples
     --------
@@ -243,7 +244,7 @@ class Model(RuleModel, AnyModel):
 
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Self:
-        """Read a model from its text; errors call it `name`."""
+        """Read a model from its text; error messages call the text `name`."""
         if text.startswith(GRAPH_MARK):
             raise DataError(name, f"{_OF_A_GRAPH} `hornbeam.GraphModel.parse`", line=1)
         parsed = parse_model(text, name)
@@ -257,7 +258,7 @@ class Model(RuleModel, AnyModel):
         return super().load(path)
 
     def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
-        """The rules: text, words, weight, counts and, on labels, coverage and precision."""
+        """A table of the rules: text, words, weight, counts; on labels, coverage and precision."""
         engine = None if facts is None else open_in_memory(facts, 1)
         return judged_rules(self, engine, labels)
 
@@ -265,7 +266,7 @@ class Model(RuleModel, AnyModel):
         self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
         threads: int | None = None,
     ) -> RuleScorer:  # fmt: skip
-        """Prepare to score pairs several times."""
+        """Prepare to score several lists of pairs over the same facts."""
         return RuleScorer(self, open_engine(facts, engine, threads), Score(score))
 
     def map_state(
@@ -287,8 +288,9 @@ class Model(RuleModel, AnyModel):
     ) -> ResultTable:  # fmt: skip
         """Find the `top` best new links of `target` by following rules forward from `subjects`.
 
-        These are by default its known subjects, else all; with `per_subject`, `top` links of each.
-        See `hornbeam.scoring.proposals.proposable` for which pairs may be proposed.
+        By default `subjects` are the subjects of known facts of the target, or all entities if it
+        has none. With `per_subject`, the table has the `top` best links per subject. See
+        `hornbeam.scoring.proposals.proposable` for which pairs may be proposed.
         """
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
@@ -300,13 +302,13 @@ class Model(RuleModel, AnyModel):
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> RuleRanker:
-        """Prepare to rank answers of many queries."""
+        """Prepare to answer many queries over the same facts."""
         return RuleRanker.of(self, open_in_memory(facts, threads), score=Score(score))
 
     def explainer(
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None
     ) -> RuleExplainer:
-        """Prepare to explain many pairs; a collective model needs all that it scores together."""
+        """Prepare to explain many pairs; a collective model needs all `pairs` that it scores."""
         wanted = None if pairs is None else pairs_for(self, pairs)
         return open_explainer(self, open_in_memory(facts, threads), wanted)
 
@@ -315,9 +317,9 @@ class Model(RuleModel, AnyModel):
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
     ) -> str:  # fmt: skip
-        """Write one HTML page: what was learned (by `trace`), how good it is on labels.
+        """The report as one HTML page: what was learned, how (by `trace`), how good on labels.
 
-        `test` and `filter` are for models of whole graphs.
+        `test` and `filter` are refused: they are for models of whole graphs.
         """
         from hornbeam.reporting.report import report
 
@@ -331,9 +333,9 @@ class Model(RuleModel, AnyModel):
         self, facts: Input | None = None, pairs: Input | None = None,
         output: str | os.PathLike[str] | None = None, *, plain: bool = False,
     ) -> FilePath:  # fmt: skip
-        """Write a PSL program that the Java runtime runs as it is to a folder; returns its path.
+        """Write a PSL program, ready for PSL's Java runtime, to a folder; returns its path.
 
-        What PSL cannot express becomes observed predicates with counts; `plain` refuses it.
+        Rules that PSL cannot express use observed predicates with their counts; `plain` refuses.
         """
         from hornbeam.programs.export import export_program
 

@@ -1,4 +1,4 @@
-"""The one place that opens a model file of either kind."""
+"""Opening a model file of either kind: a rule model, or a model of a whole graph."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def load(path: str | os.PathLike[str]) -> Model | GraphModel:
-    """Open a model file of either kind: rules of targets, or a model of a whole graph.
+    """Open a model file of either kind: a rule model, or a model of a whole graph.
 
     Raises
     ------
     hornbeam.errors.DataError
-        Where the file cannot be read, or is no model, with the line.
+        If the file cannot be read, or is not a model; the error names the line.
 
     Examples
     --------
@@ -37,9 +37,9 @@ def load(path: str | os.PathLike[str]) -> Model | GraphModel:
 
 
 def load_with_trace(path: str | os.PathLike[str]) -> Model | GraphModel:
-    """Open a model file; a rule model with how it was learned, by the trace next to its file.
+    """Open a model file; a rule model gets its trace, from the file next to the model file.
 
-    Versions up to 0.8 wrote there alone that negatives were sampled.
+    The trace also says whether negatives were sampled; up to 0.8, model files did not.
     """
     model = load(path)
     if not isinstance(model, Model):

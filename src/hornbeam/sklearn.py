@@ -31,14 +31,14 @@ except ImportError:
 class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learns which pairs of entities are linked, from facts about them.
 
-    X has two columns, subject and object, as a frame, an array or tuples; y has two classes of any
-    kind, of which the greater is "true". The facts are a parameter: they are the same for all
-    pairs. A pair's own fact is never evidence for it.
+    X has two columns, subject and object, as a frame, an array or tuples. y has two classes of any
+    type; the greater class is "true". The facts are a parameter, since they are the same for all
+    pairs. A fact that states a pair is never evidence for that pair.
 
     Parameters
     ----------
     facts
-        The evidence, in any form that `hornbeam.read_facts` takes; best read before.
+        The evidence: the result of `hornbeam.read_facts` (fastest), or any form that it takes.
     target
         The predicate of the pairs.
     method, language, counts
@@ -46,7 +46,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state
         The seed of everything random.
     n_jobs
-        Threads; all by default.
+        Number of threads; one per core by default.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _named(pairs: Array) -> list[tuple[Any, ...]]:
-    """Rows of subject and object."""
+    """Pairs as tuples of subject and object."""
     if pairs.shape[1] != 2:
         raise ValueError(f"X has {pairs.shape[1]} feature(s); expected 2, subject and object")
     return [(str(subject), str(object_)) for subject, object_ in pairs.tolist()]

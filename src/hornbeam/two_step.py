@@ -1,17 +1,17 @@
 """The second step of collective learning: rules about beliefs in other pairs.
 
-A plain model comes first. Its means, out of fold for training pairs, are beliefs, and one further
-L1 model learns from three kinds of columns: bodies over facts, bodies over facts and beliefs, and
-*rivals*, beliefs in other pairs of the same subject or object (see
-`hornbeam.counting.collective.believed_pairs`). It is kept only where it helps: where its held-out
-log-loss is lower than without beliefs by more than one standard error, clustered by the entity
-that groups the pairs.
+The first step is a plain model. Its means are the beliefs; the mean of a training pair comes from
+rules learned without the pair's fold. A second L1 model learns from three kinds of columns: bodies
+over facts, bodies over facts and beliefs, and *rivals*, beliefs in other pairs of the same subject
+or object (see `hornbeam.counting.collective.believed_pairs`). It is kept only if it helps: if its
+held-out log-loss is lower than without beliefs by more than one standard error, clustered by the
+entity that groups the pairs.
 
-Such rules learn how the pairs of a file were drawn, too: that a film in it always has a true pair,
-say. So that they do no harm where pairs are drawn otherwise, training has copies in which a share
-of the true pairs is left out, with shares spread evenly, each with a prior of its own. The strength
-is that of least held-out loss over all copies, and the second step is kept only where it does not
-lose over those copies either. See `docs/howto/collective.md`.
+Rules about beliefs also learn how the pairs of a file were drawn: for example, that every film in
+the file has a true pair. That would do harm where pairs are drawn otherwise. So training has copies
+of the pairs, from which evenly spread shares of the true pairs are left out; each copy has its own
+prior. The chosen strength has the least held-out loss over all copies. The second step is kept only
+if it does not lose over the copies either. See `docs/howto/collective.md`.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ from hornbeam.scoring.independent_scores import score_targets
 ASKED_ONLY = "asked-only"
 #: Weight of the prior by which every pair counts as true (asked-only).
 CERTAIN = 20.0
-#: Parts of the training pairs: a pair's belief is learned from the others.
+#: Number of parts of the training pairs: the belief in a pair is learned from the other parts.
 FOLDS = 5
 #: Shares of the true pairs that the training copies leave out: none, and evenly between 0 and 1.
 DROPPED = (0.0, 0.25, 0.5, 0.75)
-#: Settings of the first step's learner that hold for the second.
+#: Settings of the first step's learner that the second step's learner takes over.
 SHARED = ("max_rules", "weight_variance", "length_penalty", "seed")
-#: What the second step is called where progress is shown. Progress in percent at the end of each
-#: phase: finding bodies, beliefs, counting copies, choosing the strength, the reference.
+#: Name of the second step where progress is shown. Progress in percent at the end of each phase:
+#: finding bodies, beliefs, counting copies, choosing the strength, the model without beliefs.
 SECOND_STEP = "Second step"
 FOUND, BELIEVED_ALL, COUNTED, CHOSEN, ALL_DONE = 6, 11, 36, 88, 100
-#: Rows of training pairs, and an engine over the facts that they see.
+#: Per fold, the rows of its training pairs, and an engine over the facts that these pairs see.
 Views = Sequence[tuple[Ints, MemoryEngine]]
 
 
@@ -70,9 +70,9 @@ Views = Sequence[tuple[Ints, MemoryEngine]]
 class FirstStep:
     """The plain model, and what it was learned from.
 
-    `views` are the training pairs by what they see: with cross-evidence every fold sees other
-    facts, and only the pairs of a fold are scored together. `group` numbers the entities whose
-    pairs belong together.
+    `views` are the training pairs by the facts that they see. With cross-evidence, each fold sees
+    other facts, and only pairs of the same fold are scored together. `group` has, per pair, the
+    number of the entity whose pairs belong together.
     """
 
     learner: Learner
@@ -88,7 +88,7 @@ class FirstStep:
     symmetric: bool
 
     def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:
-        """E[y] of every pair under rules that were learned without its fold."""
+        """E[y] of every pair under rules that were learned without the pair's fold."""
         means = np.empty(len(self.labels))
         learner = self.learned.chosen or self.learner
         semantics = self.learned.model.semantics
@@ -127,7 +127,7 @@ class FirstStep:
     def count_linked(
         self, rows: Ints, belief: Floats, bodies: Sequence[Body], *, as_facts: bool = False
     ) -> Statistics:
-        """Count bodies for some pairs, which alone are scored together."""
+        """Count bodies for the pairs of `rows`; beliefs in all other pairs are left out."""
         parts = []
         for members, engine in self.views:
             seen = np.intersect1d(members, rows)
@@ -148,10 +148,10 @@ def learn_second_step(
     refit: bool = False,
     progress: Progress = SILENT,
 ) -> tuple[LearnedRules, SecondStep | None]:
-    """Learn the second step; returns the first one where it does not help.
+    """Learn the second step; returns the first step's rules if the second step does not help.
 
-    With `asked_only` every pair counts as true, and the second step is always kept: a baseline that
-    shows what the choice of pairs reveals by itself.
+    With `asked_only`, every pair counts as true and the second step is always kept. That is a
+    baseline: it shows what the choice of pairs reveals by itself.
     """
     labels, rng = first.labels, np.random.default_rng([seed, 3])
     group = np.unique(first.group, return_inverse=True)[1]
@@ -192,10 +192,10 @@ def _held_out_gain(
     facts_only: Floats,
     copies: Sequence[Ints],
 ) -> SecondStep:
-    """Compare held-out losses of the second step with the plain model and without beliefs.
+    """Compare the held-out loss of the second step with the better of two references.
 
-    The second step has its own learner and strength, so it may beat the plain model even without
-    beliefs: that is not a gain of beliefs.
+    They are the plain model, and the second step without beliefs. The latter may beat the plain
+    model by its own learner and strength alone, which is not a gain of beliefs.
     """
     loss = log_losses(y, scores)
     n = len(plain)
@@ -208,7 +208,7 @@ def _held_out_gain(
 
 
 def _in_copies(scores: Floats, copies: Sequence[Ints]) -> Floats:
-    """Scores in the copies: with fewer true pairs the odds fall by the share left."""
+    """Scores in the copies: odds are multiplied by the share of true pairs that a copy keeps."""
     copied = scores[np.concatenate(copies)]
     left = np.repeat(1.0 - np.array(DROPPED), [len(rows) for rows in copies])
     return np.asarray(left * copied / (left * copied + 1.0 - copied))
@@ -236,13 +236,13 @@ def _both_steps(
 
 
 def _second_learner(first: Learner) -> Joint:
-    """The L1 learner, with the settings that the first step's learner shares with it."""
+    """The L1 learner, with the `SHARED` settings that the first step's learner has."""
     names = {one.name for one in fields(first)}
     return Joint(all_rules=True, **{name: getattr(first, name) for name in SHARED if name in names})
 
 
 def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
-    """Rows of the scored pairs: all of them first, then those of each copy."""
+    """Rows of the pairs in each copy; the first copy has all pairs."""
     # by ids, not by rows, so that the order of the pairs changes nothing
     order = np.lexsort((labels.object, labels.subject, labels.predicate))
     copies = []
@@ -254,9 +254,9 @@ def _copies(labels: Targets, rng: np.random.Generator) -> list[Ints]:
 
 
 def _with_own_priors(labels: Targets, copies: Sequence[Ints]) -> Targets:
-    """Pairs of all copies, those of a copy as targets of their own.
+    """Pairs of all copies, with a target predicate of its own per copy.
 
-    So each copy has its own prior, and its fraction of true pairs does not influence the others.
+    So each copy has its own prior, and its share of true pairs does not influence other copies.
     """
     names = [[_copied(name, k) for name in labels.predicates] for k in range(len(copies))]
     predicates = Names.of([name for some in names for name in some])
