@@ -15,14 +15,14 @@ from markupsafe import Markup, escape
 
 from hornbeam.base.arrays import Floats
 
-#: Size of a chart in its own units; pages scale it.
+#: Width and height of a chart, and its margins, in its own units; pages scale it.
 WIDTH, HEIGHT = 340, 256
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 26, 44
-#: Maximum number of points of a curve that are distinct on a screen.
+#: Curves with more points are thinned: a screen does not show more distinct points.
 POINTS = 400
 #: Maximum number of points of a curve with a tooltip.
 SPOTS = 25
-#: A smaller range of an axis is widened, so that it has round ticks.
+#: The range of an axis is widened if it is smaller, so that the axis has round ticks.
 SMALLEST_RANGE = 1e-300
 
 
@@ -46,7 +46,7 @@ class Axis:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A curve; `style` is its class in the style sheet: one, two or three."""
+    """A curve; `style` is its class in the style sheet: "one", "two", "three" or "reference"."""
 
     x: Floats
     y: Floats
@@ -87,10 +87,10 @@ def line_chart(
     diagonal: bool = False,
     marked: Sequence[tuple[float, str]] = (),
 ) -> Markup:
-    """Draw curves over two axes; `name` is the chart's identifier, once on a page.
+    """Draw curves over two axes; `name` is the chart's identifier, unique on a page.
 
-    The `diagonal` is the line of chance or of perfect calibration; every `marked` x has a vertical
-    line of that style.
+    The `diagonal` is the line of chance or of perfect calibration. `marked` are vertical lines,
+    each given by its x and its style.
     """
     parts = [*_frame(x_axis, y_axis)]
     if diagonal:
@@ -112,7 +112,7 @@ def column_chart(
     columns: Sequence[str],
     groups: Sequence[tuple[str, str, Sequence[float]]],
 ) -> Markup:
-    """Draw vertical bars: per column one bar of each group (name, style, heights)."""
+    """Draw vertical bars: in every column one bar per group; a group is (name, style, heights)."""
     highest = max((max(heights, default=0.0) for _, _, heights in groups), default=0.0)
     y_axis = number_axis(y_label, 0.0, highest or 1.0)
     every = max(1, math.ceil(len(columns) / 10))
@@ -150,7 +150,7 @@ def bar_chart(
 
 
 def interval_bar(low: float, value: float, high: float, style: str) -> Markup:
-    """Draw an interval of shares, for a line of text that has the same in words."""
+    """Draw an interval of shares, beside a text that says the same in words."""
     return Markup(
         '<svg class="interval" viewBox="0 0 100 10" width="100" height="10" aria-hidden="true">'
         '<rect class="track" y="3" width="100" height="4" rx="2"/>'
@@ -171,7 +171,7 @@ def thinned(x: Floats, y: Floats) -> tuple[list[float], list[float]]:
 
 
 def _curve(curve: Series, x_axis: Axis, y_axis: Axis) -> Iterator[Markup]:
-    """A line, its dots if it has any, and points spread over it whose values are tooltips."""
+    """A line, its dots if it has any, and spots spread over it with their values as tooltips."""
     values = list(zip(*thinned(curve.x, curve.y), strict=True))
     points = [(_x(x_axis, x), _y(y_axis, y)) for x, y in values]
     text = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
@@ -238,7 +238,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Markup:
 
 
 def _rect(x: float, y: float, width: float, height: float, style: str, tooltip: str = "") -> Markup:
-    """A bar with a `tooltip`."""
+    """A bar, with a `tooltip` if that is not empty."""
     hover = Markup(' data-say="{}"').format(tooltip) if tooltip else ""
     return Markup(
         '<rect class="bar {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"{}/>'

@@ -17,15 +17,15 @@ SHOWN = 20
 
 @dataclass(frozen=True)
 class PredicateProfile:
-    """Figures of one predicate; only those of two arguments have subjects and objects."""
+    """Figures of one predicate; only predicates of two arguments have subjects and objects."""
 
     name: str
     arity: int
     facts: int
     subjects: int | None
     objects: int | None
-    widest: int | None  #: most objects of one subject
-    used: bool  #: whether a rule of the model has it in its body
+    widest: int | None  #: maximum number of objects of one subject
+    used: bool  #: whether a rule of the model has the predicate in its body
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class DataProfile:
     facts: int
     entities: int
     soft: int  #: facts with a truth value strictly between 0 and 1
-    predicates: tuple[PredicateProfile, ...]  #: those with most facts first
-    #: (least degree, greatest degree, entities) for degrees by powers of two; an entity's degree is
-    #: the number of facts about it.
+    predicates: tuple[PredicateProfile, ...]  #: predicates with most facts first
+    #: (least degree, greatest degree, number of entities) per range between powers of two. The
+    #: degree of an entity is the number of facts about it.
     degrees: tuple[tuple[int, int, int], ...]
-    unseen: int  #: labelled pairs with an entity that no fact has
-    unseen_names: tuple[str, ...]  #: the first such entities in the order of names, at most `SHOWN`
+    unseen: int  #: number of labelled pairs with an entity that no fact has
+    unseen_names: tuple[str, ...]  #: entities without facts, at most `SHOWN`, in the order of names
     missing_predicates: tuple[str, ...]  #: predicates of rules that no fact has
-    own_facts: int  #: facts that state a labelled pair; they are not evidence for it
+    own_facts: int  #: number of facts that state a labelled pair: they are not evidence for it
 
 
 def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile:
@@ -84,7 +84,7 @@ def _predicates(facts: Facts, walked: set[str]) -> list[PredicateProfile]:
 
 
 def _sides(atoms: Atoms, rows: Positions) -> tuple[int | None, int | None, int | None]:
-    """Numbers of subjects, objects, and most objects of one subject; None unless binary."""
+    """Numbers of subjects, of objects, and of objects per subject at most; None unless binary."""
     if atoms.arity != 2:
         return None, None, None
     subjects, fanout = np.unique(atoms.arguments[0][rows], return_counts=True)
@@ -92,7 +92,7 @@ def _sides(atoms: Atoms, rows: Positions) -> tuple[int | None, int | None, int |
 
 
 def _facts_of_entities(facts: Facts) -> Ints:
-    """Number of facts per entity; an entity counts once per argument."""
+    """Number of facts per entity; a fact counts once per argument that is the entity."""
     places = [ids for atoms in facts.atoms.values() for ids in atoms.arguments]
     return np.bincount(
         np.concatenate([*places, np.empty(0, dtype=np.int32)]), minlength=len(facts.entities)

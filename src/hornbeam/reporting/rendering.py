@@ -1,7 +1,7 @@
 """Rendering of reports: templates, and filters for names, rules and numbers.
 
-Everything from the data passes Jinja2's escaping. A page needs no network, which a content security
-policy enforces: it allows one style sheet and one script, by hash.
+Jinja2 escapes everything that comes from the data. A page needs no network. Its content security
+policy enforces that: it allows only one style sheet and one script, by hash.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME, RULE = 80, 500
 
 @cache
 def environment() -> Environment:
-    """The templates of reports with our filters."""
+    """The templates of reports, with the filters of this module."""
     made = templates_of("hornbeam.reporting")
     made.filters |= {
         "named": named,
@@ -62,7 +62,7 @@ def template_text(package: str, name: str) -> str:
 def page_of(name: str, **values: object) -> str:
     """Render a page with its style sheet and its script.
 
-    The browser loads nothing and runs only that script: its policy allows both by hash.
+    The browser loads no other file and runs no other script: the policy allows both by hash.
     """
     sources = ("report.css", "report.js")
     style, script = (template_text("hornbeam.reporting", source) for source in sources)
@@ -93,7 +93,7 @@ def named(name: str) -> Markup:
 
 
 def elided_rule(rule: str) -> str:
-    """The text of a rule, whose constants are names from the data; elided if too long."""
+    """The text of a rule, elided if too long: its constants are names from the data."""
     text = printable(rule)
     return text if len(text) <= RULE else f"{text[: RULE // 2]} … {text[-RULE // 2 :]}"
 
@@ -121,7 +121,7 @@ def words_html(words: Words) -> Markup:
 
 
 def log_odds_text(number: float) -> str:
-    """An addition to log-odds as text, with a real minus."""
+    """A contribution to log-odds as text, with a typographic minus."""
     return f"{number:+.2f}".replace("-", "−")
 
 
@@ -131,15 +131,15 @@ def percent(share: float | None) -> str:
 
 
 def signed(number: float) -> str:
-    """A number with its sign, with a real minus."""
+    """A number with its sign, with a typographic minus."""
     text = f"{number:+.1e}" if 0 < abs(number) < 5e-4 else f"{number:+.3f}"
     return text.replace("-", "−")
 
 
 def path_steps(path: Grounding) -> Sequence[tuple[str, bool, str]]:
-    """Steps of a path: predicate, whether it is walked backwards, next entity.
+    """Steps of a path: the predicate, whether it is walked backwards, and the next entity.
 
-    A fact of three or more arguments is given as a whole atom, not by its predicate alone.
+    For a fact of three or more arguments, the whole atom replaces the predicate.
     """
     return [
         (fact.predicate if fact.is_edge else fact.atom, inverse, there)

@@ -1,8 +1,8 @@
 """The report: one HTML file that shows what was learned, how good it is, and where it fails.
 
-A page shows what a model has: rules with weights, judged by labelled pairs, or rules of a whole
-graph, judged by the ranks of true answers. Without labels or true triples it shows what was
-learned, from what and how; its figures are those of the internal validation.
+A rule model has rules with weights, judged by labelled pairs. A model of a whole graph has rules
+judged by the ranks of true answers. Without labels or true triples, the page shows what was
+learned, from which data and how, with figures of the internal validation only.
 """
 
 from __future__ import annotations
@@ -41,32 +41,32 @@ if TYPE_CHECKING:
     from hornbeam.graphs.graph_ranker import MemoryRanker
     from hornbeam.graphs.ranking_model import RankingModel
 
-#: Number of errors of each kind that are explained: of pairs, and of answers.
+#: Maximum number of explained errors: wrong pairs of each kind, and true answers that rank low.
 WORST, HARDEST = 5, 8
-#: Rows of a table that are visible at first; the rest is folded.
+#: Rows of a table that are visible at first; further rows are folded.
 OPEN_ROWS = 20
 #: Row limits to try per table, largest first, until the page is small enough.
 ROWS = (300, 150, 80, 40, 20)
 #: Maximum number of bytes of a page.
 LARGEST = 200_000
-#: Steps of a waterfall between prior and rest.
+#: Number of rules in a waterfall chart, between the prior and the sum of all other rules.
 STEPS = 4
-#: Number of known links on which rules are shown if there are no labels.
+#: Maximum number of known links on which rules are counted if there are no labels.
 MAX_LINKS = 5_000
 #: Maximum number of test queries for the calibration of probabilities.
 CALIBRATED = 2000
-#: Rules that are shown per relation and direction.
+#: Number of rules that are shown per relation and direction.
 BEST = 3
-#: What a page may show; a kind of model leaves out what it does not have.
+#: Values of the template that only some models have; None unless a report sets them.
 NOTHING = dict.fromkeys(("graph", "ranks", "evaluation", "trace", "beliefs"))
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A wrong decision on a pair, by its label, or a true answer that ranks low, and why.
+    """An error with its explanation: a wrong decision on a labelled pair, or a low-ranked answer.
 
-    `scored` is the score that is wrong, with its reasons: that of the pair, or of the answer in the
-    direction of the query.
+    `scored` is the wrong score with its reasons: the score of the pair, or of the true answer in
+    the direction of the query.
     """
 
     explanation: Explanation
@@ -78,7 +78,7 @@ class Failure:
 def _page(
     data: DataProfile, figures: Mapping[str, list[report_charts.Figure]], values: dict[str, object]
 ) -> str:
-    """The page with the most rows per table that is small enough to send."""
+    """The page with as many rows per table as fit into `LARGEST` bytes."""
     drawn = {"quality": [], "learning": [], "data": [report_charts.degrees(data)], **figures}
     shared = {"data": data, "figures": drawn, "charts": charts, "steps": STEPS}
     for rows in ROWS:
@@ -103,8 +103,8 @@ def report(
 ) -> str:
     """Write the report of a rule model as one HTML page.
 
-    The labels should not have been used for learning. Without any, the page has no errors, and
-    shows rules on the links that the facts state; without a trace, it does not show how the model
+    The labels should not have been used for learning. Without labels, the page shows no errors, and
+    counts rules on the links that the facts state. Without a trace, it does not show how the model
     was learned.
     """
     model, semantics = explainer.model, explainer.model.semantics
@@ -154,9 +154,9 @@ def _examples(
     names: EntityNames,
     progress: Progress,
 ) -> list[tuple[Grounding, ...]]:
-    """Per rule its first grounding for the first pair with the label of its head, else for any.
+    """An example per rule: one grounding per condition, for one covered pair.
 
-    There is one grounding per condition.
+    It is the first pair with the label of the rule's head, else the first covered pair.
     """
     examples: list[tuple[Grounding, ...]] = []
     columns = Columns(counted)
@@ -181,7 +181,7 @@ def _mistakes(
     names: EntityNames,
     progress: Progress,
 ) -> dict[str, list[Failure]]:
-    """Explain the false pairs of the highest scores and the true ones of the lowest."""
+    """Explain the false pairs with the highest scores, and the true pairs with the lowest."""
     semantics = explainer.model.semantics
     true, called = labels.positive, scores >= semantics.threshold
     too_high, too_low = "called true but false", "called false but true"
@@ -205,7 +205,7 @@ def _mistakes(
 
 
 def _first(rows: Positions, by: Floats) -> list[int]:
-    """The first few rows by a key, equals in their order."""
+    """The `WORST` first rows by a key; rows with equal keys stay in their order."""
     return [int(row) for row in rows[np.argsort(by[rows], kind="stable")][:WORST]]
 
 
@@ -214,7 +214,7 @@ def _first(rows: Positions, by: Floats) -> list[int]:
 
 @dataclass(frozen=True)
 class RelationRow:
-    """A relation in one direction: its best rules as (confidence, words), and how it ranks."""
+    """A relation in one direction: its best rules as (confidence, words), and its test ranks."""
 
     relation: str
     direction: str
@@ -236,11 +236,11 @@ def graph_report(
 ) -> str:
     """Write the report of a model of a whole graph as one HTML page.
 
-    `test` are true triples, ideally not used for learning, `filter` further true ones, which are
-    not counted as wrong answers; without `test` the page only shows what was learned. Ranks are
-    those of `GraphRanker.evaluate`; `filtered_by` names the files whose triples are not wrong.
+    `test` are true triples, ideally not used for learning; without them the page only shows what
+    was learned. `filter` are further true triples, which do not count as wrong answers. Ranks are
+    those of `GraphRanker.evaluate`; `filtered_by` names all files of triples that are not wrong.
     """
-    # imported late, here and below: the report of a rule model takes none of these modules
+    # imported late, here and below: the report of a rule model needs none of these modules
     from hornbeam.graphs.graph_explainer import GraphExplainer
     from hornbeam.graphs.graph_ranker import MemoryRanker
 
@@ -269,7 +269,7 @@ def graph_report(
 
 
 def _relations(model: RankingModel, judged: GraphEvaluation | None) -> list[RelationRow]:
-    """The relations of the test, most queries first; without a test all, most rules first."""
+    """Relations of the test, most queries first; without a test all relations, most rules first."""
     from hornbeam.graphs.graph_text import graph_rule_words
 
     ranks = {(row.relation, row.direction): row for row in judged.relations} if judged else {}
@@ -291,9 +291,9 @@ def _relations(model: RankingModel, judged: GraphEvaluation | None) -> list[Rela
 def _true_and_stated(
     ranker: MemoryRanker, ranks: Ranks, progress: Progress
 ) -> tuple[Bools, Floats]:
-    """Whether answers to test queries are true in the test, and their probabilities.
+    """Whether answers to test queries are among the test triples, and their probabilities.
 
-    Answers that are true in a filter are left out.
+    Answers that are among the triples of a filter are left out.
     """
     united, queries = ranks.united, in_facts(ranks.queries, ranks.united)
     rows = np.flatnonzero(queries.askable)
@@ -312,7 +312,7 @@ def _true_and_stated(
 def _hardest(
     explainer: GraphExplainer, ranks: Ranks, names: EntityNames, progress: Progress
 ) -> list[Failure]:
-    """The true answers of the lowest ranks, at most one per relation and direction."""
+    """The true answers that rank lowest, at most one per relation and direction."""
     united, queries = ranks.united, ranks.queries
     assert queries.answer is not None
     n_entities = len(explainer.facts.entities)

@@ -25,9 +25,9 @@ from hornbeam.reporting.data_profile import DataProfile
 from hornbeam.rules.rule_model import Semantics
 from hornbeam.scoring.evaluation import CalibrationBin, Evaluation, pr_points, roc_points
 
-#: Bars of the histogram of scores.
+#: Number of bars per class in the histogram of scores.
 BINS = 20
-#: Upper ends of the ranks of each bar.
+#: Greatest rank of each bar but the last, which has all greater ranks.
 RANK_BARS = (1, 3, 10, 100)
 
 
@@ -42,7 +42,7 @@ class Figure:
 def quality_figures(
     labels: Targets, scores: Floats, evaluation: Evaluation, semantics: Semantics
 ) -> list[Figure]:
-    """Draw how scores fit labels: curves where labels are of both classes, scores, calibration."""
+    """Draw how scores fit labels: scores, calibration and, with labels of both classes, curves."""
     curves = list[Figure]()
     if evaluation.auc_roc is not None:
         curves = [
@@ -69,7 +69,7 @@ def _roc(labels: Targets, scores: Floats, area: float, decides: bool) -> Figure:
 def _pr(labels: Targets, scores: Floats, evaluation: Evaluation, decides: bool) -> Figure:
     recall, precision = pr_points(labels.truth, scores).T
     called = "called pairs" if decides else "pairs above a score"
-    # average precision is the area under steps: at each precision up to its recall
+    # steps, since average precision is the area under steps: each precision up to its recall
     x = np.repeat(np.concatenate([[0.0], recall]), 2)[1:-1]
     share = evaluation.positives / evaluation.n
     chart = line_chart(
@@ -123,7 +123,7 @@ def _calibration(evaluation: Evaluation) -> Figure:
 def reliability_chart(
     name: str, title: str, bins: Sequence[CalibrationBin], axes: tuple[str, str]
 ) -> Markup:
-    """Draw the share of true pairs by score; `axes` are the names of its two axes."""
+    """Draw the share of true pairs by score; `axes` are the names of the two axes."""
     return line_chart(
         name,
         title,
@@ -142,7 +142,7 @@ def reliability_chart(
 
 
 def degrees(data: DataProfile) -> Figure:
-    """Draw how many facts entities have."""
+    """Draw the number of entities by their number of facts."""
     labels = [f"{low}" if low == high else f"{low}-{high}" for low, high, _ in data.degrees]
     chart = column_chart(
         "degrees",
@@ -160,9 +160,9 @@ def degrees(data: DataProfile) -> Figure:
 
 
 def rank_figures(ranks: Ranks, answers: Evaluation, queries: int) -> list[Figure]:
-    """Draw ranks of true answers, and how often answers of a probability are true.
+    """Draw ranks of true answers, and the share of true answers by stated probability.
 
-    `answers` judges the probabilities of answers to some `queries`.
+    `answers` judges the probabilities of answers to a number of `queries`.
     """
     axes = ("stated probability", "share of true answers")
     chart = reliability_chart("reliability", "Reliability", answers.calibration, axes)
@@ -175,7 +175,7 @@ def rank_figures(ranks: Ranks, answers: Evaluation, queries: int) -> list[Figure
 
 
 def _rank_figure(ranks: Ranks) -> Figure:
-    """Draw the number of true answers per rank."""
+    """Draw the share of queries whose true answer has a rank, by ranges of ranks."""
     labels, shares, low = list[str](), list[float](), 0
     for high in (*RANK_BARS, None):
         inside = ranks.rank > low
@@ -206,7 +206,7 @@ def learning_figures(trace: Trace) -> list[Figure]:
 
 
 def _chosen(choice: Choice) -> list[Figure]:
-    """The figure of how the strength was chosen."""
+    """Figures of how the strength was chosen: validation, number of rules, and folds."""
     found, run = [], choice.validation
     if len(run.strengths) > 1:
         found.append(_validation(choice))

@@ -1,6 +1,6 @@
 """Tables of rules, of both kinds of models, and the quality of rules on labelled pairs.
 
-Their quality is coverage, precision with its interval, and a warning where there is one.
+The quality of a rule is its coverage, its precision with an interval, and perhaps a warning.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _weighted(model: RuleModel) -> dict[str, Sequence[Any] | Array]:
 
 
 def _counted(model: RankingModel) -> dict[str, Sequence[Any] | Array]:
-    # imported late, here and below: to open a rule model takes none of these modules
+    # imported late, here and below: opening a rule model needs none of these modules
     from hornbeam.graphs.graph_text import rule_text
     from hornbeam.graphs.ranking_model import is_path_rule
 
@@ -105,7 +105,7 @@ def judged_rules(
 
 
 def save_rules(model: RankingModel, path: str | os.PathLike[str]) -> None:
-    """Write all rules of a model: `.csv`, `.jsonl`, or in AnyBURL's format `.anyburl`, `.txt`."""
+    """Write all rules of a model as `.csv`, `.jsonl`, or AnyBURL's format (`.anyburl`, `.txt`)."""
     from hornbeam.graphs.rule_files import anyburl_text
 
     writers = {
@@ -141,16 +141,16 @@ class RuleQuality:
     target: str
     negated: bool
     is_prior: bool
-    coverage: int  #: labelled pairs that it has a grounding for; those of its target for a prior
-    right: int  #: how many of those have the label of its head: true, or false where it is negated
-    #: Wilson's 95 % interval of the precision; 0 and 1 where nothing is covered.
+    coverage: int  #: labelled pairs with a grounding of the rule; all of the target for a prior
+    right: int  #: covered pairs with the label of the head: true, or false if it is negated
+    #: Wilson's 95 % interval of the precision; 0 and 1 if no pair is covered.
     low: float
     high: float
     warning: str = ""  #: a caveat, or ""
 
     @property
     def precision(self) -> float | None:
-        """Share of the covered pairs with the label of the head; None where none is covered."""
+        """Share of the covered pairs with the label of the head; None if no pair is covered."""
         return self.right / self.coverage if self.coverage else None
 
 
