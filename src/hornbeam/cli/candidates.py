@@ -88,7 +88,7 @@ def _as_dict(
 
 
 def _text(candidate: Candidate, called: EntityNames) -> str:
-    """Text of a candidate, with the name of its constant."""
+    """Text of a candidate, with the readable name of its constant, if any."""
     constant = candidate.body.constant
     if constant is None or constant not in called.names:
         return candidate.text

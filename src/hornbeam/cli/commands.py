@@ -1,8 +1,8 @@
-"""The subcommands: listed with one line each, and imported when one of them runs.
+"""The subcommands: help lists each with one line, and only the subcommand that runs is imported.
 
-Newer Typers convert every option with pydantic, whose import takes longer than all other work of a
-short command. Values that are clearly of the wanted type are converted here (`PlainRuntime`); all
-others, including wrong ones, are left to Typer, so that its messages stay the same.
+Newer versions of Typer convert every option with pydantic, whose import takes longer than all other
+work of a short command. Values that are clearly of the wanted type are converted here
+(`PlainRuntime`). All other values, including wrong values, are left to Typer and its messages.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from hornbeam.cli.option_groups import with_options
 from hornbeam.cli.outputs import check_outputs
 from hornbeam.errors import InputError
 
-#: Click's Context: older Typers import Click, newer ones bundle it.
+#: Click's Context; of type Any, since older versions of Typer import Click and newer bundle it.
 Context = Any
 
 WHOLE = re.compile(r"-?\d{1,18}", re.ASCII)
 DECIMAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e-?\d{1,2})?", re.ASCII)
-#: What no number has, though Typer reads 1_0, spaces around a number and digits of other scripts.
+#: Characters that a number may not have, though Typer accepts 1_0, spaces and digits of any script.
 NOT_IN_NUMBERS = re.compile(r"[_\s]|[^\x00-\x7f]")
 
-#: Commands by their heading in the help, with the first line of their own help. Each is a function
-#: in the module of its name.
+#: Commands by their heading in the help, each with the first line of its own help. A command is a
+#: function in the module of the same name.
 COMMANDS = {
     "Begin": {
         "demo": "Take a tour: the whole flow on the bundled countries, with the commands you "
@@ -78,7 +78,7 @@ def _printable_messages() -> Iterator[None]:
     """Shorten Typer's error messages and escape control characters in them."""
     try:
         yield
-    except Exception as error:  # its class is Click's or Typer's own, by version
+    except Exception as error:  # of a class of Click or of Typer, depending on the version
         message = getattr(error, "message", None)
         if isinstance(message, str):
             error.message = message_text(message)  # type: ignore[attr-defined]
@@ -96,7 +96,7 @@ def _check_address_space() -> None:
 
 
 class Command(TyperCommand):
-    """A command whose messages name flags where the library's name parameters."""
+    """A command; in its messages, flags replace the names of the library's parameters."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """Read the options."""
@@ -105,7 +105,7 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Context) -> object:
-        """Run the command; messages may also name options of `learn`, which made its model."""
+        """Run the command; messages may also name flags of `learn`, by which its model was made."""
         with messages_in_flags(lambda: flags_of(load("learn")) | flags_of(self)):
             _check_address_space()
             check_outputs(self, ctx.params)
@@ -113,7 +113,7 @@ class Command(TyperCommand):
 
 
 class LazyGroup(TyperGroup):
-    """The subcommands by name and summary; only the requested one is imported."""
+    """The subcommands by name and summary; only the requested subcommand is imported."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(**settings)
@@ -137,7 +137,7 @@ class LazyGroup(TyperGroup):
 
 
 def function_of(name: str) -> Callable[..., None]:
-    """Import the function of a command, with one argument per option."""
+    """Import the function of a command, which has one argument per option."""
     return with_options(getattr(import_module(f"hornbeam.cli.{name}"), name))
 
 
@@ -152,9 +152,9 @@ def load(name: str) -> TyperCommand:
 
 
 def help_text(command: Callable[..., None]) -> str:
-    r"""A docstring as help: every paragraph and every example on a line of its own.
+    r"""A docstring as help text: every paragraph and every example on a line of its own.
 
-    An indented line is an example. Everything else is running text, in which Typer would keep the
+    An indented line is an example. Other lines are joined to paragraphs, since Typer would keep the
     line breaks of the source.
 
     >>> def walk() -> None:
@@ -189,12 +189,12 @@ def help_text(command: Callable[..., None]) -> str:
 
 
 class NotPlainError(Exception):
-    """A value that is left to Typer's own conversion."""
+    """Raised for a value that is left to Typer's own conversion."""
 
 
 @dataclass(frozen=True)
 class PlainRuntime:
-    """Replaces Typer's converter of one option."""
+    """Converts the value of one option, in place of Typer's converter."""
 
     typers: Callable[[], Any]
 
@@ -236,7 +236,7 @@ def plain(value: Any, kind: Any, param: Any) -> Any:  # noqa: ANN401
         named = [choice for choice in kind if choice.value == value]
         if named:
             return named[0]
-    # Typer refuses files that exist and cannot be read
+    # left to Typer, which refuses files that exist and cannot be read
     if (
         kind is Path
         and isinstance(value, str)

@@ -1,4 +1,4 @@
-"""Everything shown in addition to the result: progress, messages and errors, all on stderr."""
+"""What commands show: progress, messages and errors on stderr, tables and JSON on stdout."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
-#: Work that ends sooner shows no bar.
+#: Progress bars appear after this time: shorter work shows none.
 BAR_AFTER_SECONDS = 0.5
-#: Where stderr is not a terminal (a log, a batch job), long work prints a line this often.
+#: Time between lines of progress where stderr is not a terminal (a log, a batch job).
 LINE_EVERY_SECONDS = 10.0
 #: Minimum width of the last column when a line is wrapped under it.
 NARROWEST = 24
@@ -28,10 +28,10 @@ PIPE_WIDTH = 160
 
 
 class TerminalProgress:
-    """A bar on a terminal, a line now and then elsewhere, nothing when quiet.
+    """Shows progress: a bar on a terminal, a line now and then elsewhere, nothing if `quiet`.
 
-    Stages of a `whole` share one bar. Verbose adds the time to every message, a line for every
-    stage that ends, and the cost of the whole work.
+    The stages of a `whole` share one bar. `verbose` adds the time to every message, a line for
+    every stage that ends, and the time and memory of the whole work.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ def screen_lines(text: str) -> str:
 
 
 def screen_text(text: object) -> str:
-    """Text from data for the screen: no markup, and no control characters."""
+    """Text from data for the screen: markup and control characters are escaped."""
     from rich.markup import escape
 
     return escape(printable(str(text)))
@@ -149,11 +149,11 @@ def print_json(result: Mapping[str, Any]) -> None:
 
 
 def screen() -> Console:
-    """Where tables go: stdout, with colours only on a terminal and none where NO_COLOR is set."""
+    """The console of tables: stdout, with colours on a terminal unless NO_COLOR is set."""
     from rich.console import Console
 
     known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
-    # names in the data are shown unchanged: no emoji for :smile:
+    # names from the data are shown unchanged: :smile: does not become an emoji
     return Console(
         highlight=False, emoji=False, width=None if known else PIPE_WIDTH, soft_wrap=False
     )
@@ -181,16 +181,16 @@ def print_line(out: Console, line: str, style: str = "") -> None:
 
 
 def print_sentence(text: str) -> None:
-    """Print a text to stdout that the terminal itself wraps; it may quote data."""
+    """Print a text, which may quote data, to stdout; the terminal itself wraps its lines."""
     screen().print(screen_text(text), soft_wrap=True)
 
 
 def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], text: str = "rule"
 ) -> None:
-    """Print a table; on a screen that is too narrow, one line per cell.
+    """Print a table; if the screen is too narrow for it, print one line per cell.
 
-    All columns but `text` are figures.
+    All columns except the column `text` have figures.
     """
     from rich.measure import Measurement
     from rich.table import Table

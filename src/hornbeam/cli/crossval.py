@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskOptions(Options):
-    """Which learners are compared, and on which folds."""
+    """The learners that are compared, and the folds."""
 
     task_dir: str | None = argument("A folder with fold0, fold1, ...", metavar="[TASK_DIR]")
     methods: str = option("Learners to compare, with commas between.", default="ppll,greedy,joint")
@@ -134,7 +134,7 @@ def crossval(
 
 
 def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
-    """A learner with the limit on rules, where it has one."""
+    """A learner, with the limit on rules if the learner has that setting."""
     from hornbeam.learning.registry import learner_class, make_learner
 
     limited = any(setting.name == "max_rules" for setting in fields(learner_class(name)))
@@ -143,7 +143,7 @@ def _learner(name: str, seed: int, max_rules: int | None) -> Learner:
 
 
 def _raise_failures(results: list[MethodResult]) -> None:
-    """Raise an error that names the methods that failed; one that is a bug is raised itself."""
+    """Raise an error that names the methods that failed; an error by a bug is raised unchanged."""
     from hornbeam.crossval import failures_text
 
     errors = [failure.error for result in results for failure in result.failures]

@@ -90,7 +90,7 @@ def demo(
 
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    """Make a folder with the bundled data: `keep`, or a temporary one, deleted at the end."""
+    """Make a folder with the bundled data: `keep`, or a temporary folder, deleted at the end."""
     import shutil
     import tempfile
     from importlib.resources import as_file, files
@@ -119,7 +119,7 @@ def _run(words: list[str]) -> None:
 
 
 def _result(step: DemoStep, verbosity: list[str]) -> dict[str, Any]:
-    """The JSON of a step."""
+    """Run a step with `--json` and return its output."""
     from contextlib import redirect_stdout
     from io import StringIO
 

@@ -1,4 +1,4 @@
-"""`hornbeam doctor`: what this machine has, and what is missing or slow about it."""
+"""`hornbeam doctor`: versions and resources on this machine, and what is missing or slow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Versions = dict[str, str | None]
 
 @dataclass(frozen=True)
 class Checkup:
-    """The results of all checks; None where the system does not provide them."""
+    """The results of all checks; a result is None where the system does not provide it."""
 
     hornbeam: str
     python: str
@@ -72,7 +72,7 @@ def examine() -> Checkup:
         from hornbeam.base.compiled import TEMPORARY
         from hornbeam.counting.memory.search import search_block
 
-        kernels = search_block.folder  # the cache folder of one kernel stands for all of them
+        kernels = search_block.folder  # the cache folder of one kernel stands for all kernels
         if kernels is None or TEMPORARY in kernels:
             where = "nowhere" if kernels is None else "in a temporary folder only"
             problems.append(
@@ -112,7 +112,7 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
 
 
 def _libraries() -> tuple[Versions, dict[str, Versions]]:
-    """Versions of the required libraries, and of those of each extra."""
+    """Versions of the required libraries, and of the libraries of each extra."""
     core: Versions = {}
     extras: dict[str, Versions] = {}
     for name, _, extra in _requirements():
@@ -121,7 +121,7 @@ def _libraries() -> tuple[Versions, dict[str, Versions]]:
 
 
 def _outside_ranges() -> list[str]:
-    """Libraries that are installed in versions that are not allowed."""
+    """Installed libraries whose versions are outside their allowed ranges."""
     problems = []
     for name, bounds, _ in _requirements():
         version = _version(name)

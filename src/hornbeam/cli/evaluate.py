@@ -87,7 +87,7 @@ def _ranks(
     engine: options.EngineOptions,
     inputs: Inputs,
 ) -> tuple[GraphEvaluation, GraphEvaluation | None]:
-    """Filtered ranks of true triples; of a graph perhaps also those without linked candidates."""
+    """Filtered ranks of true triples; for a graph perhaps also ranks without linked candidates."""
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
 
@@ -120,7 +120,7 @@ def _show_agreement(result: Evaluation) -> None:
 def _show_ranks(
     ranked: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None
 ) -> None:
-    """Show the comparable figures, then those without linked candidates."""
+    """Show the comparable figures, then the figures without linked candidates, if any."""
     out = screen()
     for name, value in _rank_figures(ranked).items():
         out.print(f"{name:10} {value}")

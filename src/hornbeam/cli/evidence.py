@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Which engines an option belongs to.
+#: The engines to which an option applies.
 BELONGS = {
     "memory_limit": (EngineName.DUCKDB,),
     "spill_dir": (EngineName.DUCKDB, EngineName.SPARK),
@@ -34,7 +34,7 @@ BELONGS = {
     "spark_conf": (EngineName.SPARK,),
 }
 
-#: Files that have at least this many bytes together are announced before they are read.
+#: Total size in bytes from which on a message announces the reading of files.
 LARGE = 10_000_000
 
 _reading_option = partial(option, panel="Reading files")
@@ -57,7 +57,7 @@ class ReadingOptions(Options):
 
     @property
     def by_place(self) -> dict[str, str] | None:
-        """Names of columns by their meaning, as the library's readers take them."""
+        """Names of columns by their meaning, as a parameter of the library's readers."""
         return None if self.columns is None else named_columns(self.columns)
 
 
@@ -90,26 +90,26 @@ class RunOptions(Options):
 
     @contextmanager
     def started(self, whole: WholeProgress | None = None) -> Iterator[Inputs]:
-        """Show progress in this block, in which files are read; a `whole` in one line."""
+        """Open the inputs and show progress in this block; stages of a `whole` share one line."""
         with self.console.progress(whole) as progress:
             yield Inputs(self.reading, progress)
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Reads the files of a command, and shows that as its progress."""
+    """Reads the files of a command, and reports the reading as progress."""
 
     reading: ReadingOptions
     progress: TerminalProgress
 
     def read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
-        """Read files of facts, labels, pairs or queries with one of the readers."""
+        """Read files of facts, labels, pairs or queries with one of the library's readers."""
         configured = partial(reader, columns=self.reading.by_place, header=self.reading.header)
         return self._read(configured, files)
 
     def _read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
-        """Read files with one of the readers, after a message if they are large."""
-        # a table of one predicate, ta=ta.tsv, has its file after the "="
+        """Read files with a reader, after a message if the files are large."""
+        # a table of one predicate is given as ta=ta.tsv: its file is after the "="
         named = [name if os.path.isfile(name) else name.partition("=")[2] for name in files]
         size = sum(os.path.getsize(name) for name in named if os.path.isfile(name))
         if size >= LARGE:
@@ -119,11 +119,11 @@ class Inputs:
         return contents
 
     def read_given(self, reader: Callable[..., T], files: Sequence[str] | None) -> T | None:
-        """Read files if any are given, else None."""
+        """Read files; None if no files are given."""
         return self.read(reader, files) if files else None
 
     def names(self, files: Sequence[str] | None, facts: Facts | None) -> EntityNames:
-        """Read names to show for entities; without a file, those in the facts."""
+        """Read names to show for entities; without a file, use the names in the facts."""
         import hornbeam as hb
         from hornbeam.facts.entity_names import NO_NAMES
 
@@ -167,7 +167,7 @@ class Inputs:
 
     @contextmanager
     def engine(self, facts: Sequence[str], options: EngineOptions) -> Iterator[Engine]:
-        """Read or open the facts; temporary files of the engine are deleted after the block."""
+        """Open an engine over the facts; its temporary files are deleted after the block."""
         for name, engines in BELONGS.items():
             if getattr(options, name) and options.engine not in engines:
                 raise InputError(f"`{name}` is for --engine {' or '.join(engines)}")

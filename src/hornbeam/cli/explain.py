@@ -12,8 +12,8 @@ from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
-#: Colours of the lines by their role; colours show on terminals only. As on pages, blue is for and
-#: orange against, which are distinct without seeing red and green.
+#: Colours of lines by their role, on terminals only. As on pages, blue is for a pair and orange
+#: against it: colours that people with red-green blindness can distinguish.
 STYLES = {
     "pair": "bold",
     "note": "dim",
@@ -27,7 +27,7 @@ STYLES = {
 
 @dataclass(frozen=True)
 class PairOptions(Options):
-    """The pair, and its relation one way or the other."""
+    """The pair, with its relation as an argument or as an option."""
 
     words: list[str] = argument(
         "The pair; its relation where the model has several.",

@@ -1,8 +1,8 @@
 """Translates the library's messages for the command line: parameters become flags.
 
-The library names its parameters in backquotes, `min_coverage` or `engine="memory"`. Where the
+The library names its parameters in backquotes: `min_coverage` or `engine="memory"`. If the
 parameter is an option of the command that runs, the message names the flag instead:
---min-coverage, --engine memory. Other backquotes stay as they are.
+--min-coverage, --engine memory. Other texts in backquotes stay as they are.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from hornbeam.errors import HornbeamNote, HornbeamWarning, InputError
 if TYPE_CHECKING:
     from typer.core import TyperCommand
 
-#: Parameters of the library whose option has another name.
+#: Parameters of the library whose options have other names.
 DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "filter": "filter_"}
-#: Boolean flags whose value, if any, is given by another option.
+#: Boolean flags whose parameter may also have a text as value; another option gives that text.
 METHODS = {"collective": "collective_method"}
 
 #: A name in backquotes, with or without a value.
@@ -34,16 +34,16 @@ QUOTES = "\"'[]"
 def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
     """Let errors and warnings of the library name the flags of the command that runs.
 
-    A warning or note is one line, without its source location; those of other libraries are not
+    A warning or note is one line, without its source location. Warnings of other libraries are not
     shown.
     """
     said = set[str]()
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         if not issubclass(category, HornbeamWarning):
-            return  # of NumPy and others, about our code: users cannot act on them
+            return  # a warning of another library about our code: users cannot act on it
         if str(message) in said:
-            return  # a file may be read twice, as facts and as pairs
+            return  # the same message again: a file may be read twice, as facts and as pairs
         said.add(str(message))
         kind = "note" if issubclass(category, HornbeamNote) else "warning"
         print_message(f"hornbeam: {kind}: {in_flags(str(message), flags())}")
@@ -58,7 +58,7 @@ def messages_in_flags(flags: Callable[[], Mapping[str, str]]) -> Iterator[None]:
 
 
 def flags_of(command: TyperCommand) -> dict[str, str]:
-    """Flags of a command by the library's name of the parameter."""
+    """Flags of a command, by the names of the library's parameters."""
     flags = {
         option.name: next((word for word in option.opts if word.startswith("--")), "")
         for option in command.params

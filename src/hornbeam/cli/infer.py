@@ -14,7 +14,7 @@ from hornbeam.cli.option_groups import argument, option
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
 
-#: Broken constraints that are shown; `--json` has them all.
+#: Maximum number of broken constraints that are shown; `--json` lists all of them.
 SHOWN_BROKEN = 5
 
 

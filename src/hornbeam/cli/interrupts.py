@@ -1,9 +1,9 @@
 """Ctrl-C ends a command within two seconds, whatever it is doing.
 
-Python sees a signal between two of its own instructions, and a search in compiled code or a query
-of a database may be a minute away from the next. So the system also writes the signal's number to a
-pipe, which a thread of its own reads. The command gets a moment to end by itself and run its
-`finally` blocks; after that this thread ends the process and deletes its temporary files.
+Python handles a signal only between two of its own instructions. A search in compiled code or a
+query of a database may take a minute until the next instruction. So the system also writes the
+signal's number to a pipe, which a separate thread reads. The command gets a moment to end by itself
+and run its `finally` blocks; then this thread deletes its temporary files and ends the process.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _delegated = False
 
 
 def exit_interrupted() -> None:
-    """End the process as Ctrl-C does, and delete unfinished files."""
+    """Delete unfinished files, and end the process with the exit code of Ctrl-C."""
     delete_unfinished()
-    with suppress(OSError):  # a terminal that is gone
-        # os.write, not sys.stderr: the interrupted thread may hold its lock
+    with suppress(OSError):  # the terminal may be gone
+        # os.write, not sys.stderr: the interrupted thread may hold the lock of sys.stderr
         if select([], [STDERR], [], 0.1)[1]:
             shown = SHOW_CURSOR if os.isatty(STDERR) else b""
             os.write(STDERR, shown + b"hornbeam: interrupted\n")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hornbeam.learning.trace import Trace
     from hornbeam.model import Model
 
-#: Name of the only progress stage of learning a whole graph.
+#: Name of the single progress stage of learning a whole graph.
 LEARNING = "Learning the graph"
 
 
@@ -138,7 +138,7 @@ def learn(
 
 
 def _stages(learning: str, by_folds: bool, two_steps: bool) -> WholeProgress:
-    """Stages of learning for one progress bar, with rounded shares of time on three data sets."""
+    """Stages of learning for one progress bar; shares are rounded times on three data sets."""
     counting = {"Counting paths": 5.0, "Counting fold by fold": 30.0 if by_folds else 0.0}
     fitting = {learning: 55.0, "Second step": 300.0 if two_steps else 0.0}
     return WholeProgress("Learning", counting | fitting | {"What follows": 10.0})
@@ -147,7 +147,7 @@ def _stages(learning: str, by_folds: bool, two_steps: bool) -> WholeProgress:
 def _refuse(
     training: options.TrainingOptions, fitting: FitOptions, rules: options.LanguageOptions
 ) -> None:
-    """Refuse options that have no meaning for whole graphs instead of ignoring them silently."""
+    """Refuse options that whole graphs do not use, instead of ignoring them silently."""
     for name in chain(training.changed(), fitting.changed(), rules.changed()):
         if name not in ("facts", "target", "max_length"):
             raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
@@ -175,7 +175,7 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 
 
 def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
-    """JSON of the two steps, if any: the rules of the first, and the gain by the second."""
+    """JSON of the two steps, if any: the rules of the first step, and the gain by the second."""
     if trace.second_step is None:
         return {}
     beliefs = zip(model.beliefs, model.belief_texts, strict=True)
@@ -224,10 +224,10 @@ def _learn_graph(
     from hornbeam.graph_learning import check_only_counted
 
     if engine.engine is EngineName.SPARK:
-        check_only_counted(graph.rules, graph.valid)  # before it is started
+        check_only_counted(graph.rules, graph.valid)  # before the engine is started
 
     clock = time.perf_counter()
-    whole = WholeProgress(LEARNING, {LEARNING: 1.0})  # in percent: units of work mean little
+    whole = WholeProgress(LEARNING, {LEARNING: 1.0})  # shown in percent, not in units of work
     with run.started(whole) as inputs, inputs.engine(training.facts, engine) as known:
         valid = inputs.read_given(hb.read_facts, graph.valid)
         load = time.perf_counter() - clock

@@ -1,4 +1,4 @@
-"""Options of learning: those of every learner, and the settings of single learners."""
+"""Options of learning: options of every learner, and settings of single learners."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LearnerOptions(Options):
-    """The learners' settings that were given, by field name."""
+    """Settings of learners that were given on the command line, by field name."""
 
     given: Mapping[str, Any]
 
@@ -49,7 +49,7 @@ class LearnerOptions(Options):
         yield from self.given
 
     def learner(self, method: str, seed: int) -> Learner:
-        """The learner with these settings; refuse settings that it does not have."""
+        """The learner with the given settings; refuses settings that the learner does not have."""
         others = _settings_of_others()
         own = others[method] if method in others else _own_settings(learner_class(method))
         foreign = sorted(self.given.keys() - own.keys())
@@ -95,7 +95,7 @@ class EvidenceOptions(Options):
 
     @property
     def collective_asked(self) -> bool | str:
-        """Both options as one value; a method without the flag is refused."""
+        """--collective and its method as one value; refuses a method without --collective."""
         if not self.collective and self.collective_method is not CollectiveMethod.TWO_STEP:
             raise InputError("--collective-method is for collective models: give --collective too")
         return self.collective_method.value if self.collective else False
@@ -138,7 +138,7 @@ class FitOptions(Options):
 
 
 def _settings() -> dict[str, dict[str, Setting]]:
-    """Settings that are options, by name and by learner; "" is for all bundled learners."""
+    """Settings that are options, by setting and by learner; "" is for all bundled learners."""
     by_name = {name: {"": setting} for name, setting in OPTIONS.items()}
     for learner, settings in _settings_of_others().items():
         for name, setting in settings.items():
@@ -147,10 +147,10 @@ def _settings() -> dict[str, dict[str, Setting]]:
 
 
 def _settings_of_others() -> dict[str, dict[str, Setting]]:
-    """Settings of the learners of other packages, which are imported for that.
+    """Settings of the learners of other packages; this imports the packages.
 
-    A broken package contributes no options and does not affect other learners. An option is either
-    a flag, a number or a word.
+    A broken package contributes no options and does not affect other learners. Learners that share
+    a setting must agree on its type; else a warning says which setting is not an option.
     """
     kinds = {name: setting.kind for name, setting in OPTIONS.items()}
     by_learner: dict[str, dict[str, Setting]] = {}
@@ -174,7 +174,7 @@ def _settings_of_others() -> dict[str, dict[str, Setting]]:
 
 @cache
 def _warn_once(text: str) -> None:
-    """Warn once, however often options are listed."""
+    """Warn once per process, however often options are listed."""
     print_message(f"hornbeam: warning: {text}")
 
 
@@ -189,7 +189,7 @@ def _own_settings(learner: type[Any]) -> dict[str, Setting]:
 
 
 def _option(name: str, having: Mapping[str, Setting]) -> Parameter:
-    """A setting as an option; learners check the ranges themselves."""
+    """A setting as an option; learners check the ranges of values themselves."""
     settings = list(having.values())
     kind = settings[0].kind
     words = list(dict.fromkeys(word for setting in settings for word in setting.choices))
@@ -207,7 +207,7 @@ def _option(name: str, having: Mapping[str, Setting]) -> Parameter:
 
 
 def _shown_defaults(having: Mapping[str, Setting]) -> str | bool:
-    """The default, per learner where they differ."""
+    """The default of a setting as the help shows it; per learner if the defaults differ."""
     defaults = {
         learner: setting.default
         for learner, setting in having.items()

@@ -51,7 +51,7 @@ def main(
 def run() -> None:
     """Entry point: 0 done, 2 wrong input or usage, 130 interrupted, 1 a bug."""
     code: str | int | None = 0
-    # before NumPy is loaded: see `machine.blas_threads`, which gives large matrices more
+    # one thread, set before NumPy is loaded; `machine.blas_threads` gives large matrices more
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _provide_streams()
     try:
@@ -67,13 +67,13 @@ def run() -> None:
         )
         code = 2
     except OSError as error:
-        # readers and writers report errors of files; any other is a bug or a lack of resources
+        # readers and writers report errors of files; other errors are bugs or lack of resources
         if error.errno not in LACKING:
             raise
         print_message(f"hornbeam: {error}")
         code = 2
     except SystemExit as ended:
-        # the reader of our output (head, less) has ended: not an error, unlike for Typer
+        # the reader of our output (head, less) has ended: for Typer an error, not for us
         code = 0 if isinstance(ended.__context__, BrokenPipeError) else ended.code
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -84,9 +84,10 @@ def run() -> None:
 
 
 def _provide_streams() -> None:
-    """Make sure that all three standard streams are open and can write any name.
+    """Make sure that all three standard streams are open, and that any name can be printed.
 
-    Otherwise the next opened file would get the descriptor of a closed stream and be written to.
+    Otherwise the next opened file would get the descriptor of a closed stream, and messages would
+    be written to that file.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

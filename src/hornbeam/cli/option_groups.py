@@ -1,4 +1,4 @@
-"""Options of commands, and groups of them as dataclasses, which commands take as one argument each.
+"""Options of commands, and groups of options: dataclasses that a command takes as one argument.
 
     @dataclass(frozen=True)
     class ConsoleOptions(Options):
@@ -34,7 +34,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """The group with the values from the command line."""
+        """Make the group from the values of the command line."""
         return cls(**_gathered(get_type_hints(cls), given))
 
     def changed(self) -> Iterator[str]:
@@ -62,10 +62,10 @@ def option(
     words: Callable[[], Sequence[str]] | None = None,
     show_default: bool | str = True,
 ) -> Any:  # noqa: ANN401
-    """Declare an option, in place of the default of a group's field or of a command's parameter.
+    """Declare an option: the result is the default of a group's field or a command's parameter.
 
-    Without `flags` it is named after the field. It is required if the `default` is `...`. `words`
-    lists the values that a str may have; `panel` is the heading of the option in the help.
+    Without `flags`, the option is named after the field. It is required if `default` is `...`.
+    `words` lists the allowed values of a str; `panel` is the heading of the option in the help.
     """
     info = typer.Option(
         *flags, help=help, metavar=metavar, rich_help_panel=panel, min=min, max=max,
@@ -75,7 +75,7 @@ def option(
 
 
 def argument(help: str, metavar: str, default: object = None) -> Any:  # noqa: A002, ANN401
-    """Declare an argument, which has a place instead of a flag; see `option`."""
+    """Declare an argument, which is given by its position, without a flag; see `option`."""
     return _declared(default, typer.Argument(help=help, metavar=metavar))
 
 
@@ -87,7 +87,7 @@ def _declared(
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Let Typer see the fields of a command's groups instead of the groups."""
+    """Wrap a command so that Typer sees the fields of its groups instead of the groups."""
     hints = get_type_hints(command)
     parameters = signature(command).parameters
     expanded = _expanded((name, hints[name], given.default) for name, given in parameters.items())
@@ -105,7 +105,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _expanded(declared: Iterable[tuple[str, Any, Any]]) -> list[Parameter]:
-    """Options as parameters, those of groups among them; given by name, type and declaration."""
+    """Parameters of declared options (name, type, declaration); a group gives one per field."""
     parameters: list[Parameter] = []
     for name, kind, declaration in declared:
         parameters += kind.parameters() if _is_group(kind) else [parameter(name, kind, declaration)]
@@ -113,7 +113,7 @@ def _expanded(declared: Iterable[tuple[str, Any, Any]]) -> list[Parameter]:
 
 
 def parameter(name: str, kind: Any, declaration: Field[Any]) -> Parameter:  # noqa: ANN401
-    """An option as a parameter that Typer reads; a str with `words` as an enumeration of them."""
+    """An option as a parameter that Typer reads; a str with `words` becomes an enumeration."""
     default, info, words = declaration.default, *declaration.metadata.values()
     if words is not None:
         kind = Word("Choice", {word: word for word in words()})  # type: ignore[call-arg]

@@ -1,6 +1,6 @@
 """Options that several commands share, each with the help a newcomer needs.
 
-Typer names an option after its parameter; flags are spelt out only where they differ.
+Typer names an option after its parameter; `flags` are given only where the name differs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hornbeam.rules.body import Kind
     from hornbeam.rules.candidates import RuleLimits
 
-#: Rows of a table on the screen; `--json` has them all.
+#: Maximum number of rows of a table on the screen; `--json` has all rows.
 SHOWN = 25
 
 # Options under a heading of their own in the help.
@@ -80,7 +80,7 @@ class ModelOptions(Options):
 
 @dataclass(frozen=True)
 class TruthOptions(Options):
-    """What a model is judged by: labelled pairs or true triples."""
+    """The data by which a model is judged: labelled pairs or true triples."""
 
     labels: list[str] | None = label_files()
     test: list[str] | None = option(
@@ -101,7 +101,7 @@ class TruthOptions(Options):
 
 @dataclass(frozen=True)
 class TrainingOptions(Options):
-    """What rules are learned from."""
+    """The data from which rules are learned."""
 
     facts: list[str] = fact_files()
     labels: list[str] | None = label_files()
@@ -115,7 +115,7 @@ class TrainingOptions(Options):
 
 @dataclass(frozen=True)
 class LanguageOptions(Options):
-    """The language of rules."""
+    """The language of rules: which clauses are candidates."""
 
     #: Larger than the limit for one target: whole graphs have their own limit.
     max_length: int | None = rule_option(
@@ -153,7 +153,7 @@ class LanguageOptions(Options):
         body_kinds(self.bodies)
 
     def language(self) -> RuleLimits:
-        """The language as the library's object."""
+        """The language as an object of the library."""
         from hornbeam.rules.candidates import RuleLimits
 
         given = {
@@ -186,7 +186,7 @@ def body_kinds(text: str | None) -> tuple[Kind, ...] | None:
 
 @dataclass(frozen=True)
 class EngineOptions(Options):
-    """Where paths are counted, and by what means."""
+    """The engine that counts paths, and its resources."""
 
     engine: EngineName = running_option(
         "Where paths are counted: memory (fastest), duckdb (facts larger than memory), "
@@ -212,7 +212,7 @@ class EngineOptions(Options):
     )
 
     def check_graph(self, leave_out_linked: bool) -> None:
-        """Refuse an engine that lacks a feature of whole graphs, before it is started."""
+        """Refuse an engine that lacks a feature of whole graphs, before the engine is started."""
         if self.engine is EngineName.SPARK:
             raise InputError("--engine spark answers no queries: leave it out")
         if leave_out_linked and self.engine is not EngineName.MEMORY:
@@ -236,9 +236,9 @@ class ConsoleOptions(Options):
 
     @contextmanager
     def progress(self, whole: WholeProgress | None = None) -> Iterator[TerminalProgress]:
-        """Show progress unless quiet; the stages of a `whole` in one line.
+        """Show progress in the block unless quiet; the stages of a `whole` share one line.
 
-        It is cleared at the end of the block, also after an error.
+        The bar is removed at the end of the block, also after an error.
         """
         from hornbeam.base.compiled import announced
 
@@ -251,7 +251,7 @@ class ConsoleOptions(Options):
         progress.print_cost()
 
     def print(self, as_dict: Callable[[], dict[str, Any]], show: Callable[[], None]) -> None:
-        """Print the JSON if that is requested, else show the results."""
+        """Print the results as JSON if that is requested, else show them."""
         if self.as_json:
             print_json(as_dict())
         else:

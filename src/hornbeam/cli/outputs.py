@@ -1,4 +1,4 @@
-"""Outputs of commands: checked before any work is done, and the table that most of them write."""
+"""Outputs of commands: checks before any work, and the table that most commands write."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 #: Metavars of options and arguments that name inputs.
 INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
-#: Metavar of outputs that may be a folder (Spark writes Parquet so), which is replaced as a whole.
+#: Metavar and suffix of outputs that may be folders, replaced as a whole: Spark's Parquet is one.
 FOLDER_KIND, FOLDER_SUFFIX = "PATH", ".parquet"
-#: Endings of formats that are not supported; files with any other ending are written as TSV.
+#: Endings of formats that are refused; files with any other unknown ending are written as TSV.
 OTHER_ENDINGS = (
     ".gz", ".bz2", ".xz", ".zst", ".zip", ".xlsx", ".xls", ".ods", ".arrow", ".feather", ".orc",
     ".avro", ".html", ".xml", ".yaml", ".yml", ".duckdb", ".db", ".sqlite", ".pkl",
@@ -44,7 +44,7 @@ def check_outputs(command: TyperCommand, given: Mapping[str, Any]) -> None:
             items += [str(value)] if isinstance(value, str | Path) else value
     inputs = list(input_files(items))
     refuse_inputs(output, inputs)
-    # older Typers pass str here
+    # older versions of Typer pass a str as `output`
     whole = kinds["output"] == FOLDER_KIND or Path(output).suffix.lower() == FOLDER_SUFFIX
     if whole and os.path.isdir(output):
         place = Path(os.path.realpath(output))
@@ -67,7 +67,7 @@ def input_files(items: Iterable[str]) -> Iterator[str]:
 
 
 def check_output(output: Path) -> None:
-    """Refuse before any work an output that could not be written after it."""
+    """Refuse an output that cannot be written, before any work is done."""
     if str(output) == "-":
         raise InputError("-: is not a file name; expected one (tables are printed without -o)")
     with cannot_be_written(output):
@@ -103,7 +103,7 @@ class TableOptions(Options):
 
     @property
     def form(self) -> TableFormat:
-        """The requested format, or that of the file's ending; TSV otherwise."""
+        """The requested format, else the format of the file's ending, else TSV."""
         if self.out_format is not None:
             return self.out_format
         ending = "" if self.output is None else self.output.suffix.lower().removeprefix(".")
@@ -111,11 +111,11 @@ class TableOptions(Options):
 
     @property
     def wanted(self) -> bool:
-        """Whether a table is to be written, to a file or to stdout, instead of one shown."""
+        """Whether to write the table to a file or to stdout, instead of showing the results."""
         return self.output is not None or self.out_format is not None
 
     def check(self, as_json: bool) -> None:
-        """Refuse before any work an output that could not be written after it."""
+        """Refuse an output that cannot be written, before any work is done."""
         if self.output is not None:
             check_output(self.output)
         elif as_json and self.out_format is not None:
@@ -128,16 +128,16 @@ class TableOptions(Options):
         show: Callable[[], None],
         console: ConsoleOptions,
     ) -> None:
-        """Write the table if requested; then print the JSON, or show the results."""
+        """Write the table if requested; print JSON if requested; if neither, show the results."""
         if self.wanted:
             self.write(to_table())
         console.print(as_dict, (lambda: None) if self.wanted else show)
 
     def write(self, table: ResultTable, *, header: bool = True) -> None:
-        """Write the table; TSV with a line of column names if `header`."""
+        """Write the table; TSV begins with a line of column names if `header`."""
         if self.output is not None:
             table.save(self.output, self.form, header=header)
         else:
             text = table.text(self.form, header=header)
-            # unchanged into a pipe; control characters are escaped on a terminal
+            # on a terminal control characters are escaped; a pipe gets the text unchanged
             sys.stdout.write(screen_lines(text) if sys.stdout.isatty() else text)

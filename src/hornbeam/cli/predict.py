@@ -118,7 +118,7 @@ def predict(
             from hornbeam.counting.opening import sql_engine
             from hornbeam.scoring.scored_links import write_scores
 
-            # block by block, by the engine itself
+            # the engine itself writes the scores, block by block
             assert table.output is not None
             writer = sql_engine(evidence, f"{table.output}: is written by --engine duckdb or spark")
             write_scores(writer, model, pairs, table.output, wanted.score, inputs.progress)
@@ -187,7 +187,7 @@ def _only_pairs(engine: options.EngineOptions) -> str:
 
 
 def _columns(table: ResultTable, changed: Mapping[str, str | None]) -> ResultTable:
-    """The table with other names of some columns, and without those whose new name is None."""
+    """The table with `changed` column names; a column whose new name is None is left out."""
     from hornbeam.base.result_table import ResultTable
 
     names = {name: changed.get(name, name) for name in table.names}
@@ -195,7 +195,7 @@ def _columns(table: ResultTable, changed: Mapping[str, str | None]) -> ResultTab
 
 
 def _check_output(table: TableOptions, engine: EngineName, as_json: bool) -> None:
-    """Refuse before any work an output that the engine cannot write; Spark writes folders."""
+    """Refuse an output that the engine cannot write, before any work; Spark writes folders."""
     output, parquet = table.output, table.form is TableFormat.PARQUET
     if parquet and "://" in str(output):
         return

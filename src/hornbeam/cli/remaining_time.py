@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class StageProgress:
-    """The first and the latest report of one stage; its text is how far it is, and how fast."""
+    """The first and the latest report of one stage; as text, its progress, rate and time left."""
 
     began: float
     done_before: int
@@ -22,7 +22,7 @@ class StageProgress:
 
     @property
     def fraction(self) -> float:
-        """How much of the stage is done, from 0 to 1."""
+        """The share of the stage that is done, from 0 to 1."""
         return self.done / max(self.total, 1)
 
     @property
@@ -34,7 +34,7 @@ class StageProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Remaining seconds by the rate so far."""
+        """Remaining seconds at the rate so far; None without a rate or at the end."""
         rate = self.rate
         return None if rate is None or self.done >= self.total else (self.total - self.done) / rate
 
@@ -48,9 +48,9 @@ class StageProgress:
 class WholeProgress:
     """Progress of several stages as one fraction that never decreases, with one remaining time.
 
-    `shares` are estimates of the time that stages take, in any unit; a stage without one is not
-    shown. The rest of the current stage is estimated by its own rate, later stages by their shares
-    and the time that a unit of share has taken so far.
+    `shares` estimate the time that each stage takes, in any unit; a stage without a share is not
+    shown. The rest of the current stage is estimated by its own rate. Later stages are estimated by
+    their shares and the time that a unit of share has taken so far.
     """
 
     name: str
@@ -60,7 +60,7 @@ class WholeProgress:
     began: float | None = None
 
     def report(self, stage: str, known: StageProgress) -> None:
-        """Record the latest report of a stage; one that begins again changes nothing."""
+        """Record the latest report of a stage; a report behind the current progress is ignored."""
         if stage not in self.shares:
             return
         if self.began is None:
@@ -96,7 +96,7 @@ def shown_rate(rate: float) -> str:
 
 
 def shown_seconds(seconds: float) -> str:
-    """Format a remaining time, rounded to the precision of such estimates.
+    """Format a remaining time, rounded up to seconds or minutes, as precise as the estimate.
 
     >>> shown_seconds(4.2), shown_seconds(200), shown_seconds(7500)
     ('5 s', '4 min', '2 h 5 min')

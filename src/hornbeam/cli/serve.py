@@ -38,7 +38,7 @@ class ShownOptions(Options):
 
 @dataclass(frozen=True)
 class ListeningOptions(Options):
-    """Where the explorer listens, and who has access."""
+    """The address at which the explorer listens, and the token for access."""
 
     port: int = option("Where to listen; 0 finds a free one.", min=0, max=65535, default=8765)
     host: str = option(
@@ -105,7 +105,7 @@ def serve(
 def _opened_models(
     given: options.ModelOptions, shown: ShownOptions
 ) -> tuple[Model | GraphModel, Model | None]:
-    """The model and the one to compare it with; refuses options that the model does not use."""
+    """The model, and the model to compare it with; refuses options that the model does not use."""
     import hornbeam as hb
     from hornbeam.opened_model import load_with_trace
 
@@ -161,7 +161,7 @@ def _explorer(
 
 
 def _print_address(access: Access, as_json: bool, open_browser: bool) -> None:
-    """Print the address."""
+    """Print the address of the explorer, and open it in a browser if requested."""
     if as_json:
         print_json(
             {"url": access.url, "host": access.host, "port": access.port, "token": access.token}
@@ -177,6 +177,6 @@ def _print_address(access: Access, as_json: bool, open_browser: bool) -> None:
 
 
 def _names(model: str, other: str) -> tuple[str, str]:
-    """File names, or the whole paths where the names are the same."""
+    """Names of two models: their file names, or their whole paths if the file names are equal."""
     short = Path(model).name, Path(other).name
     return short if short[0] != short[1] else (model, other)
