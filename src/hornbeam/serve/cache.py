@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class BoundedCache(Generic[T]):
-    """Results by key, up to a total size; each has the size 1 unless `size` is given.
+    """Results by key, up to a total size; a result has the size 1 unless `size` is given.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class BoundedCache(Generic[T]):
             return self._items[key][0]
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The result of a key, computed if it is not cached.
+        """The result of a key, computed by `make` if it is not cached.
 
         Two threads may compute the same value concurrently: no lock is held while computing.
         """

@@ -1,13 +1,13 @@
-"""Drawings of what is behind a prediction: from left to right, and from top to bottom for phones.
+"""Drawings of the rules and facts behind a score: left to right, and top to bottom for phones.
 
-Every condition of a rule is a band. All its paths have the same predicates, which are written
-once per step; the entities of each step form a layer, merged where paths share them. That stays
-readable with many paths, where a force-directed layout would not. A condition on one argument is a
-band of one step from that end.
+Every condition of a rule is a band. All paths of a band have the same predicates, which are written
+once per step. The entities of each step form a layer; an entity that several paths share is drawn
+once. With many paths, bands stay readable, unlike a force-directed layout. A condition on one
+argument is a band of one step from that argument.
 
-From left to right the layers are columns, and all bands share one subject and one object. From top
-to bottom they are rows of a few entities, and every band has its own subject and object, so that no
-edge crosses other bands.
+From left to right, layers are columns, and all bands share one subject and one object. From top to
+bottom, layers are rows of a few entities. There every band has its own subject and object, so that
+no edge crosses other bands.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ NODE_HEIGHT = 26
 ROW = 36
 HEADER = 30
 FOOTER = 16
-#: Gaps between bands of two rules, and of one.
+#: Gap between bands of two rules, and between bands of the same rule.
 GAP, INNER_GAP = 14, 3
 MARGIN = 10
 ENDS_WIDTH = 148
-#: Gap between the ends and the bands, in which edges reach the height of their first entity.
+#: Gap between subject or object and the bands; edges reach the height of their entity in it.
 GUTTER = 58
 #: Maximum number of bands.
 MAX_BANDS = 6
-#: Estimated width of a letter, rather too wide, and of a bold one.
+#: Estimated widths of a letter and of a bold letter, rather too wide than too narrow.
 LETTER, BOLD_LETTER = 7.0, 8.2
-#: Sizes from top to bottom, which are CSS pixels on a phone 390 pixels wide: of the drawing, from
-#: the middle of a row to the next one's, between bands, of a footer, and of the widest node.
+#: Sizes of drawings from top to bottom, in CSS pixels of a phone 390 pixels wide: width of the
+#: drawing, distance of rows, gap between bands, height of a footer, and width of the widest node.
 PHONE_WIDTH, PHONE_ROW, PHONE_GAP, PHONE_FOOTER, PHONE_NODE = 336, 72, 12, 18, 180.0
-#: Maximum number of entities side by side from top to bottom.
+#: Maximum number of entities side by side in a drawing from top to bottom.
 PHONE_NODES = 3
 
 #: A point in a drawing.
@@ -52,9 +52,9 @@ DrawnPoint = tuple[float, float]
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """An entity, or the unary atom about an entity, with its position: centre and width.
+    """An entity, or the predicate of a unary atom, with its position: centre and width.
 
-    `full` is its name, and `label` as much of that as fits.
+    `full` is its whole name, and `label` as much of the name as fits.
     """
 
     name: str
@@ -94,7 +94,7 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """A fact between two nodes as a curve in its direction."""
+    """A fact between two nodes, as a curve in the direction of the fact."""
 
     curve: str
     title: str
@@ -114,7 +114,8 @@ class StepLabel:
 class Band:
     """A condition of a rule that is "for" or "against" the pair, or "neutral".
 
-    `words` are the rule's; `hidden` groundings are not drawn; `unit` is the word for one of them.
+    `words` say the rule; `hidden` is the number of groundings that are not drawn, and `unit` the
+    word for a grounding.
     """
 
     words: str
@@ -140,9 +141,9 @@ class Band:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Bands below one another; `undrawn` weaker rules are left out.
+    """Bands below one another; `undrawn` is the number of weaker rules that are left out.
 
-    From left to right they are between two `ends`, subject and object.
+    From left to right, the bands are between the two `ends`: subject and object.
     """
 
     width: float
@@ -184,7 +185,7 @@ def draw_vertical(explanation: Explanation, names: EntityNames = NO_NAMES) -> Dr
 
 
 def _footer(drawn: DrawnGroundings) -> float:
-    """Height of the note that there are more."""
+    """Height of the note about groundings that are not drawn."""
     return FOOTER if drawn.hidden else 0.0
 
 
@@ -251,12 +252,12 @@ def _vertical_band(drawn: DrawnGroundings, top: float, names: EntityNames) -> Ba
 def _step_labels(
     drawn: DrawnGroundings, places: Sequence[DrawnPoint], width: float, arrows: tuple[str, str]
 ) -> list[StepLabel]:
-    """The predicates of the steps at `places`; `arrows` for facts that point back, and forwards."""
+    """The predicates of the steps at `places`; `arrows` mark facts backwards, and forwards."""
     grounding = drawn.drawn[0]
     steps = zip(grounding.facts, grounding.backwards, places, strict=True)
     return [
         StepLabel(
-            # a unary atom is written in its node
+            # the predicate of a unary atom is written in its node
             arrows[not backwards].format(
                 fitted(fact.predicate if drawn.has_entities else "is", width)
             ),
@@ -286,9 +287,9 @@ def _fact_curves(
 
 
 def _curve(here: DrawnNode, there: DrawnNode, backwards: bool, band_middle: float) -> str:
-    """A curve between two nodes in the direction of its fact, so that its arrow is right.
+    """A curve between two nodes in the direction of its fact, which its arrow shows.
 
-    It rises and falls only in the gutters, or between two columns of a band.
+    The curve rises and falls only in the gutters, or between two columns of a band.
     """
     points = [(here.right, here.y)]
     if here.is_end:
@@ -321,5 +322,5 @@ def _at(x: float, y: float) -> str:
 
 
 def fitted(text: str, width: float, letter: float = LETTER) -> str:
-    """As much of a text as fits into a width, its middle left out."""
+    """As much of a text as fits into a width; the middle of a longer text is left out."""
     return elided(text, max(int((width - 16) / letter), 3))

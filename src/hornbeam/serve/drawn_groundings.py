@@ -12,7 +12,7 @@ from hornbeam.rules.body import Kind
 
 #: Maximum number of entities that are drawn per step.
 MAX_NODES = 7
-#: Columns of a condition on one argument, as if it were a path: its entities are near their end.
+#: Number of columns for a condition on one argument, so that its entities are near that argument.
 SIDE_COLUMNS = 3
 
 
@@ -29,7 +29,7 @@ class DrawnGrounding:
 
     @classmethod
     def of(cls, condition: GroundedCondition, grounding: Grounding) -> DrawnGrounding:
-        """Convert a grounding: a path as it is, a condition from or to its argument."""
+        """Convert a grounding; a condition on the object is reversed, so that it ends there."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
         if condition.kind is Kind.UNARY:
             nodes, inverse = (*nodes, facts[0].predicate), (False,)
@@ -42,7 +42,7 @@ class DrawnGrounding:
 class DrawnGroundings:
     """The groundings of a condition that are drawn, and their columns between the ends.
 
-    Node k of a grounding is in column `offset` + k of `columns`; `inner` columns exclude the ends.
+    Node k of a grounding is in column `offset` + k of `columns`; `inner` nodes exclude the ends.
     """
 
     reason: Reason
@@ -56,7 +56,7 @@ class DrawnGroundings:
     def of(
         cls, reason: Reason, condition: GroundedCondition, most_nodes: int = MAX_NODES
     ) -> DrawnGroundings:
-        """The first groundings, as long as no column has more than `most_nodes`."""
+        """The groundings in their order; a grounding is left out if a column has no room for it."""
         columns, offset = max(condition.steps, 1), 0
         inner = range(1, columns)
         if condition.kind is not Kind.PATH:
@@ -82,14 +82,14 @@ class DrawnGroundings:
 
     @property
     def layers(self) -> list[list[str]]:
-        """Names of the inner nodes at every step, each once, in the order of the groundings."""
+        """Names of the inner nodes per step, each name once, in the order of the groundings."""
         return [
             list(dict.fromkeys(grounding.nodes[k] for grounding in self.drawn)) for k in self.inner
         ]
 
     @property
     def ordered_layers(self) -> list[list[str]]:
-        """The layers, each sorted by the mean position of its neighbours in the one before."""
+        """The layers, nodes sorted by the mean position of their neighbours in the layer before."""
         ordered = self.layers[:1]
         for k, layer in zip(self.inner[1:], self.layers[1:], strict=True):
             place = {name: i for i, name in enumerate(ordered[-1])}
@@ -110,8 +110,8 @@ def strongest_groundings(
 ) -> tuple[list[DrawnGroundings], int]:
     """Groundings to draw for the strongest rules, and the number of rules left out.
 
-    A rule is drawn with all its conditions, each a band, or not at all; at least one rule is. Of
-    rules with the same body, weighed in several ways, only the strongest is drawn.
+    A rule is drawn with all its conditions, each a band, or not at all; at least one rule is drawn.
+    Of several rules with the same groundings on the same side, only the strongest is drawn.
     """
     reasons = dict[tuple[object, ...], Reason]()
     for reason in explained.reasons:

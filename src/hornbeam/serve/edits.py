@@ -1,8 +1,8 @@
-"""What a visitor changed in the rules: weights, and rules switched off.
+"""Edits: the changes of a visitor to the rules, which are weights, and rules switched off.
 
-Edits live in the visitor's own cookie and nowhere else: visitors do not see each other's edits, the
-server keeps nothing, and a restart loses nothing. The cookie names the model, so edits of one are
-never taken for another's.
+Edits are kept in the visitor's own cookie and nowhere else. So visitors do not see each other's
+edits, the server stores nothing, and a restart loses nothing. The cookie names the model, so that
+edits are never applied to another model.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ class Edits:
 
     @property
     def rules(self) -> frozenset[int]:
-        """Numbers of the rules that differ from the model's."""
+        """Numbers of the rules that are edited."""
         return self.off | frozenset(self.weights)
 
     def with_weight(self, rule: int, weight: float) -> Edits:
-        """Give a rule another weight."""
+        """These edits, with another weight for a rule."""
         if not (math.isfinite(weight) and 0 <= weight <= MAX_WEIGHT):
             raise InputError(f"a weight is a number from 0 to {MAX_WEIGHT:,.0f}")
         return replace(self, weights={**self.weights, rule: weight})
 
     def switched(self, rule: int, on: bool) -> Edits:
-        """Switch a rule on or off."""
+        """These edits, with a rule switched on or off."""
         return replace(self, off=self.off - {rule} if on else self.off | {rule})
 
     def without(self, rule: int) -> Edits:
-        """Undo the edits of a rule."""
+        """These edits without the edits of a rule."""
         weights = {i: weight for i, weight in self.weights.items() if i != rule}
         return Edits(weights, self.off - {rule})
 
     def scoring(self, rules: Sequence[Rule]) -> list[Rule]:
-        """All rules, those that are off with weight 0, so that rule numbers do not change."""
+        """All edited rules; a rule that is off has weight 0, so that rule numbers do not change."""
         scoring = list(rules)
         for i in self.rules:
             weight = 0.0 if i in self.off else self.weights[i]
@@ -74,7 +74,7 @@ class Edits:
         return scoring
 
     def kept(self, rules: Sequence[Rule]) -> list[Rule]:
-        """The rules that are on."""
+        """The edited rules that are on."""
         return [rule for i, rule in enumerate(self.scoring(rules)) if i not in self.off]
 
     def encoded(self, model: str) -> str:
@@ -93,7 +93,7 @@ class Edits:
 
     @classmethod
     def decoded(cls, text: str, model: str, n_rules: int) -> Edits:
-        """The edits in a cookie; none if it is invalid or belongs to another model."""
+        """The edits in a cookie; no edits if it is invalid or belongs to another model."""
         fingerprint, *items = text.split("_")
         if fingerprint != model or len(text) > MAX_BYTES:
             return cls()
@@ -112,5 +112,5 @@ class Edits:
         return edits
 
 
-#: The model as it was loaded.
+#: No edits: the model as it was loaded.
 NO_EDITS = Edits()

@@ -1,8 +1,8 @@
-"""Finds entities by typed text in their names or ids: whole ones first, prefixes, then substrings.
+"""Finds entities by typed text: first equal names or ids, then names that begin with or contain it.
 
 All names of an index are concatenated in folded form (without case, accents and width), each
-between two zeros. Prefixes are found by bisection in the order of folded names, substrings by one
-scan of all bytes, which is linear for any text and takes some ten milliseconds for a million names.
+between two zeros. Prefixes are found by bisection in the order of folded names. Substrings are
+found by one scan of all bytes, which takes some ten milliseconds for a million names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hornbeam.base.arrays import Ids, Ints
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.names import Names
 
-#: Names folded at once, and bytes scanned before other threads may run.
+#: Number of names folded at once, and of bytes scanned before other threads may run.
 CHUNK_NAMES = 500_000
 CHUNK_BYTES = 1 << 20
 
@@ -43,7 +43,7 @@ def fold(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class NameIndex:
-    """Names, folded by id; the position `zeros[i]` before name i; and the ids in folded order.
+    """Folded names by id, each after position `zeros[i]`, and the ids in the order of folded names.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class NameIndex:
 
     @classmethod
     def of(cls, names: Names) -> NameIndex:
-        """Fold every name; each character folds by itself, so whole chunks do it at once."""
+        """Fold every name; characters fold independently, so that whole chunks fold at once."""
         parts = [b"\0"]
         for first in range(0, len(names), CHUNK_NAMES):
             last = min(first + CHUNK_NAMES, len(names)) - 1
@@ -85,7 +85,7 @@ class NameIndex:
         return self.folded[self.zeros[i] + 1 : self.zeros[i + 1]]
 
     def _beginnings(self, wanted: bytes) -> Iterator[int]:
-        """Ids of names with a prefix, in folded order: the whole name comes before longer ones."""
+        """Ids of names with a prefix, in folded order: an equal name comes before longer names."""
         place = bisect_left(range(len(self.order)), wanted, key=self._name)
         while place < len(self.order) and self._name(place).startswith(wanted):
             yield int(self.order[place])
@@ -107,7 +107,7 @@ class NameIndex:
 
 
 def _sorted_ids(folded: list[bytes]) -> Ids:
-    """Ids in the order of their folded names; usually they are sorted already."""
+    """Ids in the order of their folded names; often the names are sorted already."""
     if all(map(le, folded, folded[1:])):
         return np.arange(len(folded), dtype=np.int32)
     return np.array(sorted(range(len(folded)), key=folded.__getitem__), dtype=np.int32)
@@ -115,7 +115,7 @@ def _sorted_ids(folded: list[bytes]) -> Ids:
 
 @dataclass(frozen=True, eq=False)
 class EntitySearch:
-    """Two indices, of ids and of readable names, and the owners of each name.
+    """An index of ids and an index of readable names, with the entities of each name.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class EntitySearch:
         return cls(called, NameIndex.of(ids), NameIndex.of(Names.of(owners)), owners)
 
     def find(self, typed: str, limit: int) -> list[str]:
-        """Ids of at most `limit` entities, those found by their names first."""
+        """Ids of at most `limit` entities; entities found by their names come first."""
         names = self.by_name.find(typed, limit)
         named = [entity for name in names for entity in self.owners[name]]
         return list(dict.fromkeys([*named, *self.by_id.find(typed, limit)]))[:limit]

@@ -1,8 +1,8 @@
-"""A model over facts as pages show it, whichever kind of model it is.
+"""A model of either kind over facts, as pages show it.
 
 `RuleExplorer` shows a model whose rules have weights, `GraphExplorer` a model of a whole graph.
-They differ in how links are scored, found and explained, and in how rules are listed; everything
-else on a page is the same.
+They differ in how links are scored, found and explained, and in how rules are listed. The rest of a
+page is the same.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class UnknownNameError(InputError):
 
 
 class Explorer(ABC):
-    """A model over facts, as pages show it; nothing of it changes.
+    """A model over facts, as pages show it; an explorer never changes.
 
-    `edits` are those of the visitor; a model of a whole graph has none. Methods that have a body
-    here answer for models without edits, listed pairs and cautions.
+    `edits` are the edits of the visitor; a model of a whole graph has none. The methods with a body
+    here are for models without edits, listed pairs and cautions.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ class Explorer(ABC):
         Finds entities by typed text, and has their names.
     """
 
-    #: What a score is called.
+    #: The word for a score on pages.
     score_name = "score"
-    #: Whether pairs are scored together: then only listed ones are, and edits take longer.
+    #: Whether pairs are scored together: then only listed pairs have scores, and edits take longer.
     collective = False
-    #: Whether pages can be made in separate processes: they share no changing state.
+    #: Whether pages can be made in separate processes, which share no changing state.
     forks = False
-    #: What every page with scores says of them; None where scores decide.
+    #: A caution about scores on every page with scores; None if scores decide what is true.
     caution: str | None = None
     #: Pairs that were listed for the explorer, with labels or without.
     listings: Sequence[Targets] = ()
@@ -79,7 +79,7 @@ class Explorer(ABC):
     @property
     @abstractmethod
     def cautions(self) -> Sequence[str]:
-        """What the start page says of the model."""
+        """Cautions about the model on the start page."""
 
     @property
     @abstractmethod
@@ -93,18 +93,18 @@ class Explorer(ABC):
 
     @abstractmethod
     def warm_up(self, progress: Progress) -> None:
-        """Compile and build what visitors would otherwise wait for; pages work without it too."""
+        """Compile and build what visitors would wait for; pages also work without a warm-up."""
 
     def is_ready(self, edits: Edits) -> bool:
         """Whether scores under the edits are available at once."""
         return True
 
     def answers_at_once(self, name: str) -> bool:
-        """Whether the missing facts of an entity are found in a moment."""
+        """Whether the missing facts of an entity are found at once, without seconds of work."""
         return True
 
     def explains_at_once(self, subject: str, relation: str, object_: str) -> bool:
-        """Whether a link is explained in a moment."""
+        """Whether a link is explained at once, without seconds of work."""
         return True
 
     @abstractmethod
@@ -113,7 +113,7 @@ class Explorer(ABC):
 
     @abstractmethod
     def known_edges(self, entity: int) -> Sequence[KnownEdges]:
-        """Facts between an entity and others, by predicate and direction."""
+        """Facts between an entity and other entities, by predicate and direction."""
 
     @abstractmethod
     def missing(self, name: str, edits: Edits) -> Sequence[MissingFacts]:
@@ -126,15 +126,15 @@ class Explorer(ABC):
         """The best new answers of one query about an entity of the facts."""
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[Sequence[ShownLink], int]:
-        """Listed pairs that name the entity, best first, and how many there are."""
+        """The `top` best listed pairs of an entity, and the number of all its listed pairs."""
         return [], 0
 
     @abstractmethod
     def explain(self, subject: str, relation: str, object_: str, edits: Edits) -> Explanation:
-        """Why a link has its score."""
+        """Explain the score of a link."""
 
     def counted_rules(self, relation: str) -> Sequence[ShownDirection]:
-        """Rules of a relation in both directions; none where rules have weights instead."""
+        """Rules of a relation in both directions; none for a model whose rules have weights."""
         return []
 
     def entity_id(self, name: str) -> int:
@@ -145,7 +145,7 @@ class Explorer(ABC):
         return entity
 
     def relation_summary(self, name: str) -> RelationSummary:
-        """The relation with a name; a relation without rules is an error."""
+        """The summary of a relation; a relation without rules is an error."""
         for summary in self.relations:
             if summary.relation == name:
                 return summary

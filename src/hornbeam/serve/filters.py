@@ -1,6 +1,6 @@
 """How templates show values: numbers, changes, bars, labels, rules and addresses.
 
-Filters and not macros: a page shows hundreds of them, and a macro costs ten times as much.
+They are filters, not macros: a page shows hundreds of values, and a macro is ten times slower.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.shown_values import ShownLink
 from hornbeam.serve.visits import Pin
 
-#: Maximum letters of a name where several are shown.
+#: Maximum number of letters of a name where several names are shown.
 SHORT_NAME = 32
 #: Changes below this are shown as no change.
 NO_CHANGE = 0.0005
@@ -89,7 +89,7 @@ def weight_text(value: float | None) -> str:
 
 
 def signed_text(value: float) -> str:
-    """A change with its sign; a true minus is as wide as a plus."""
+    """A change with its sign; the typographic minus is as wide as a plus."""
     if abs(value) < NO_CHANGE:
         return "±0.000"
     return f"{'+' if value > 0 else '−'}{abs(value):.3f}"
@@ -112,14 +112,14 @@ def _coloured(value: float, text: str) -> Markup:
 
 
 def log_odds_html(value: float) -> Markup:
-    """What is added to log-odds, coloured by its sign."""
+    """A contribution to log-odds, coloured by its sign."""
     return _coloured(value, f"{'−' if value < 0 else '+'}{abs(value):.2f}")
 
 
 def short_name(name: str) -> Markup:
-    """A name of at most `SHORT_NAME` letters: the middle of a long one is left out.
+    """A name of at most `SHORT_NAME` letters: the middle of a longer name is left out.
 
-    The full name is its tooltip, and is read by screen readers.
+    The full name is the tooltip; screen readers read it, too.
     """
     text = printable(name)
     if len(text) <= SHORT_NAME:
@@ -145,7 +145,7 @@ def score_bar(score: float) -> Markup:
 
 
 def drawn_node(node: DrawnNode) -> Markup:
-    """A node of a drawing; an entity leads to its neighbours."""
+    """A node of a drawing; an entity links to the page of its neighbours."""
     full, end = escape(node.full), " end" if node.is_end else ""
     if node.is_entity:
         address = f"/around?name={url_quote(node.name)}"
@@ -183,9 +183,9 @@ def rule_text(text: str) -> Markup:
 
 
 def lift_bar(lift: float, parts: Collection[float]) -> Markup:
-    """One of the parts of a score as a bar to the right, or to the left where it lowers the score.
+    """A part of a score as a bar: to the right if it raises the score, to the left if it lowers it.
 
-    The largest part fills its half.
+    The largest of all `parts` fills its half.
     """
     long = 50 * abs(lift) / (max(map(abs, parts)) or 1.0)
     side, start = ("for", 50.0) if lift >= 0 else ("against", 50.0 - long)
@@ -197,7 +197,7 @@ def lift_bar(lift: float, parts: Collection[float]) -> Markup:
 
 
 def reason_figure(reason: Reason) -> Markup:
-    """The confidence of a rule that fires, or its weight where it was fitted with others."""
+    """The confidence of a rule that fires, or its weight if rules were fitted together."""
     if reason.confidence is None:
         figure: str | Markup = change(reason.weight or 0.0)
     else:
@@ -206,7 +206,7 @@ def reason_figure(reason: Reason) -> Markup:
 
 
 def rank_text(rank: float | None) -> str:
-    """A rank; the mean of places that are shared may end in a half."""
+    """A rank; the mean rank of answers that tie may end in a half."""
     return "–" if rank is None else f"{rank:,g}"
 
 

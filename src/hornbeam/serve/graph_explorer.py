@@ -1,9 +1,9 @@
 """The explorer of a model of a whole graph: everything is read once, and never changes.
 
-A model ranks answers of any query, even of meaningless ones such as the capital of a river. So a
-page that queries everything about an entity first looks at the steps (relations and directions)
-along which it has links. A step that it has makes sense; another step does to the extent that
-entities with a step of this entity have the other step, too.
+A model ranks answers of any query, even of meaningless queries such as the capital of a river. So
+the page of an entity, which shows its missing facts, first selects the queries that make sense. A
+query belongs to a step: a relation with a direction. A step makes sense if the entity has links
+along it. Another step makes sense if many entities that share a step with this entity have it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from hornbeam.serve.shown_values import (
 
 #: Number of cached results, and of steps whose co-occurrence shares are cached.
 CACHED, CACHED_STEPS = 200, 2000
-#: Minimum share of similar entities that have an answer for a query to be shown.
+#: A query is shown if at least this share of similar entities has an answer to it.
 MIN_EXPECTED = 0.25
 #: Rules shown per part of a score, and groundings per rule.
 REASONS, GROUNDINGS = 8, 3
@@ -56,7 +56,7 @@ FIRST_ANSWERS, RULES = 5, 30
 
 @dataclass(frozen=True, eq=False)
 class ExpectedSteps:
-    """Co-occurrence of steps among entities."""
+    """Which steps are expected of an entity, by the co-occurrence of steps among entities."""
 
     graph: LinkedGraph
 
@@ -65,10 +65,10 @@ class ExpectedSteps:
         return BoundedCache(CACHED_STEPS)
 
     def shares(self, entity: int) -> Floats:
-        """How much each step is expected of an entity: 1 if it has links along it.
+        """How much each step is expected of an entity: 1 if the entity has links along the step.
 
-        Otherwise the largest share, over its steps s, of the entities with s that have the other
-        step, smoothed so that few entities count for less.
+        For any other step, each step s of the entity gives a share: of the entities with s, how
+        many have the other step. The largest share counts, smoothed for steps of few entities.
         """
         links = self.graph.links
         own: Ints = links.run_step[slice(*links.first_run[entity : entity + 2])].astype(np.int64)
@@ -80,7 +80,7 @@ class ExpectedSteps:
         return expected
 
     def _co_occurrence(self, step: int) -> Floats:
-        """Share of the holders of a step that have each other step."""
+        """Per step, the share of the entities with the given step that have it, too."""
         links, holders = self.graph.links, self.graph.holders(step)
         runs = ranges(links.first_run[holders], links.first_run[holders + 1])
         counts = np.bincount(links.run_step[runs], minlength=self.graph.step_limit)
@@ -90,8 +90,8 @@ class ExpectedSteps:
 class GraphExplorer(Explorer):
     """A model of a whole graph over facts.
 
-    Ranks come from weights that were fitted together, so visitors have no edits, and no pairs are
-    listed. Pages stay in one process: its threads share the caches of answers and explanations.
+    Ranks come from weights that were fitted together, so visitors cannot edit rules, and no pairs
+    are listed. Pages are made in one process: its threads share the caches of answers.
 
     Parameters
     ----------
@@ -132,14 +132,14 @@ class GraphExplorer(Explorer):
                 return
 
     def explains_at_once(self, subject: str, relation: str, object_: str) -> bool:
-        """Whether a triple is no fact: a fact has to be taken out of the graph first."""
+        """Whether a triple is not a fact: explaining a fact removes it from the graph first."""
         return not self.is_fact(subject, relation, object_)
 
     # -- the model --------------------------------------------------------------------------------
 
     @property
     def cautions(self) -> list[str]:
-        """What the start page says of the model."""
+        """Cautions about the model on the start page."""
         return [self.model.linked.caution] if self.model.linked.caution else []
 
     @cached_property
@@ -152,7 +152,7 @@ class GraphExplorer(Explorer):
 
     @cached_property
     def relations(self) -> list[RelationSummary]:
-        """Relations of the model, those with most facts first; their path rules are counted."""
+        """Relations of the model, most facts first, with their numbers of facts and path rules."""
         predicates = self.facts.predicates
         counts = np.bincount(self.facts.binary.predicate, minlength=len(predicates))
         summaries = []
@@ -194,7 +194,7 @@ class GraphExplorer(Explorer):
         return self.facts.entities.take(int(i) for i in best if degree[i])
 
     def known_edges(self, entity: int) -> list[KnownEdges]:
-        """Facts between an entity and others, by relation and direction."""
+        """Facts between an entity and other entities, by relation and direction."""
         links, edges = self.ranker.graph.links, list[KnownEdges]()
         for run in range(*links.first_run[entity : entity + 2].tolist()):
             ends = links.end[slice(*links.run_start[run : run + 2])]
@@ -226,7 +226,7 @@ class GraphExplorer(Explorer):
     ) -> list[MissingFacts]:
         """The most probable missing facts of an entity by relation and direction, best first.
 
-        Only queries that make sense are answered.
+        Only queries that make sense are answered (see `ExpectedSteps`).
         """
         entity = self.entity_id(name)
 
@@ -242,7 +242,7 @@ class GraphExplorer(Explorer):
     def _asked(
         self, entity: int, steps: Sequence[int], top: int, progress: Progress = SILENT
     ) -> list[QueryAnswers]:
-        """Answers of an entity along steps, in their order."""
+        """The answers of queries about an entity, one query per step, in the order of the steps."""
         relation = np.array([predicate_of(step) for step in steps], dtype=np.int32)
         asks_subject: Bools = np.array([is_inverse(step) for step in steps], dtype=np.bool_)
         known = np.full(len(steps), entity, dtype=np.int32)

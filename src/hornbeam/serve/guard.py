@@ -1,12 +1,12 @@
 """Which requests are answered at all, and the security headers of all responses.
 
-* A web page that makes its own name point at this machine (DNS rebinding) still sends that name in
-  the Host header, so only host names of this server are answered.
+* Only requests whose Host header names this server are answered. A web page that makes its own name
+  point at this machine (DNS rebinding) still sends its own name in that header.
 * Beyond this machine a token is required. The first visit has it in the address, and a cookie
   keeps it from then on.
 * An edit is accepted only from the explorer's own pages.
-* The page of one visitor can never run scripts that came in with a name: the content security
-  policy allows only the explorer's own files, and every name is escaped.
+* A name, from the data or from an address, never runs as a script: the content security policy
+  allows only the explorer's own files, and every name is escaped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hornbeam.errors import InputError
 LOOPBACK = "127.0.0.1"
 #: Minimum length of a user-chosen token.
 SHORTEST_TOKEN = 16
-#: Longest path and query; a link names three entities.
+#: Maximum length of path and query; an address of a link has three names.
 MAX_TARGET = 16_384
 #: Longest headers; the cookie of edits takes up to 4 KB.
 MAX_HEADERS = 32_768
@@ -49,7 +49,7 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
-#: The same encoded; they replace headers of the same name that a response sets.
+#: `HEADERS` encoded; they replace headers of the same name that a response sets.
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 OWN = frozenset(name for name, _ in RAW_HEADERS)
 
@@ -59,7 +59,7 @@ Asking = Callable[[], Response]
 
 @dataclass(frozen=True)
 class Access:
-    """The address that the server listens on, and the token where one is needed."""
+    """The address at which the server listens, and the token if a token is needed."""
 
     host: str
     port: int
@@ -79,7 +79,7 @@ class Access:
         return f"http://{host}:{self.port}/{query}"
 
     def cookie(self, name: str) -> str:
-        """Name of a cookie; with the port, since servers on one host share their cookies."""
+        """Name of a cookie, which has the port in it: servers on one host share their cookies."""
         return f"hornbeam-{name}-{self.port}"
 
     def knows_host(self, header: str) -> bool:
@@ -111,7 +111,7 @@ class Access:
 
 
 def access_for(host: str, port: int, token: str | None) -> Access:
-    """Require a token wherever others can connect; make one if none is given."""
+    """Require a token if other machines can connect; make a token if none is given."""
     if token is not None and (len(token) < SHORTEST_TOKEN or not _is_plain(token)):
         raise InputError(
             f"`token` needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
@@ -139,7 +139,7 @@ def _is_number(host: str) -> bool:
 
 
 def _host_name(header: str) -> str | None:
-    """Host of a Host header, without port and brackets; None where it is not one."""
+    """The host in a Host header, without port and brackets; None if the header is invalid."""
     try:
         parts = urlsplit(f"//{header}")
         _ = parts.port  # raises if it is not a number
@@ -215,7 +215,7 @@ class Guard:
 
 
 def _with_own(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """The headers of a response, with those of every response."""
+    """The headers of a response, with the security headers of every response."""
     given = [(name, value) for name, value in headers if name.lower() not in OWN]
     cached = any(name.lower() == b"cache-control" for name, _ in given)
     return [*given, *RAW_HEADERS, *([] if cached else [(b"cache-control", b"no-store")])]

@@ -1,17 +1,17 @@
-"""Pages made by forked copies of the server, so that all cores serve.
+"""Pages made by forked copies of the server, so that pages are made on all cores.
 
-A copy shares the facts and all arrays with the server (copy on write), and has a socket to it but
-no connection of a visitor. It makes one page at a time, and ends when the socket is closed, however
-the server ended. A process that has ended is forked again when needed.
+A copy shares the facts and all arrays with the server (copy on write). It has a socket to the
+server, but no connection of a visitor. It makes one page at a time, and ends when the socket is
+closed, however the server ended. A process that has ended is forked again when needed.
 
-Processes pay where cores are idle. With nothing else on two cores, 20 clients without a pause get
-333 pages per second of a million facts and a mixed model, at 5.0 ms of CPU per page
-(`benchmarks/RESULTS.md`): 1.7 cores, where threads of one interpreter have one. At 200 pages per
-second the 20 clients would wait 100 ms on average, so threads alone would miss the 110 ms that were
-asked at the 95th percentile beside hostile clients. On two cores that eight other jobs share,
-threads do as well or better (300,000 facts, medians of five rounds in turn: 160 pages per second in
-processes and 196 in threads, beside 500 hostile connections 135 and 210), and hold 0.55 instead of
-0.69 GB.
+Processes are worth it where cores are idle. On two otherwise idle cores, 20 clients without a pause
+get 333 pages per second of a million facts and a mixed model, at 5.0 ms of CPU per page
+(`benchmarks/RESULTS.md`). That is 1.7 cores; threads of one interpreter use one core. At 200 pages
+per second, the 20 clients would wait 100 ms on average. So threads alone would miss the required
+110 ms at the 95th percentile beside hostile clients. On two cores that eight other jobs share,
+threads are as fast or faster: with 300,000 facts, 196 pages per second in threads and 160 in
+processes, or 210 and 135 beside 500 hostile connections (medians of five rounds in turn). Threads
+then hold 0.55 instead of 0.69 GB.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import NoReturn
 from hornbeam.errors import InputError
 from hornbeam.serve.visits import Page, PageAnswer, Visit
 
-#: Maximum number of processes for quick pages: each has caches of its own.
+#: Maximum number of processes for quick pages: each process has its own caches.
 MAX_PROCESSES = 4
 #: Header of a response: its size.
 SIZE = struct.Struct("!Q")
@@ -41,32 +41,32 @@ CHUNK = 1 << 18
 
 
 class PageFaultError(Exception):
-    """An error in a process that makes pages: its traceback."""
+    """An error in a process that makes pages; the message is its traceback."""
 
 
 def can_fork() -> bool:
-    """Whether a process with threads can be copied: on macOS the system's libraries forbid it."""
+    """Whether a process with threads can be forked: the libraries of macOS forbid it."""
     return sys.platform not in ("win32", "darwin")
 
 
 class PageProcess:
-    """A copy of the server that makes pages; a `PageMaker` that needs no thread here.
+    """A forked copy of the server that makes pages: a `PageMaker` without a thread in the server.
 
     Parameters
     ----------
     pages
-        All pages that may be requested, known when the process is forked.
+        All pages that may be requested, which must be known when the process is forked.
     """
 
     def __init__(self, pages: Sequence[Page]) -> None:
         self._pages = pages
         self._process = 0
-        self._loop: asyncio.AbstractEventLoop | None = None  # that watches the idle process
+        self._loop: asyncio.AbstractEventLoop | None = None  # watches the idle process
         self._start()
 
     async def __call__(self, page: Page, visit: Visit) -> PageAnswer:
-        """Have a page made in the process; raises what making it raises."""
-        self._unwatch()  # from now on the link is readable where the page is made, too
+        """Have a page made in the process; raises the error that making the page raises."""
+        self._unwatch()  # from now on a readable link may also mean that the page is made
         if self._has_ended():
             self._start()
         try:
@@ -81,9 +81,9 @@ class PageProcess:
         raise made
 
     def watch(self) -> None:
-        """Let the running event loop notice the end of the idle process: it leaves no zombie."""
+        """Let the running event loop notice the end of the idle process, or a zombie would stay."""
         self._loop = asyncio.get_running_loop()
-        # nothing comes through the link of an idle process but its end
+        # the link of an idle process becomes readable only when the process ends
         self._loop.add_reader(self._link, self.end)
 
     def _unwatch(self) -> None:
@@ -120,10 +120,10 @@ class PageProcess:
 
     def _start(self) -> None:
         self._link, child_end = socket.socketpair()
-        # all present objects are shared: garbage collection would write to them and copy them
+        # the processes share all present objects: garbage collection would write to and copy them
         gc.freeze()
         with warnings.catch_warnings():
-            # newer Pythons warn of threads that hold locks: no thread is making a page now
+            # newer versions of Python warn of threads with locks: no thread makes a page now
             warnings.simplefilter("ignore", DeprecationWarning)
             try:
                 self._process = os.fork()
@@ -140,7 +140,7 @@ class PageProcess:
 def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
     """Make pages until the server has ended."""
     try:
-        # Ctrl-C in a terminal goes to all processes: the server ends this one
+        # Ctrl-C in a terminal goes to all processes: this process ignores it, the server ends it
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -12,9 +12,9 @@ import anyio.to_thread
 
 from hornbeam.serve.visits import Page, PageAnswer, Visit
 
-#: Pause of the slow queue after a page while the quick one is in use: as a multiple of the page's
-#: time, and at most in seconds; and how long after its last request the quick queue counts as in
-#: use.
+#: Pause of the slow queue after a page while the quick queue is in use: as a multiple of the page's
+#: time, and its maximum in seconds. The quick queue counts as in use for `IN_USE` seconds after its
+#: last request.
 PAUSE, MAX_PAUSE = 15.0, 5.0
 IN_USE = 1.0
 
@@ -30,8 +30,8 @@ async def in_thread(page: Page, visit: Visit) -> PageAnswer:
 class PageQueue:
     """A fixed number of page makers (threads at first) with a bounded queue.
 
-    Pages share the machine, so a page that takes a second makes all others wait. A queue that
-    yields to `others` pauses after every page while the other queue is in use.
+    Pages share the machine, so a page that takes a second delays all other pages. A slow queue is
+    given the quick queue as `others`: while that is in use, the slow queue pauses after every page.
     """
 
     def __init__(self, threads: int, max_waiting: int, others: PageQueue | None = None) -> None:
@@ -46,12 +46,12 @@ class PageQueue:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more may wait."""
+        """Whether no further request may wait."""
         return self._inside >= self._n_makers + self._max_waiting
 
     @asynccontextmanager
     async def paused_makers(self) -> AsyncIterator[list[PageMaker]]:
-        """Pause all makers and yield their list; those listed at the end of the block take over."""
+        """Pause all makers and yield their list; the makers in it after the block take over."""
         for _ in range(self._n_makers):
             await self._turns.acquire()
         try:
@@ -62,7 +62,7 @@ class PageQueue:
                 self._turns.release()
 
     async def run(self, page: Page, visit: Visit) -> PageAnswer:
-        """Have a page made."""
+        """Wait for a free maker, and have the page made."""
         self._used_at = monotonic()
         self._inside += 1
         try:

@@ -1,10 +1,10 @@
-"""The pages of the explorer: functions from a visit to what is shown, independent of the server.
+"""The pages of the explorer: functions from a visit to a view, independent of the server.
 
-A page is a template with values, and the same as plain values for programs: an address answers in
-HTML, and with the suffix `.json` in JSON, which has both ids and names of entities. The pages are
-the same for every kind of model; those that need rules with weights are in
-`hornbeam.serve.weight_pages`. Every page works without JavaScript; with it, htmx requests the same
-addresses and gets the parts that change. `hornbeam.serve.site` lists all addresses.
+A view is a template with values, and plain values for programs. An address answers in HTML, and
+with the suffix `.json` in JSON, which has both ids and names of entities. The pages are the same
+for every kind of model; pages that need rules with weights are in `hornbeam.serve.weight_pages`.
+Every page works without JavaScript. With JavaScript, htmx requests the same addresses and gets the
+parts that change. `hornbeam.serve.site` lists all addresses.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FOUND = 20
 LISTED = 20
 RELATIONS = 50
 ANSWERS = 50
-#: Queries that are answered on an entity's page; further ones are only named.
+#: Number of queries that are answered on an entity's page; further queries are only named.
 QUERIES = 12
 
 
@@ -58,7 +58,7 @@ class Pages:
     # -- views ------------------------------------------------------------------------------------
 
     def home(self, visit: Visit) -> View:
-        """The start page: search, a query, the rules or the relations that have some."""
+        """The start page: search, a query, and the rules or the relations with rules."""
         explorer = self.explorer
         values: dict[str, Any] = self._relation_page(visit)
         if self.weighted is not None:
@@ -145,7 +145,7 @@ class Pages:
         return View("query.html", values, plain)
 
     def link(self, visit: Visit) -> View:
-        """One link: its score, its reasons, and what is behind them."""
+        """One link: its score, its reasons, and the facts behind them."""
         link = link_in(visit, self.explorer)
         explained = self.explorer.explain(*link.triple, visit.edits)
         is_fact = self.explorer.is_fact(*link.triple)
@@ -206,7 +206,7 @@ class Pages:
         return View("rules.html", values, plain)
 
     def around(self, visit: Visit) -> View:
-        """The graph around an entity, as far as it is unfolded: in columns, and as an outline."""
+        """The unfolded part of the graph around an entity: in columns, and as an outline."""
         explorer, view = self.explorer, Unfolding.of(visit.query)
         explorer.entity_id(view.root)
         root = unfold(view, explorer.facts.entities, explorer.known_edges)
@@ -223,7 +223,7 @@ class Pages:
         )
 
     def pin(self, visit: Visit) -> PageAnswer:
-        """Pin a link, or unpin it, and go back to it."""
+        """Pin a link or unpin it, and go back to the page of the link."""
         pin = link_in(visit, self.explorer)
         if not pin.fits:
             raise InputError("The names of this link are too long to pin it.")
@@ -233,7 +233,7 @@ class Pages:
     # -- parts ------------------------------------------------------------------------------------
 
     def _relation_page(self, visit: Visit) -> dict[str, object]:
-        """Some of the relations that have rules, and which page of them this is."""
+        """The requested page of the list of relations with rules, and its page number."""
         relations = self.explorer.relations
         pages = max((len(relations) + RELATIONS - 1) // RELATIONS, 1)
         page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
@@ -245,7 +245,7 @@ class Pages:
         return [{key: getattr(part, key) for key in keys} for part in self.explorer.relations]
 
     def _known_answers(self, asked: QueryAnswers) -> list[str]:
-        """Some answers that are known facts."""
+        """The first answers of a query that are known facts."""
         inverse = asked.asks is Direction.SUBJECT
         for group in self._edge_groups(self.explorer.entity_id(asked.known)):
             if (group.predicate, group.inverse) == (asked.relation, inverse):
@@ -253,11 +253,11 @@ class Pages:
         return []
 
     def _edge_groups(self, entity: int) -> list[EdgeGroup]:
-        """Known facts between an entity and others."""
+        """Known facts between an entity and other entities."""
         return edge_groups(self.explorer.known_edges(entity), self.explorer.facts.entities)
 
     def _plain_explanation(self, link: Pin, explained: Explanation) -> dict[str, Any]:
-        """An explanation, with the relation and whether the link is a fact, for either kind."""
+        """An explanation for JSON, with the relation and whether the link is a fact."""
         is_fact = self.explorer.is_fact(*link.triple)
         return {**explained.as_dict(), "relation": link.predicate, "is_fact": is_fact}
 

@@ -1,9 +1,10 @@
-"""Explorers of models whose rules have weights: of independent pairs, and of collective ones.
+"""Explorers of models whose rules have weights: with independent pairs, and collective.
 
-Independent pairs are counted once, so that an edit only scores again. Pairs of a collective model
-are inferred again after every edit: all listed ones together, labels aside, as if `hornbeam
-predict` had been given both listings. It has no new links, since further pairs would change the
-set; and no facts are searched whose removal flips a decision, since it would change all pairs.
+Groundings of independent pairs are counted once, so that an edit only computes scores. Pairs of a
+collective model are inferred again after every edit: all listed pairs together, without their
+labels, as if `hornbeam predict` had been given both listings. A collective model proposes no new
+links, since further pairs would change all scores. Facts whose removal flips a decision are not
+searched either, since removing them would also change all scores.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from hornbeam.serve.shown_values import QueryAnswers, links_at
 
 #: Maximum number of rows in the cache of entities' counts.
 CACHED_ROWS = 5_000_000
-#: Number of facts of an entity from which its walks may take seconds.
+#: Walks from an entity with more facts may take seconds.
 MANY_FACTS = 1000
 
 
@@ -58,7 +59,7 @@ def open_rule_explorer(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> RuleExplorer:
-    """The explorer of one model, or of two, on facts and listed pairs.
+    """Open the explorer of a model, perhaps with a second model, on facts and listed pairs.
 
     Parameters
     ----------
@@ -69,8 +70,8 @@ def open_rule_explorer(
     other, other_name
         A second model to compare with.
     labels, pairs
-        Labelled pairs, on which figures are computed, and further pairs to show; a collective
-        model needs `pairs`, and scores all of these together.
+        Labelled pairs, on which figures are computed, and further pairs to show. A collective model
+        needs `pairs`, and scores all labelled and further pairs together.
     entity_names
         Names of entities on pages.
     """
@@ -103,7 +104,7 @@ class IndependentExplorer(RuleExplorer):
 
     @cached_property
     def explainer(self) -> IndependentExplainer:
-        """Explains by the unedited rules, which most visitors see."""
+        """The explainer of the unedited rules, which most visitors see."""
         return IndependentExplainer.of(self.model, self.engine)
 
     def prepare(self, progress: Progress) -> None:
@@ -125,7 +126,7 @@ class IndependentExplorer(RuleExplorer):
 
     @cached_property
     def _proposers(self) -> dict[tuple[str, Direction], EntityProposer]:
-        """What follows the rules of a target from the known argument of a query."""
+        """Proposers of answers, by target and direction: they walk from a query's known entity."""
         return {
             (target, asks): EntityProposer(
                 self.model, self.engine, target, self.evidence.types, near
@@ -149,7 +150,7 @@ class IndependentExplorer(RuleExplorer):
                     self.explainer.known.place(target, 0.0)
 
     def answers_at_once(self, name: str) -> bool:
-        """Whether the walks from an entity do not begin at very many facts."""
+        """Whether an entity has at most `MANY_FACTS` facts, at which its walks begin."""
         entity, offsets = self.facts.entities.index(name), self.engine.graph.forward.offsets
         return entity < 0 or int(offsets[entity + 1] - offsets[entity]) <= MANY_FACTS
 
@@ -170,7 +171,7 @@ class IndependentExplorer(RuleExplorer):
 
     @cached_property
     def examples(self) -> list[str]:
-        """The entities with most facts, those of the targets' facts first."""
+        """The entities with most facts; entities in facts of the targets come first."""
         table, degree = self.facts.binary, np.diff(self.engine.graph.forward.offsets)
         linked = np.zeros(len(degree), dtype=np.bool_)
         for target in self.model.targets:
@@ -181,7 +182,7 @@ class IndependentExplorer(RuleExplorer):
         return self.facts.entities.take(best[: self.EXAMPLES])
 
     def lacks(self, rule: int) -> bool:
-        """Whether no fact has a predicate or a constant of a rule's body."""
+        """Whether the facts lack a predicate or a constant of a rule's body."""
         predicates, entities = self.engine.predicates, self.facts.entities
         return any(
             path_codes(part.body, predicates) is None
@@ -191,15 +192,15 @@ class IndependentExplorer(RuleExplorer):
 
 
 class CollectiveExplorer(RuleExplorer):
-    """Scores all listed pairs at once, the others held at their MAP values in an explanation."""
+    """Scores all listed pairs together; an explanation holds other pairs at their MAP values."""
 
     collective = True
-    #: Some 50 bytes per fact each: the states of all pairs, with what explaining them needs.
+    #: An explainer takes some 50 bytes per fact, for the states of all pairs and their arrays.
     cached_explainers = 8
 
     @cached_property
     def explainer(self) -> JointExplainer:
-        """Explains the pairs under the unedited rules."""
+        """The explainer of the pairs under the unedited rules."""
         return open_joint_explainer(self.model, self.engine, self._pairs)
 
     def prepare(self, progress: Progress) -> None:
@@ -209,7 +210,7 @@ class CollectiveExplorer(RuleExplorer):
         self._infer(self.explainer)
 
     def warm_up(self, progress: Progress) -> None:
-        """Explain one pair, which builds the arrays that all of them share."""
+        """Explain one pair, which builds the arrays that all explanations share."""
         progress.message("Finding what links the pairs, rule by rule ...")
         with announced(progress):
             self.explain(*self._pairs.names_at(0), NO_EDITS)
@@ -224,7 +225,7 @@ class CollectiveExplorer(RuleExplorer):
         return np.split(cast("JointExplainer", self.explainer_under(edits)).pair_scores, ends)
 
     def reweighted(self, edits: Edits) -> JointExplainer:
-        """Infer here, in the slow queue, and not when a score is read."""
+        """The explainer of the edited rules; it infers now, in the slow queue, not when read."""
         explainer = self.explainer.reweighted(self.model.with_rules(self.edited(edits)))
         self._infer(explainer)
         return explainer
@@ -232,7 +233,7 @@ class CollectiveExplorer(RuleExplorer):
     def explain(
         self, subject: str, relation: str, object_: str, edits: Edits, *, flip: bool = False
     ) -> Explanation:
-        """Why a listed pair scores as it does; what flips a decision is not searched for."""
+        """Explain the score of a listed pair; facts that flip its decision are not searched."""
         if flip:
             raise InputError(
                 "The model is collective: without a fact the scores of all pairs change, so facts "
@@ -255,13 +256,13 @@ class CollectiveExplorer(RuleExplorer):
         return self._pairs.entities.take(best[: self.EXAMPLES])
 
     def lacks(self, rule: int) -> bool:
-        """Whether neither facts nor pairs have a predicate for some body atom of a rule."""
+        """Whether a rule's body has a predicate that neither the facts nor the pairs have."""
         known = (self.facts.predicates, self._pairs.predicates)
         walked = self.model.rules[rule].clause.body.predicates - set(self.model.believed)
         return any(max(names.index(predicate) for names in known) < 0 for predicate in walked)
 
     def _infer(self, explainer: JointExplainer) -> None:
-        """Find the state of all pairs, and note how long it takes."""
+        """Infer the MAP state of all pairs, and record the time that this takes."""
         began = time.perf_counter()
         _ = explainer.pair_scores
         self.seconds = time.perf_counter() - began

@@ -1,6 +1,6 @@
-"""The explorer of a model whose rules have weights: read once, and edits only score again.
+"""The explorer of a model whose rules have weights: after an edit, only scores are recomputed.
 
-All visitors share it and it never changes; the changes of a visitor are given as `Edits`.
+All visitors share the explorer, which never changes; a visitor's changes are given as `Edits`.
 `hornbeam.serve.pair_explorers` has the two ways of scoring pairs.
 """
 
@@ -53,7 +53,7 @@ FIRST_ANSWERS, PATHS_SHOWN = 20, 12
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What two models that are compared share: facts, listed pairs, and names of entities."""
+    """The data that two compared models share: facts, listed pairs, and names of entities."""
 
     engine: MemoryEngine
     search: EntitySearch
@@ -63,7 +63,7 @@ class Evidence:
 
     @cached_property
     def listings(self) -> list[Targets]:
-        """The labelled pairs, then those that are not among them."""
+        """The labelled pairs, and the further pairs that are not labelled."""
         labels, pairs = self.labels, self.pairs
         if labels is None or pairs is None:
             return [listing for listing in (labels, pairs) if listing is not None]
@@ -71,13 +71,13 @@ class Evidence:
 
 
 class RuleExplorer(Explorer):
-    """A model on facts, with the pairs that were listed, and perhaps another to compare with."""
+    """A model on facts, with listed pairs, and perhaps another model to compare with."""
 
-    #: Entities that the start page names.
+    #: Number of entities that the start page names.
     EXAMPLES = 8
-    #: Explainers under edited weights that are cached; what is large is shared by all.
+    #: Number of cached explainers under edited weights; all of them share the large arrays.
     cached_explainers = 32
-    #: Approximate seconds to score under other weights; 0 where it is not noticeable.
+    #: Approximate seconds to score under other weights; 0 if that is not noticeable.
     seconds = 0.0
 
     def __init__(
@@ -107,7 +107,7 @@ class RuleExplorer(Explorer):
     @property
     @abstractmethod
     def explainer(self) -> RuleExplainer:
-        """Explains by the unedited rules."""
+        """The explainer of the unedited rules."""
 
     @abstractmethod
     def prepare(self, progress: Progress) -> None:
@@ -119,10 +119,10 @@ class RuleExplorer(Explorer):
 
     @abstractmethod
     def lacks(self, rule: int) -> bool:
-        """Whether the facts lack a predicate or constant of a rule, so that it has no grounding."""
+        """Whether a rule has no grounding because the facts lack a predicate or constant of it."""
 
     def reweighted(self, edits: Edits) -> RuleExplainer:
-        """The explainer by the rules as they are edited, which shares all counts."""
+        """A new explainer of the edited rules, which shares all counts."""
         return self.explainer.reweighted(self.model.with_rules(self.edited(edits)))
 
     # -- the model --------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class RuleExplorer(Explorer):
 
     @property
     def cautions(self) -> list[str]:
-        """What the start page says of the model."""
+        """Cautions about the model on the start page."""
         return cautions(self.model, self.model.trace)
 
     @cached_property
@@ -154,19 +154,19 @@ class RuleExplorer(Explorer):
     def edited(self, edits: Edits) -> list[Rule]:
         """All rules with their edited weights.
 
-        Rules that are off have weight 0: they give no reason, and the others keep their numbers.
+        Rules that are off have weight 0: they give no reason, and other rules keep their numbers.
         """
         return edits.scoring(self.model.rules)
 
     def edited_text(self, edits: Edits) -> str:
-        """The edited model as a file; rules that are off are left out."""
+        """The text of the edited model's file; rules that are off are left out."""
         kept = edits.kept(self.model.rules)
         if not kept:
             raise InputError("every rule is off, and a model has at least one: switch one on")
         return model_text(self.model.with_rules(kept))
 
     def explainer_under(self, edits: Edits) -> RuleExplainer:
-        """The explainer by the rules as they are edited."""
+        """The explainer of the edited rules, cached by their weights."""
         weights = self._edited_weights(edits)
         if weights is None:
             return self.explainer
@@ -178,14 +178,14 @@ class RuleExplorer(Explorer):
         return weights is None or weights in self._explainers
 
     def _edited_weights(self, edits: Edits) -> tuple[float, ...] | None:
-        """The weights of all rules; None where they are as learned."""
+        """The weights of all edited rules; None if all weights are as learned."""
         learned, weights = (
             tuple(rule.weight for rule in rules) for rules in (self.model.rules, self.edited(edits))
         )
         return None if weights == learned else weights
 
     def known_scores(self, edits: Edits) -> KnownScores | None:
-        """Scores of known links, among which pages show scores; None where there is no caution."""
+        """Scores of known links, among which other scores get places; None if scores decide."""
         return None if self.model.semantics.decides else self.explainer_under(edits).known
 
     # -- listed pairs -----------------------------------------------------------------------------
@@ -209,11 +209,11 @@ class RuleExplorer(Explorer):
         return self._evaluated.get(edits.key, lambda: evaluate(truth, self.scores(edits)[0]))
 
     def changed(self, edits: Edits, top: int) -> list[ShownLink]:
-        """The listed pairs that the edits move most."""
+        """The listed pairs whose scores the edits change most."""
         return self.furthest(edits, self, top)
 
     def furthest(self, edits: Edits, other: RuleExplorer, top: int) -> list[ShownLink]:
-        """The listed pairs whose scores under the edits are furthest from another model's."""
+        """The listed pairs whose scores under the edits differ most from another model's scores."""
         links, known = list[ShownLink](), (self.known_scores(edits), other.known_scores(NO_EDITS))
         scores = zip(self.listings, self.scores(edits), other.unedited, strict=True)
         for listing, mine, theirs in scores:
@@ -226,12 +226,12 @@ class RuleExplorer(Explorer):
     def listed_page(
         self, edits: Edits, order: str, first: int, size: int
     ) -> tuple[list[ShownLink], int]:
-        """Some of the listed pairs, highest score (or error) first, and how many there are."""
+        """A page of the listed pairs, highest score (or error) first, and the number of pairs."""
         scores, known = self.scores(edits), self.known_scores(edits)
         keys = [
             np.abs(mine - listing.truth)
             if order == "error" and listing.millionths is not None
-            else mine - (order == "error")  # pairs without a label have no error: last
+            else mine - (order == "error")  # pairs without a label come last: they have no error
             for listing, mine in zip(self.listings, scores, strict=True)
         ]
         joint = np.concatenate([np.empty(0), *keys])
@@ -244,7 +244,7 @@ class RuleExplorer(Explorer):
         return links, len(joint)
 
     def listed(self, entity: str, edits: Edits, top: int) -> tuple[list[ShownLink], int]:
-        """Listed pairs that name the entity, best first, and how many there are."""
+        """The `top` best listed pairs of an entity, and the number of all its listed pairs."""
         links, total, known = list[ShownLink](), 0, self.known_scores(edits)
         for listing, scores in zip(self.listings, self.scores(edits), strict=True):
             i = listing.entities.index(entity)
@@ -269,7 +269,7 @@ class RuleExplorer(Explorer):
         return min(s, o) >= 0 and o in self.engine.graph.forward.neighbours(s, code)
 
     def known_edges(self, entity: int) -> list[KnownEdges]:
-        """Facts between an entity and one other, by predicate and direction."""
+        """Facts between an entity and one other entity, by predicate and direction."""
         adjacency, edges = self.engine.graph.forward, list[KnownEdges]()
         low, high = adjacency.offsets[entity : entity + 2].tolist()
         own, others = adjacency.code[low:high], adjacency.neighbour[low:high]
@@ -282,7 +282,7 @@ class RuleExplorer(Explorer):
         return edges
 
     def missing(self, name: str, edits: Edits) -> list[MissingFacts]:
-        """New links of an entity by target and direction, those without any left out."""
+        """New links of an entity by target and direction; queries without answers are left out."""
         queries = ((target, asks) for target in self.model.targets for asks in Direction)
         answered = (self.ask(name, target, asks, edits, FIRST_ANSWERS) for target, asks in queries)
         return [MissingFacts(asked) for asked in answered if asked.answers]
@@ -290,9 +290,10 @@ class RuleExplorer(Explorer):
     def explain(
         self, subject: str, relation: str, object_: str, edits: Edits, *, flip: bool = False
     ) -> Explanation:
-        """Why a pair scores as it does; reasons carry the numbers of the model's rules.
+        """Explain the score of a pair; reasons have the numbers of the model's rules.
 
-        With `flip` what would flip the decision, without paths; it takes seconds on large facts.
+        With `flip`, the explanation has facts that would flip the decision, and no paths. That
+        takes seconds on large facts.
         """
         paths = 0 if flip else PATHS_SHOWN
         explainer = self.explainer_under(edits)
@@ -308,7 +309,7 @@ class RuleExplorer(Explorer):
 
 
 def _unlisted(pairs: Targets, listed: Targets) -> Targets:
-    """The pairs that are not listed yet."""
+    """The pairs that are not among the listed pairs."""
     to_entity = pairs.entities.translate(listed.entities)
     predicate = pairs.predicates.translate(listed.predicates)[pairs.predicate]
     subject, object_ = to_entity[pairs.subject], to_entity[pairs.object]

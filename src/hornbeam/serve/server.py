@@ -1,10 +1,10 @@
-"""Opens the socket before anything is loaded, and holds every connection to deadlines.
+"""The server: opens its socket before anything is loaded, and holds connections to deadlines.
 
-A client gets a few seconds to send a request and a few to take the answer; one that sends a byte
-now and then, or does not read, is cut off. The number of connections is limited; when it is
-reached, the connection that has been idle longest is closed, so that a crowd of silent connections
-cannot lock others out. (Uvicorn's own `limit_concurrency` would reject the newest connection
-instead.) A connection has one request at a time: what is sent before the answer is complete is not
+A client has limited time to send a request and to take the answer. A client that sends a byte now
+and then, or does not read, is cut off. The number of connections is limited, too. At the limit, the
+connection that has been idle longest is closed, so that many silent connections cannot lock out
+other clients. (Uvicorn's own `limit_concurrency` would reject the newest connection instead.) A
+connection has one request at a time: requests that are sent before the answer is complete are not
 read, so that pipelined requests get one answer.
 """
 
@@ -29,7 +29,7 @@ from hornbeam.errors import InputError
 from hornbeam.serve.guard import MAX_HEADERS
 from hornbeam.serve.web_app import WebApp
 
-#: Deadlines in seconds: to send a whole request, to be answered and read the answer, to be idle.
+#: Deadlines in seconds: for sending a whole request, for the answer and reading it, for being idle.
 REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
@@ -40,7 +40,7 @@ MAX_BACKLOG = 250
 OTHER_FILES = 20
 #: Seconds that running requests get when the server stops.
 SHUTDOWN_SECONDS = 2
-#: Seconds to wait for the warm-up thread then: ending it midway would print tracebacks.
+#: Seconds to wait for the warm-up thread at that time: ending it midway would print tracebacks.
 WARM_UP_GRACE_SECONDS = 0.5
 
 
@@ -91,7 +91,7 @@ class DeadlineProtocol(H11Protocol):
 def _is_full(connections: Any) -> bool:  # noqa: ANN401
     """Whether the limit is reached; connections that are being closed do not count."""
     limit = _max_connections()
-    # the exact count (without connections being closed) only where the limit is reached
+    # counted exactly (without connections being closed) only if the limit is reached
     return len(connections) >= limit <= sum(not c.transport.is_closing() for c in connections)
 
 
@@ -101,7 +101,7 @@ def _max_connections() -> int:
 
 
 def _backlog() -> int:
-    """Maximum number of connections that are accepted at once."""
+    """Maximum number of connections that wait to be accepted."""
     return max(1, min(MAX_BACKLOG, _connection_files() // 4))
 
 
@@ -116,13 +116,13 @@ def _connection_files() -> int:
 
 
 def _longest_idle(connections: Any) -> DeadlineProtocol | None:  # noqa: ANN401
-    """The connection without a request whose deadline comes first."""
+    """The idle connection whose deadline comes first; None if all are answering."""
     waiting = [c for c in connections if not c.is_answering and not c.transport.is_closing()]
     return min(waiting, key=lambda c: c.deadline.when(), default=None)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open the socket; an error says why it cannot be opened."""
+    """Open the socket; if that fails, an `InputError` says why."""
     try:
         addresses = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
@@ -159,8 +159,8 @@ def run(
 ) -> None:
     """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come.
 
-    What the first page does not need is built then, in a thread; after that pages are made in
-    processes.
+    Then a thread builds what the first page does not need. When it has ended, pages are made in
+    processes if possible.
     """
     warming, moving = list[Thread](), list[asyncio.Task[None]]()
 
@@ -171,13 +171,13 @@ def run(
 
     def prepare(loop: asyncio.AbstractEventLoop) -> None:
         app.warm_up(progress)
-        with suppress(RuntimeError):  # stopped meanwhile
+        with suppress(RuntimeError):  # the server may have stopped meanwhile
             loop.call_soon_threadsafe(
                 lambda: moving.append(loop.create_task(app.move_to_processes()))
             )
 
     server = make_server(app.guarded(), begun)
-    # present objects stay: garbage collection of them would delay all visitors
+    # present objects stay: checking them at every garbage collection would delay all visitors
     gc.collect()
     gc.freeze()
     try:

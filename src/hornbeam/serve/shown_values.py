@@ -1,6 +1,6 @@
 """Values that pages show: facts of an entity, scored links, answers of queries, counted rules.
 
-`as_dict` gives what JSON has of them: the same keys for every kind of model.
+`as_dict` gives a value for JSON, with the same keys for every kind of model.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIRST = 8
 class KnownEdges(NamedTuple):
     """Facts of one predicate between an entity and `others`, given by ids in increasing order.
 
-    `inverse` where the entity is their object.
+    `inverse` says that the entity is the object of the facts.
     """
 
     predicate: str
@@ -39,7 +39,7 @@ class KnownEdges(NamedTuple):
 
 @dataclass(frozen=True)
 class EdgeGroup:
-    """Facts of one predicate between an entity and others; `inverse` where it is their object."""
+    """Facts of one predicate between an entity and other entities; see `KnownEdges`."""
 
     predicate: str
     inverse: bool
@@ -49,7 +49,7 @@ class EdgeGroup:
 
 @dataclass(frozen=True)
 class NonBinaryGroup:
-    """Facts of one predicate about an entity that are not binary; `alone` for unary ones."""
+    """Facts of a predicate that is not binary about an entity; `alone` if it is unary."""
 
     predicate: str
     alone: bool
@@ -61,8 +61,8 @@ class NonBinaryGroup:
 class ShownLink:
     """A pair by its names, with its score and, if any, its label.
 
-    `before` is the score that it is compared with, `rank` its place among the answers of a query.
-    Scores that decide nothing have their places among the scores of known links.
+    `before` is the score to compare with, `rank` the rank of the pair among answers of a query. If
+    scores do not decide what is true, `place` is the place of the score among known links.
     """
 
     subject: str
@@ -81,7 +81,7 @@ class ShownLink:
         return 0.0 if self.before is None else self.score - self.before
 
     def as_dict(self, score_name: str = "score") -> dict[str, Any]:
-        """The link with its score, also under the `score_name`, and what else is shown of it."""
+        """The link with its score, also under `score_name`, and its further values that exist."""
         plain: dict[str, Any] = {
             "subject": self.subject,
             "relation": self.predicate,
@@ -96,9 +96,9 @@ class ShownLink:
 
 @dataclass(frozen=True)
 class QueryAnswers:
-    """A query, how many answers rules propose for it, and the best of them.
+    """A query, the number of answers that rules propose for it, and its best answers.
 
-    `left_out` is the number of further answers that were not scored.
+    `left_out` is the number of further proposed answers that were not scored.
     """
 
     relation: str
@@ -130,8 +130,8 @@ class QueryAnswers:
 class MissingFacts:
     """Facts that an entity may lack in one relation and direction.
 
-    `expected` is how much the query makes sense: 1 if the entity has such facts already, or rules
-    were learned for this relation alone; else the share of similar entities that have some.
+    `expected` is how much the query makes sense. It is 1 if the entity has facts of the relation
+    and direction already, and for a rule model; else the share of similar entities with such facts.
     """
 
     asked: QueryAnswers
@@ -157,7 +157,7 @@ class ShownRule:
 
 @dataclass(frozen=True)
 class ShownDirection:
-    """Rules of one direction of a relation: paths, and with constants; and how many paths."""
+    """Rules of a relation in one direction: the best of `total` path rules, and with constants."""
 
     asks: Direction
     queries: int
@@ -177,7 +177,7 @@ class RelationSummary:
 
 
 def edge_groups(edges: Sequence[KnownEdges], entities: Names) -> list[EdgeGroup]:
-    """The edges of an entity with the first names of each kind."""
+    """The edges of an entity in groups, each with the names of its first entities."""
     return [
         EdgeGroup(predicate, inverse, len(others), entities.take(others[:FIRST]))
         for predicate, inverse, others in edges[:MAX_GROUPS]
@@ -185,7 +185,7 @@ def edge_groups(edges: Sequence[KnownEdges], entities: Names) -> list[EdgeGroup]
 
 
 def other_groups(facts: Facts, entity: int) -> list[NonBinaryGroup]:
-    """Facts about an entity alone, or about it and two others or more."""
+    """Facts about an entity alone, or about it and at least two other entities."""
     numbers, groups = FactNumbers(facts), list[NonBinaryGroup]()
     for predicate, naming in numbers.naming(entity).items():
         first = [numbers.named(fact) for fact in naming[:FIRST].tolist()]
@@ -201,15 +201,15 @@ def links_at(
     before: Floats | None = None,
     known_before: KnownScores | None = None,
 ) -> list[ShownLink]:
-    """The pairs at some rows by their names, with their scores and the scores before.
+    """The pairs at `rows` by their names, with their scores and the scores before.
 
-    Where scores decide nothing, they get their places among `known` ones.
+    If scores do not decide what is true, they get their places among `known` scores.
     """
     chosen = np.asarray(rows, dtype=np.intp)
     subject, predicate, object_ = (
         column[chosen].tolist() for column in (targets.subject, targets.predicate, targets.object)
     )
-    # cached: all pairs of an entity's page have its name
+    # each name is looked up once: all pairs on an entity's page have its name
     entity = {i: targets.entities[i] for i in {*subject, *object_}}
     name = {i: targets.predicates[i] for i in set(predicate)}
     labels = None if targets.millionths is None else targets.millionths[chosen].tolist()

@@ -1,6 +1,6 @@
-"""All addresses of the explorer, and how they answer: pages in HTML, the same in JSON, and edits.
+"""All addresses of the explorer, and how they answer: pages in HTML and in JSON, and edits.
 
-A visit has the visitor's edits; an answer may have new ones.
+A visit has the visitor's edits; an answer may have new edits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a page, and for which visits it is made in a moment; it may take seconds."""
+    """The address of a page; for visits that are not `at_once`, making it may take seconds."""
 
     path: str
     page: Page
@@ -57,7 +57,7 @@ class Site:
 
     @cached_property
     def pages(self) -> Pages:
-        """What the addresses show."""
+        """The pages at the addresses."""
         return Pages(self.explorer)
 
     @cached_property
@@ -68,7 +68,7 @@ class Site:
 
     @cached_property
     def views(self) -> Mapping[str, tuple[ViewOf, Callable[[Visit], bool]]]:
-        """What is shown at each address, and for which visits it is found in a moment."""
+        """The view at each path, and whether it is made at once, as a function of the visit."""
         pages = self.pages
         return {
             "/": (pages.home, self._scores_at_once),
@@ -92,7 +92,7 @@ class Site:
         edit, download = map(self._with_weights, (self.edit, WeightPages.download))
         addresses = [
             Address("/pin", self._found(self.pages.pin), _at_once, "POST"),
-            # the edits of a collective model are inferred
+            # a collective model infers all pairs again after an edit
             Address("/edit", self._found(edit), lambda _: not self.explorer.collective, "POST"),
             Address("/edited.psl", self._found(download), _at_once),
         ]
@@ -103,7 +103,7 @@ class Site:
         return {address.path: address for address in addresses}
 
     def prerender(self) -> None:
-        """Warm up caches by rendering some pages."""
+        """Fill caches by rendering some pages."""
         facts, relations = self.explorer.facts, self.explorer.relations
         queries: dict[str, dict[str, str]] = {"/": {}, "/search": {"q": "a"}, "/rules": {}}
         if len(facts.binary) and relations:
@@ -116,17 +116,17 @@ class Site:
     # -- which pages may take seconds -------------------------------------------------------------
 
     def _scores_at_once(self, visit: Visit) -> bool:
-        """Whether pairs need not be inferred first."""
+        """Whether scores exist already: no pairs have to be inferred first."""
         return self.explorer.is_ready(visit.edits)
 
     def _answers_at_once(self, visit: Visit) -> bool:
-        """Whether pairs need not be inferred first, nor walks begin at very many facts."""
+        """Whether scores exist already, and no walk begins at very many facts."""
         typed = (visit.query.get(key, "") for key in ("name", "subject", "object"))
         entities = map(self.explorer.search.called, typed)
         return all(map(self.explorer.answers_at_once, entities)) and self._scores_at_once(visit)
 
     def _explains_at_once(self, visit: Visit) -> bool:
-        """Whether pairs need not be inferred first, nor a link takes long to explain."""
+        """Whether scores exist already, and all links of the visit are explained at once."""
         triples = (triple_in(visit, which) for which in ("", "2"))
         at_once = all(self.explorer.explains_at_once(*triple) for triple in triples)
         return at_once and self._scores_at_once(visit)
@@ -136,7 +136,7 @@ class Site:
     def _with_weights(
         self, page: Callable[[WeightPages, Visit], Answer]
     ) -> Callable[[Visit], Answer]:
-        """A page of rules with weights; for other models it says that there are none."""
+        """A page of a model whose rules have weights; any other model has no such page."""
 
         def answer(visit: Visit) -> Answer:
             if self.pages.weighted is None:
@@ -146,7 +146,7 @@ class Site:
         return answer
 
     def _found(self, page: Page) -> Page:
-        """A page that says so where it does not find what is requested."""
+        """A page that answers with status 404 if it does not find a requested name."""
 
         def answer(visit: Visit) -> PageAnswer:
             try:
@@ -157,7 +157,7 @@ class Site:
         return answer
 
     def html(self, view: ViewOf) -> Page:
-        """The page of a view; an address with edits shows the edits first."""
+        """The HTML page of a view; an address with edits shows the edits first."""
 
         def page(visit: Visit) -> PageAnswer:
             if EDITS_KEY in visit.query and self.pages.weighted is not None:
@@ -168,7 +168,7 @@ class Site:
         return self._found(page)
 
     def json(self, view: ViewOf) -> Page:
-        """The same as JSON; with the edits in the address, if there are some."""
+        """The JSON page of a view, under the edits in the address, if there are any."""
 
         def page(visit: Visit) -> PageAnswer:
             try:
@@ -185,7 +185,7 @@ class Site:
     # -- edits ------------------------------------------------------------------------------------
 
     def edit(self, weights: WeightPages, visit: Visit) -> PageAnswer:
-        """Change one rule, take the edits of an address, or undo all; shows the effects."""
+        """Change one rule, take over the edits of an address, or undo all; shows the effects."""
         rule, edits = changed_edits(visit, weights.explorer)
         if visit.is_htmx and visit.query.get("what") != "take":
             shown = replace(visit, edits=edits)
@@ -208,14 +208,14 @@ class Site:
 
 
 def edits_in(text: str, explorer: Explorer) -> Edits:
-    """The edits in a text; none if it is invalid or belongs to another model."""
+    """The edits in a text; no edits if it is invalid or belongs to another model."""
     if not isinstance(explorer, RuleExplorer):
         return NO_EDITS
     return Edits.decoded(text, explorer.fingerprint, len(explorer.model.rules))
 
 
 def edits_in_address(visit: Visit, explorer: RuleExplorer) -> Edits:
-    """The edits in an address or in its form."""
+    """The edits in an address or in a form; an error if they are invalid for the model."""
     edits = edits_in(visit.query.get(EDITS_KEY, ""), explorer)
     if not edits:
         raise InputError("The edits in this address belong to another model, or are incomplete.")
@@ -223,7 +223,7 @@ def edits_in_address(visit: Visit, explorer: RuleExplorer) -> Edits:
 
 
 def changed_edits(visit: Visit, explorer: RuleExplorer) -> tuple[int | None, Edits]:
-    """The rule that a form changes, None for all rules, and the edits afterwards."""
+    """The number of the rule that a form changes (None: all rules), and the edits afterwards."""
     what = visit.query.get("what", "")
     if what == "reset-all":
         return None, NO_EDITS

@@ -1,6 +1,6 @@
 """Pages from templates: the filters that show entities by their names, and pages of one message.
 
-A page has dozens of links and facts, so whole tables are made at once: a template escapes each
+A page has dozens of links and facts, so filters make whole tables: a template would escape each
 value separately, which is slower.
 """
 
@@ -37,15 +37,15 @@ from hornbeam.serve.visits import PageAnswer, Visit, shared_address
 
 @dataclass(frozen=True, eq=False)
 class PageWriter:
-    """Fills templates."""
+    """Makes pages by filling templates."""
 
     environment: Environment
 
     @classmethod
     def of(cls, explorer: Explorer, pages: Collection[str], *, weights: bool) -> PageWriter:
-        """The writer of an explorer's pages; `pages` are their paths.
+        """The writer of an explorer's pages; `pages` are the paths of the pages.
 
-        `weights` says whether its rules have weights.
+        `weights` says whether the rules of the model have weights.
         """
         environment, names = templates_of("hornbeam.serve"), explorer.entity_names
         shared = partial(shared_address, fingerprint=explorer.fingerprint, pages=pages)
@@ -58,14 +58,14 @@ class PageWriter:
         return cls(environment)
 
     def page(self, template: str, visit: Visit, **values: object) -> PageAnswer:
-        """The page, or part of one, that a template makes of values."""
+        """The page, or the part of a page, that a template makes of values."""
         here = template.removesuffix(".html")
         return PageAnswer(
             self.environment.get_template(template).render(visit=visit, here=here, **values)
         )
 
     def not_found(self, visit: Visit, text: str = "There is no such page.") -> PageAnswer:
-        """A page of the status 404."""
+        """A page with the status 404."""
         return self.message(visit, 404, text)
 
     def message(self, visit: Visit, status: int, text: str) -> PageAnswer:
@@ -74,13 +74,13 @@ class PageWriter:
         return PageAnswer(self.page(template, visit, text=text, status=status).body, status)
 
     def ask_token(self) -> PageAnswer:
-        """The page that requests the token; it shows nothing of what is served."""
+        """The page that requests the token; it shows nothing of the model or the data."""
         return PageAnswer(self.environment.get_template("token.html").render(), 401)
 
 
 def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
-    """Filters that show entities by these names."""
-    # cached: all pairs of an entity's page have its name
+    """Filters that show entities by their names."""
+    # cached: all pairs on an entity's page have its name
     shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
 
     # cached: the same rules occur repeatedly on a page
@@ -100,7 +100,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         return Markup(pill_text(name))
 
     def pair_link(link: ShownLink, seen_from: str) -> str:
-        """A hyperlink to a pair's page; the entity whose page it is on is greyed."""
+        """A hyperlink to a pair's page; the entity `seen_from`, whose page it is on, is greyed."""
         quiet = 'class="quiet"'
         subject, object_ = (
             f"<bdi {quiet if name == seen_from else ''}>{shown(name)}</bdi>"
@@ -110,7 +110,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
 
     def scored_cell(score: float, place: ScorePlace | None, head: str) -> str:
-        """A score as a bar and, where the model decides nothing, with its place."""
+        """A score as a bar, with its place if the model does not decide what is true."""
         words = "" if place is None else f'<small class="quiet">{place.short}</small>'
         return f'<td class="score" {head}>{score_bar(score)}{words}</td>'
 
@@ -137,9 +137,9 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         names: Sequence[str] = (),
         show_label: bool = True,
     ) -> Markup:
-        """Rows of a table of links, scored by one model or by two with these `names`.
+        """Rows of a table of links, scored by one model, or by two models with the given `names`.
 
-        Answers that are ranked begin with their ranks.
+        A row of a ranked answer begins with its rank.
         """
         heads = [f"{escape(name)}" for name in names]
         return Markup("".join(link_row(link, seen_from, heads, show_label) for link in links))
@@ -166,7 +166,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         return Markup("".join(map(edge_group, groups)))
 
     def question(known: str, relation: str, asks: Direction) -> Markup:
-        """A query, with a question mark for what it asks for."""
+        """A query, with a question mark for the entity that it asks for."""
         entity = f"<bdi>{shown(known)}</bdi>"
         predicate = f'<span class="predicate">{escape(relation)}</span>'
         parts = (entity, predicate, "?") if asks is Direction.OBJECT else ("?", predicate, entity)

@@ -1,7 +1,7 @@
 """Two drawings of an unfolded graph: in columns from the root to the right, and as an outline.
 
-In columns the neighbours of an open node are to its right, those of one relation on a common
-background. The outline, for narrow screens, has them below it, indented.
+In columns, the neighbours of an open node are to its right; neighbours by the same relation have a
+common background. In the outline, for narrow screens, neighbours are below their node, indented.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ COLUMN = 284
 OUTLINE, INDENT = 336, 22
 #: Width of a letter of a header.
 LETTER = 7.3
-#: Width at the end of a node for the link to its page.
+#: Width at the right end of a node that is reserved for the link to the entity's page.
 PAGE_LINK = 24
 
 
 @dataclass(frozen=True)
 class GraphNode:
-    """A node with its position: left edge, upper edge, width; `toggle` opens or closes it."""
+    """A node with its left edge, upper edge and width; the address `toggle` opens or closes it."""
 
     name: str
     full: str
@@ -47,15 +47,15 @@ class GraphNode:
 
     @property
     def middle(self) -> float:
-        """Height of its middle."""
+        """Vertical position of the node's middle."""
         return self.top + NODE_HEIGHT / 2
 
 
 @dataclass(frozen=True)
 class GroupHeader:
-    """The header of some neighbours: their relation, or the number of relations.
+    """The header of a group of neighbours (their relation), or of several pages of relations.
 
-    `before` and `after` are the addresses of other pages.
+    `before` and `after` are the addresses of the previous and the next page, if any.
     """
 
     text: str
@@ -85,7 +85,7 @@ class UnfoldedDrawing:
     height: float
     nodes: Sequence[GraphNode]
     headers: Sequence[GroupHeader]
-    #: Curves of facts, or in an outline lines of several of one relation.
+    #: Curves of facts; in an outline, lines from a node to its neighbours.
     edges: Sequence[str]
     grounds: Sequence[GroupBackground]
 
@@ -112,7 +112,7 @@ class _Layout:
         return self.nodes[-1]
 
     def relations_header(self, branch: Branch, x: float, top: float, width: float) -> float:
-        """Place the header of a node whose relations fill several pages; returns its height."""
+        """Place a header if a node's relations fill several pages; returns its height, or 0."""
         if not (branch.before or branch.after):
             return 0.0
         last = branch.first + len(branch.groups)
@@ -121,7 +121,7 @@ class _Layout:
         return HEADER
 
     def group_header(self, group: Group, x: float, top: float, width: float) -> None:
-        """Place the header of neighbours by one relation."""
+        """Place the header of the neighbours by one relation."""
         of = f"{group.total:,}"
         if group.before or group.after:
             of = f"{group.first + 1:,}–{group.first + len(group.leaves):,} of {of}"
@@ -136,7 +136,7 @@ class _Layout:
         self.headers.append(GroupHeader(text, full, x, y, width, paged.before, paged.after))
 
     def drawing(self, width: float, height: float) -> UnfoldedDrawing:
-        """Everything that was placed."""
+        """The drawing of all elements that were placed."""
         return UnfoldedDrawing(width, height, self.nodes, self.headers, self.edges, self.grounds)
 
 
@@ -151,7 +151,7 @@ def draw_columns(root: Branch, view: Unfolding, names: EntityNames) -> UnfoldedD
 
 
 class _ColumnLayout(_Layout):
-    """Places neighbours to the right; `used` is the lowest used position of each column."""
+    """Places neighbours in columns; `used` is the position per column down to which it is used."""
 
     def __init__(self, view: Unfolding, names: EntityNames) -> None:
         super().__init__(view, names)
@@ -201,7 +201,7 @@ class _OutlineLayout(_Layout):
     top = float(MARGIN)
 
     def place_node(self, leaf: Leaf, level: int) -> GraphNode:
-        """Place a node, and the neighbours of an open one below it.
+        """Place a node and, if it is open, its neighbours below it.
 
         Deep levels are not indented further.
         """

@@ -1,7 +1,7 @@
 """The graph around an entity, unfolded node by node; the address lists the open nodes.
 
-A node that is opened shows its neighbours by relation, a page of them at a time, so that a hub of a
-million facts costs no more than any other node. All of it is in the address, so that a view can be
+An open node shows its neighbours by relation, one page at a time. So a hub of a million facts takes
+no longer than any other node. The address has the whole state of the view, so that a view can be
 bookmarked, sent and returned to.
 """
 
@@ -16,22 +16,22 @@ from hornbeam.serve.filters import quoted
 from hornbeam.serve.shown_values import KnownEdges
 from hornbeam.serve.visits import whole_number
 
-#: Page sizes: neighbours of one relation, and relations of one node.
+#: Page sizes: neighbours by one relation, and relations of one node.
 NEIGHBOURS, RELATIONS = 5, 5
-#: Maximum number of open nodes: the one that was opened first closes.
+#: Maximum number of open nodes; beyond it, the node that was opened first closes.
 MAX_OPEN = 12
-#: Names contain no tab, so it separates them in an address.
+#: Separates names in an address: no name contains a tab.
 SEPARATOR = "\t"
-#: The pages of a node's relations, among those of its neighbours.
+#: In place of a step, it stands for the page of a node's relations (see `Unfolding.pages`).
 ALL_RELATIONS = ""
 
 
 @dataclass(frozen=True)
 class Unfolding:
-    """Which nodes around a root are open, and the page of each of their relations.
+    """Which nodes around a root are open, and the page that each of their relations shows.
 
-    `pages` are by entity and step; a step is a relation with ">" before it, or "<" where the entity
-    is its object.
+    `pages` are by entity and step. A step is a relation with ">" before it, or with "<" if the
+    entity is the object.
     """
 
     root: str
@@ -49,7 +49,7 @@ class Unfolding:
 
     @property
     def address(self) -> str:
-        """Its address."""
+        """The address of the view."""
         kept = {self.root, *self.opened}
         pages = [
             part
@@ -64,19 +64,19 @@ class Unfolding:
         return f"/around?name={quoted(self.root)}{further}"
 
     def toggled(self, name: str) -> Unfolding:
-        """With a closed node opened, or an open node closed."""
+        """The view with a closed node opened, or an open node closed."""
         if name in self.opened:
             return replace(self, opened=tuple(node for node in self.opened if node != name))
         return replace(self, opened=(*self.opened, name)[-MAX_OPEN:])
 
     def with_page(self, name: str, step: str, page: int) -> Unfolding:
-        """With another page of a node's neighbours by one step."""
+        """The view with another page of a node's neighbours by one step."""
         return replace(self, pages={**self.pages, (name, step): page})
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """A neighbour, with its `branch` where it is open in this place."""
+    """A neighbour, with its `branch` if it is open at this place."""
 
     name: str
     branch: Branch | None = None
@@ -85,9 +85,9 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Group:
-    """A page of the neighbours of a node by one relation, `first` of `total` the first of them.
+    """A page of the neighbours of a node by one relation, from number `first` of `total`.
 
-    `before` and `after` are the addresses of other pages.
+    `before` and `after` are the addresses of the previous and the next page, if any.
     """
 
     predicate: str
@@ -101,7 +101,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Branch:
-    """An open node: a page of its relations, with the numbers and addresses of a `Group`."""
+    """An open node: a page of its relations; for the other fields see `Group`."""
 
     name: str
     groups: Sequence[Group]
@@ -116,7 +116,7 @@ EdgesOf = Callable[[int], Sequence[KnownEdges]]
 
 
 def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
-    """Find the open nodes; a node that occurs several times is unfolded nearest to the root."""
+    """Unfold the open nodes; a node that occurs several times is unfolded nearest to the root."""
     branches = {view.root: _branch(view, view.root, entities, edges_of)}
     parents, at = dict[str, str](), deque([view.root])
     while at:
@@ -132,7 +132,7 @@ def unfold(view: Unfolding, entities: Names, edges_of: EdgesOf) -> Branch:
 def _with_open_nodes(
     name: str, branches: Mapping[str, Branch], parents: Mapping[str, str], placed: set[str]
 ) -> Branch:
-    """A branch with the open nodes among its leaves; `placed` are those already unfolded."""
+    """A branch with the branches of its open leaves; `placed` are nodes unfolded already."""
 
     def opened(leaf: Leaf) -> Leaf:
         if parents.get(leaf.name) != name or leaf.name in placed:
@@ -161,7 +161,7 @@ def _branch(view: Unfolding, name: str, entities: Names, edges_of: EdgesOf) -> B
 def _page(
     view: Unfolding, name: str, step: str, total: int, size: int
 ) -> tuple[int, int, str | None, str | None]:
-    """The first row of a page and the number of rows, and the pages before and after it."""
+    """First row of a page, number of all rows, and addresses of the pages before and after."""
     last = max((total - 1) // size, 0)
     page = min(view.pages.get((name, step), 0), last)
     before, after = (

@@ -1,9 +1,9 @@
 """Requests and responses of the explorer, independent of the web framework.
 
 A visitor's edits and the link that is pinned for comparison come in cookies. An address may have
-edits, too, so that what a visitor sees can be bookmarked and sent to others. Such an address
-changes nothing by itself: its page shows the edits, and a button there takes them over. Only rule
-numbers, weights and a page of the explorer to continue with are read from it.
+edits, too, so that a page under edits can be bookmarked and sent. Such an address changes nothing
+by itself: its page shows the edits, and a button on the page takes them over. Only rule numbers,
+weights and a page of the explorer to continue with are read from the address.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RULES_PAGE = "/rules"
 
 @dataclass(frozen=True)
 class Pin:
-    """A link by its names, such as a visitor pins for comparison."""
+    """A link by its names; a visitor can pin it for comparison."""
 
     subject: str
     predicate: str
@@ -43,12 +43,12 @@ class Pin:
 
     @property
     def encoded(self) -> str:
-        """The text in a cookie."""
+        """The text of the pin in a cookie."""
         return urlencode({key: getattr(self, key) for key in PIN_KEYS})
 
     @property
     def fits(self) -> bool:
-        """Whether it fits into a cookie."""
+        """Whether the pin fits into a cookie."""
         return len(self.encoded) <= LONGEST_PIN
 
 
@@ -97,9 +97,9 @@ class Visit:
 
 @dataclass(frozen=True)
 class PageAnswer:
-    """The answer to a visit: a text, or a page to redirect to; and the edits if they changed.
+    """The answer to a visit: a text, or a page to redirect to.
 
-    `pin` is the newly pinned link; "" to unpin.
+    `edits` are the new edits, None if they did not change. `pin` is a newly pinned link; "" unpins.
     """
 
     body: str = ""
@@ -113,9 +113,9 @@ class PageAnswer:
 
 @dataclass(frozen=True)
 class View:
-    """What a page shows: a template with its values, and the same as plain values for JSON.
+    """The content of a page: a template with its values, and plain values for JSON.
 
-    The plain values are made when JSON is requested, and not for a page.
+    The plain values are made only when JSON is requested.
     """
 
     template: str
@@ -123,16 +123,16 @@ class View:
     plain: Callable[[], Mapping[str, Any]]
 
 
-#: A page: a function that is independent of the server.
+#: A page: a function from a visit to an answer, independent of the server.
 Page = Callable[[Visit], PageAnswer]
 
 
-#: What a visit shows, in HTML or in JSON.
+#: A function from a visit to its view, which is answered in HTML or in JSON.
 ViewOf = Callable[[Visit], View]
 
 
 def triple_in(visit: Visit, which: str = "") -> tuple[str, str, str]:
-    """Subject, relation and object of a visit; "" for what is missing or a question mark."""
+    """Subject, relation and object of a visit; "" for a missing part or a question mark."""
 
     def given(key: str) -> str:
         text = visit.query.get(key + which, "")
@@ -142,12 +142,12 @@ def triple_in(visit: Visit, which: str = "") -> tuple[str, str, str]:
 
 
 def whole_number(text: str, otherwise: int) -> int:
-    """The number in a text, or another if it is not a number."""
+    """The whole number in a text, or `otherwise` if the text is not a number."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise
 
 
 def shared_address(visit: Visit, edits: Edits, fingerprint: str, pages: Collection[str]) -> str:
-    """Address of a visit's page with edits; of the page of rules if it is none of the `pages`."""
+    """Address of a visit's page with edits; if it is none of `pages`, of the page of rules."""
     path, query = (visit.path, visit.query) if visit.path in pages else (RULES_PAGE, {})
     return _address(path, {**query, EDITS_KEY: edits.encoded(fingerprint)})
 
@@ -159,7 +159,7 @@ def own_address(visit: Visit) -> str:
 
 
 def page_to_continue(text: str, pages: Collection[str]) -> str:
-    """The page to continue with, from a form; the page of rules if it is none of the `pages`.
+    """The page to continue with, from a form; if it is none of `pages`, the page of rules.
 
     Examples
     --------
@@ -178,5 +178,5 @@ def page_to_continue(text: str, pages: Collection[str]) -> str:
 
 
 def _address(path: str, query: Mapping[str, str]) -> str:
-    """An address of which only the query, quoted, comes from the request."""
+    """An address from a path and a query, which is quoted."""
     return f"{path}?{urlencode(query, errors='replace')}" if query else path

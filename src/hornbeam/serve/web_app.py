@@ -1,8 +1,8 @@
 """The web application: addresses to pages, work to threads or processes, edits to cookies.
 
-Pages are made in a few worker threads, and in processes once all that they share is built, so that
-the event loop is never blocked by one of them. Pages that may take seconds have a queue of their
-own, which pauses while the other is in use; if too many requests wait, the answer is that the
+Pages are made in a few worker threads, so that no page blocks the event loop. Once all shared data
+is built, pages are made in processes. Pages that may take seconds have a queue of their own, which
+pauses while the queue of quick pages is in use. If too many requests wait, the answer is that the
 server is busy. Recent responses are cached.
 """
 
@@ -30,14 +30,14 @@ from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.site import Address, Site, edits_in
 from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin
 
-#: Threads for quick pages, and for those that may take seconds. They share one interpreter: more
-#: threads would only wait for each other.
+#: Number of threads for quick pages, and for pages that may take seconds. They share one
+#: interpreter: more threads would only wait for each other.
 THREADS = 3
 SLOW_THREADS = 1
-#: Maximum number of waiting requests before others get 503.
+#: Maximum number of waiting requests, for quick and for slow pages; further requests get 503.
 MAX_WAITING = 100
 MAX_SLOW_WAITING = 4
-#: Characters of cached pages, and maximum length of the key of a cached page.
+#: Maximum number of characters of all cached pages, and maximum length of a cached page's key.
 KEPT_PAGES = 32_000_000
 LONGEST_KEY = 2000
 
@@ -69,13 +69,13 @@ class WebApp:
         self._processes = list[PageProcess]()
 
     def warm_up(self, progress: Progress) -> None:
-        """Compile and build what pages need; all of it if they are made in forked processes."""
+        """Compile and build what pages need; before forking, also render some pages."""
         self.explorer.warm_up(progress)
         if self.explorer.forks:
             self.site.prerender()
 
     def guarded(self) -> ASGIApp:
-        """The application inside its guard, which is outside of everything that may fail."""
+        """The application inside its guard, which also sets the headers of error responses."""
         routes = [self._route(address) for address in self.site.addresses.values()]
         app = Starlette(
             routes=[*routes, Route("/static/{name}", self._file)],
@@ -84,11 +84,11 @@ class WebApp:
         return Guard(app, self.access, lambda: self.response(self.writer.ask_token()))
 
     async def move_to_processes(self) -> None:
-        """From now on make pages in processes, where the system and the pages allow it."""
+        """From now on make pages in processes, if the system and the explorer allow it."""
         if not (self.explorer.forks and can_fork()):
             return
         pages = [address.page for address in self.site.addresses.values()]
-        # no thread makes a page while processes are forked: it might hold a lock forever
+        # no thread may make a page during a fork: its locks would be held forever in the copy
         async with self._slow.paused_makers() as slow, self._quick.paused_makers() as quick:
             try:
                 for _ in range(min(worker_threads(), MAX_PROCESSES) + SLOW_THREADS):
@@ -153,7 +153,7 @@ class WebApp:
         return Route(address.path, endpoint, methods=[address.method])
 
     async def _answer(self, address: Address, visit: Visit) -> PageAnswer:
-        """A cached page, or one made in its queue."""
+        """A cached page, or a page made in its queue."""
         key = (address.path, *visit.key)
         kept = self._kept.peek(key) if address.method == "GET" else None
         if kept is not None:

@@ -1,4 +1,4 @@
-"""What pages show of weights: effects of edits, listed pairs, flips, two links or two models."""
+"""Pages that need weights: effects of edits, listed pairs, flips, two links or two models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STRONGEST = 8
 
 @dataclass(frozen=True, eq=False)
 class WeightPages:
-    """What pages show of weights, and the pages that only exist where rules have some."""
+    """Values about weights for the pages of every model, and the pages that need weights."""
 
     explorer: RuleExplorer
 
@@ -63,12 +63,12 @@ class WeightPages:
         }
 
     def rules_values(self, relation: str, edits: Edits) -> dict[str, Any]:
-        """All rules, or those of one relation, with the effects of edits."""
+        """All rules, or the rules of one relation, with the effects of edits."""
         rows = [row for row in self.rule_rows(edits) if relation in ("", row["relation"])]
         return {"rows": rows, **self.effects(edits)}
 
     def plain_rules(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The same as plain values."""
+        """The values of `rules_values` as plain values for JSON."""
         keys = ("number", "relation", "weight", "learned", "on", "edited", "prior", "negated")
         return {
             "rules": [
@@ -82,7 +82,7 @@ class WeightPages:
     # -- pages ------------------------------------------------------------------------------------
 
     def flip(self, visit: Visit) -> View:
-        """What would flip the decision on a pair."""
+        """The facts that would flip the decision on a pair."""
         link = link_in(visit, self.explorer)
         explained = self.explorer.explain(*link.triple, visit.edits, flip=True)
         values = {"link": link, "explained": explained}
@@ -107,7 +107,7 @@ class WeightPages:
         return View("pairs.html", {**place, "links": links}, plain)
 
     def compare(self, visit: Visit) -> View:
-        """The edited model compared with the other one."""
+        """The edited model compared with the second model."""
         explorer, other = self.explorer, self.explorer.other
         if other is None:
             raise UnknownNameError(
@@ -121,7 +121,7 @@ class WeightPages:
         return View("compare.html", {"comparison": comparison}, plain)
 
     def download(self, visit: Visit) -> PageAnswer:
-        """The model as it is edited."""
+        """The file of the edited model."""
         return PageAnswer(
             self.explorer.edited_text(visit.edits),
             media_type="text/plain",
@@ -131,11 +131,11 @@ class WeightPages:
     # -- rules ------------------------------------------------------------------------------------
 
     def rule_rows(self, edits: Edits) -> list[dict[str, Any]]:
-        """All rules as they are edited."""
+        """All rules with their edits, as rows of a table."""
         return [self.rule_row(i, edits) for i in range(len(self.explorer.model.rules))]
 
     def rule_row(self, i: int, edits: Edits) -> dict[str, Any]:
-        """A rule as it is edited."""
+        """A rule with its edits, as a row of a table."""
         rule = self.explorer.model.rules[i]
         return {
             "number": i,
@@ -154,13 +154,13 @@ class WeightPages:
 
     @cached_property
     def _largest_weight(self) -> float:
-        """Upper end of the sliders."""
+        """Upper end of the sliders for weights."""
         largest = max((rule.weight for rule in self.explorer.model.rules), default=1.0)
         return max(2 * largest, 1.0)
 
     @cached_property
     def _missing(self) -> frozenset[int]:
-        """Rules that have no grounding because the facts lack a predicate or constant."""
+        """Numbers of rules that have no grounding: the facts lack a predicate or constant."""
         return frozenset(filter(self.explorer.lacks, range(len(self.explorer.model.rules))))
 
     def effects(self, edits: Edits) -> dict[str, Any]:
@@ -195,27 +195,27 @@ def link_in(visit: Visit, explorer: Explorer, which: str = "") -> Pin:
 
 @dataclass(frozen=True)
 class ComparedRule:
-    """A rule and its reason on either link, None where it has no grounding."""
+    """A rule with its reasons for two links; None for a link without a grounding of the rule."""
 
     first: Reason | None
     second: Reason | None
 
     @property
     def reason(self) -> Reason:
-        """The first reason of the two that exists."""
+        """The reason for the first link, or else for the second."""
         reason = self.first or self.second
         assert reason is not None
         return reason
 
     @property
     def difference(self) -> float:
-        """How much larger its effect on the first link is."""
+        """How much larger the rule's effect on the first link is than on the second."""
         return (self.first.strength if self.first else 0.0) - (
             self.second.strength if self.second else 0.0
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """Its effect on either link, in log-odds or in how far it moves the score, for JSON."""
+        """The rule's effects on both links for JSON, in log-odds or as changes of the score."""
         first, second = (reason and reason.strength for reason in (self.first, self.second))
         return {
             "rule": self.reason.rule,
@@ -227,7 +227,7 @@ class ComparedRule:
 
 
 def compared_rules(first: Explanation, second: Explanation) -> list[ComparedRule]:
-    """The rules of two links, those with the larger differences first, priors before all."""
+    """The rules of two links: priors first, then the rules with the largest differences."""
     left, right = ({reason.index: reason for reason in link.reasons} for link in (first, second))
     rules = [ComparedRule(left.get(k), right.get(k)) for k in dict.fromkeys([*left, *right])]
     return sorted(rules, key=lambda rule: (not rule.reason.is_prior, -abs(rule.difference)))
@@ -235,7 +235,7 @@ def compared_rules(first: Explanation, second: Explanation) -> list[ComparedRule
 
 @dataclass(frozen=True)
 class RulePair:
-    """A clause and its weight in either model, None where a model does not have it."""
+    """A clause and its weights in two models; None for a model without the clause."""
 
     rule: str
     words: Words
@@ -250,9 +250,9 @@ class RulePair:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """The edited model compared with another.
+    """The edited model compared with another model.
 
-    `only_edited`, `only_other` and `shared` have the larger weights and differences first; `links`
+    `only_edited`, `only_other` and `shared` begin with the largest weights or differences. `links`
     are the listed pairs whose scores differ most, each with the other model's score as `before`.
     """
 
@@ -264,7 +264,7 @@ class ModelComparison:
     links: Sequence[ShownLink]
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """The comparison for JSON."""
 
         def plain(pairs: Sequence[RulePair]) -> list[dict[str, Any]]:
             return [asdict(pair, dict_factory=with_plain_words) for pair in pairs]
@@ -282,7 +282,7 @@ class ModelComparison:
 def compared_models(
     explorer: RuleExplorer, other: RuleExplorer, edits: Edits, top: int
 ) -> ModelComparison:
-    """Compare the model as it is edited with the other one."""
+    """Compare the edited model with the other model."""
     rules = paired_rules(edits.kept(explorer.model.rules), other.model.rules)
     return ModelComparison(
         [pair for pair in rules if pair.other_weight is None],
@@ -295,7 +295,7 @@ def compared_models(
 
 
 def paired_rules(edited: Sequence[Rule], other: Sequence[Rule]) -> list[RulePair]:
-    """Every clause of either model once, those whose weights differ most first."""
+    """Every clause of either model once; clauses whose weights differ most come first."""
     weights, other_weights = _weights(edited), _weights(other)
     clauses = list(dict.fromkeys([*weights, *other_weights]))
     texts = RuleModel(tuple(Rule(0.0, clause) for clause in clauses)).clause_texts
