@@ -1,6 +1,6 @@
-"""The clauses of bodies: each for and against the target, by every way of counting.
+"""The clauses of bodies: one for and one against the target per body and way of counting.
 
-Columns of bodies that belong together are added up: a body and its mirror image share one column.
+A body and its mirror image may share one column, the sum of both.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def body_lengths(clauses: Sequence[Clause]) -> Ints:
 
 
 def model_counts(ways: Sequence[Counts]) -> Counts:
-    """The way of counting in a model's first line: the default of rules that state none."""
+    """The way of counting in a model's first line: the default of rules that state no other."""
     return ways[0] if len(ways) == 1 and ways[0] is not Counts.SHARE else Counts.RAW
 
 
 def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
     """The ways of counting that make sense for a body.
 
-    Only paths over facts have shares, and counts that are always 1 need one way only.
+    Only paths over facts have shares. A body whose count is always 1 needs one way only.
     """
     if body.is_fixed:
         return [model_counts(ways)]
@@ -55,11 +55,11 @@ def body_clauses(
     ways: Sequence[Counts],
     medians: Mapping[Body, float],
 ) -> list[BodyClause]:
-    """List each body's clause and negation in all its ways of counting."""
+    """List the clause and the negation of every body, for each of its ways of counting."""
     model_way, listed = model_counts(ways), []
     for b, body in enumerate(bodies):
         for way in useful_ways(body, ways):
-            # only shares have a median: other ways with one would not read back as equal
+            # only shares have a median: a model file does not store it for other ways
             median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
             weighing = None if way is model_way else Weighing(way, median)
             listed += [
@@ -69,12 +69,12 @@ def body_clauses(
 
 
 def priors_of(predicates: Iterable[str]) -> list[Clause]:
-    """List each target's two priors."""
+    """List the two priors of every target predicate."""
     return [prior(name, negated) for name in predicates for negated in (False, True)]
 
 
 def mirror_groups(bodies: Sequence[Body]) -> Ints:
-    """For every body the first index of itself or its mirror image."""
+    """For every body, the index at which it or its mirror image occurs first."""
     first: dict[Body, int] = {}
     return np.array(
         [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
@@ -83,7 +83,7 @@ def mirror_groups(bodies: Sequence[Body]) -> Ints:
 
 
 def added_by_group(parts: Mapping[Counts, ColumnArrays], group: Ints) -> dict[Counts, ColumnArrays]:
-    """Columns with the sum of a group as its first column; the others of the group are empty.
+    """Add up the columns of every group into its first column; its other columns become empty.
 
     All ways of counting have entries for the same rows.
     """
@@ -91,7 +91,7 @@ def added_by_group(parts: Mapping[Counts, ColumnArrays], group: Ints) -> dict[Co
     for way, (indptr, row, x) in parts.items():
         if not added:
             column = np.repeat(group, np.diff(indptr))
-            # columns are sorted already, and a stable sort makes use of it
+            # every column is sorted already, which makes a stable sort fast
             key = pair_keys(column, row, int(row.max(initial=0)) + 1)
             order = np.argsort(key, kind="stable")
             starts = run_starts(key[order])
@@ -108,8 +108,8 @@ def shares_by_median(
     """Columns log2(1 + share / median), and the medians.
 
     A group has one median, so that a rule and its mirror image are equal. Engines add up shares in
-    different orders and differ in the last digits: medians and entries are rounded so that the
-    model is the same.
+    different orders, so their shares differ in the last digits. Medians and entries are rounded to
+    make the models equal.
     """
     indptr, row, x = shares
     column = group[part_numbers(indptr)]
@@ -119,7 +119,7 @@ def shares_by_median(
     by_group = np.ones(len(group))
     # only paths have shares and a median
     by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
-    # rows of bodies without shares have share 0 and stay 0
+    # entries of bodies without shares are 0 and stay 0
     weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
     medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
     return ColumnArrays(indptr, row, weighed), medians

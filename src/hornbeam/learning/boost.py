@@ -1,11 +1,12 @@
-"""Functional gradient boosting to conjunctive clauses.
+"""The boosting learner: functional gradient boosting of trees that become conjunctive clauses.
 
-Trees of depth three are boosted on the counts and shares of all bodies; internal cross-validation
+Trees of depth three are boosted on the counts and shares of all bodies. Internal cross-validation
 chooses their number. It is 0, the prior alone, unless boosting lowers the loss of held-out targets
-by more than chance does. Trees become clauses without loss (see `boosted_columns`): hundreds of
-short ones. With a limit on rules the boosted scores are then fitted again, by these
-clauses and by those of single bodies weighed by log or share, under the weakest L1 penalty that
-keeps few enough, and by the remaining ones without it: a short model with nearly the same scores.
+by more than chance does. Trees become short clauses with the same scores (see `boosted_columns`).
+
+With a limit on rules, a short model is fitted to the boosted scores. It chooses among the clauses
+of the trees and clauses of single bodies, weighed by log or share. The weakest L1 penalty that
+keeps few enough clauses selects them; their weights are then fitted without it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from hornbeam.rules.weighing import Counts
 
 #: Number of trees between two progress reports.
 STEP = 10
-#: Standard errors by which boosting must lower the held-out loss of the prior alone. By one,
-#: 16 of 240 problems with random labels kept rules, by two 3 of them.
+#: Standard errors by which boosting must lower the held-out loss of the prior alone. Of 240
+#: problems with random labels, 16 kept rules with one standard error and 3 with two.
 STANDARD_ERRORS = 2.0
 
 
@@ -50,14 +51,14 @@ class Boost:
     patience
         Trees without a lower held-out loss after which a fold ends.
     folds
-        Parts of the internal cross-validation.
+        Number of folds of the internal cross-validation.
     max_rules
         Maximum number of rules in addition to the priors, a rule and its mirror image counting
         once; None keeps all clauses of the trees.
     weight_variance
         Variance of the Gaussian prior on the weights of a shortened model.
     seed
-        Assigns targets to folds and columns to trees.
+        Seed of the assignment of targets to folds and of columns to trees.
     booster
         How trees grow.
     """
@@ -83,7 +84,7 @@ class Boost:
         check_settings(self)
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
-        """Boost, choose the number of trees by internal validation, and write clauses."""
+        """Choose the number of trees by internal validation, boost, and turn trees into clauses."""
         # problems of Boolean targets have columns of counts
         if problem.relaxation is not Relaxation.BOOLEAN or not isinstance(problem, CountProblem):
             raise InputError(f'boost learns with `relaxation="boolean"`, not {problem.relaxation}')
@@ -107,14 +108,15 @@ class Boost:
         return self._shortened(clause_problem(grown, columns, graded=True), score)
 
     def _number_of_trees(self, columns: BoostedColumns, progress: Progress) -> int:
-        """The number of trees of least held-out loss, or 0 if that is no certain gain.
+        """The number of trees of least held-out loss, or 0 if the gain may be chance.
 
-        The least of many losses is below the prior's by chance alone. So the gain is that of
-        targets without a part in the choice: a fold has the number of trees that is best for the
-        other folds. The search ends when the loss has not fallen for `patience` trees.
+        The least of many losses is below the loss of the prior by chance alone. So the gain of a
+        fold is measured with the number of trees that is best for the other folds. The mean gain
+        must exceed `STANDARD_ERRORS` times its standard error. The search ends when `patience`
+        trees bring no lower loss.
         """
         fold, y = columns.fold, columns.y
-        if not fold.any():  # one target of each class at most: nothing can be held out
+        if not fold.any():  # at most one target per class: no target can be held out
             return 0
         held_out = self._held_out_scores(columns)
         prior_alone = judged = log_losses(y, _probability(next(held_out)))
@@ -137,7 +139,7 @@ class Boost:
         return int(np.argmin(losses)) if gain.mean() > STANDARD_ERRORS * error else 0
 
     def _held_out_scores(self, columns: BoostedColumns) -> Iterator[Floats]:
-        """Scores of all targets by 0, 1, 2, .. trees that did not see the target's fold."""
+        """Yield the scores of all targets by 0, 1, 2, ... trees that did not see their fold."""
         fold = columns.fold
         folds, score = [], np.empty(len(columns.y))
         for k in range(int(columns.fold.max()) + 1):
@@ -150,7 +152,7 @@ class Boost:
                 score[place] += held_out.added(tree_values(held_out.binned, next(trees)[0]))
 
     def _boosting(self, columns: BoostedColumns) -> Iterator[tuple[Tree, Floats]]:
-        """An endless sequence of trees, each with the scores (log-odds) of all trees so far."""
+        """Yield trees without end, each with every pair's log-odds by all trees so far."""
         rng, y, times = np.random.default_rng(self.seed), columns.y, columns.times
         score = np.full(len(y), columns.start)
         booster = replace(self.booster, least=times * self.booster.least)
@@ -162,9 +164,9 @@ class Boost:
             yield tree, score
 
     def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:
-        """Fit the boosted scores by few clauses: an L1 path, then the remaining ones without L1."""
+        """Fit the boosted scores by few clauses: select them along an L1 path, refit without L1."""
         assert self.max_rules is not None
-        # equal columns would share a weight, and each would count as a rule
+        # clauses with equal columns would share a weight, and each would count as a rule
         soft = replace(boosted, y=_probability(score)).distinct_columns()
         joint = Joint(weight_variance=self.weight_variance, strengths=40, smallest=1e-4)
         unit = joint.unit_penalty(soft) * np.sqrt(np.maximum(soft.lengths, 1))

@@ -1,13 +1,13 @@
-"""Columns that trees are boosted on, and the clauses that trees over them become, exactly.
+"""Columns that trees are boosted on, and the clauses with the same scores that trees become.
 
-A tree is a sum of products of conditions. With [x >= c] for 1 where column x reaches the cut c, a
-node with children L (below it) and R is
+A tree is a sum of products of conditions. Let [x >= c] be 1 where column x reaches the cut c, else
+0. A node with the children L (below the cut) and R is
 
     f = L + [x >= c] (R - L),
 
-and so on downwards. Products of conditions on one column keep the larger cut. The result is a
-constant and, for every set of up to three conditions, a weight: that of a conjunction for the
-target or, where it is below 0, against it.
+and the same holds for L and R. A product of two conditions on one column is the condition with the
+larger cut. The result is a constant, and a weight for every set of up to three conditions. The set
+becomes a conjunction for the target or, if the weight is below 0, against it.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from hornbeam.rules.body import AnyBody, Body, Conjunction, Part, simplest
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
-#: Columns with the number of the cut that is reached, sorted; none for the constant.
+#: A product of conditions: columns, each with the number of its cut, sorted; () is the constant.
 Monomial = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Feature:
-    """The meaning of a column of a booster: the groundings of a body, or its share."""
+    """The meaning of a column that is boosted on: the groundings of a body, or its share."""
 
     body: Body
     share: bool
 
     def part(self, cut: float) -> Part:
-        """The condition that the feature is at least a value."""
+        """The condition that the feature is at least `cut`."""
         if self.share:
             # a model's threshold on shares is strict
             return Part(self.body, Threshold(float(cut) * (1.0 - SLACK), share=True))
@@ -50,14 +50,14 @@ class Feature:
         return Part(self.body, Threshold(cut))
 
     def graded(self, x: Floats) -> Weighing | None:
-        """How the body weighs without a cut, given its entries."""
+        """The way of counting of the body as a clause without a cut, given its entries."""
         if self.share:
             return Weighing(Counts.SHARE, float(np.median(x)))
         return None if self.body.is_fixed else Weighing(Counts.LOG)
 
 
 def polynomial(trees: Iterable[Tree]) -> dict[Monomial, float]:
-    """Weights of all monomials of a sum of trees; the constant is that of ()."""
+    """Weights of all monomials of a sum of trees; the weight of () is the constant."""
     total: dict[Monomial, float] = defaultdict(float)
     for tree in trees:
         for monomial, weight in _expanded(tree, 0).items():
@@ -87,10 +87,10 @@ def _times(monomial: Monomial, condition: tuple[int, int]) -> Monomial:
 def body_of(
     monomial: Monomial, features: Sequence[Feature], cuts: Sequence[Floats]
 ) -> tuple[AnyBody, Weighing | None]:
-    """The body of a monomial, and how its groundings weigh.
+    """The body of a monomial, and its way of counting.
 
-    Where all conditions only require groundings, the conjunction has `[exists]` once instead of
-    `[n >= 1]` everywhere.
+    Where every condition only requires a grounding, the conjunction has `[exists]` once instead of
+    `[n >= 1]` in every part.
     """
     parts = tuple(features[column].part(cuts[column][cut - 1]) for column, cut in monomial)
     bounds = [part.threshold for part in parts]
@@ -107,7 +107,7 @@ def mirrored(monomial: Monomial, mirror: Mapping[int, int]) -> Monomial:
 
 
 class GrownClause(NamedTuple):
-    """A clause of trees, and its weight, which is negative where it pushes down."""
+    """A clause made from trees, with its weight, which is negative for a negated head."""
 
     monomial: Monomial
     clause: Clause
@@ -118,9 +118,9 @@ class GrownClause(NamedTuple):
 class BoostedColumns:
     """Columns to boost on, and their features.
 
-    Where the target is symmetric, every pair has a second row with subject and object swapped, and
-    `mirror[j]` is the column of the mirror image of column j's body; a pair's score is the sum over
-    both rows. `pair` has equal numbers for a pair and its mirror image, which share a `fold`.
+    Where the target is symmetric, every pair has a second row with subject and object swapped. A
+    pair's score is the sum over both rows. `mirror[j]` is the column of the mirror image of column
+    j's body. `pair` has equal numbers for a pair and its mirror image, which share a `fold`.
     """
 
     features: Sequence[Feature]
@@ -134,7 +134,7 @@ class BoostedColumns:
 
     @classmethod
     def of(cls, problem: CountProblem, folds: int, seed: int) -> BoostedColumns:
-        """Take the columns of a problem."""
+        """Make the columns of a problem; equal columns are left out."""
         targets = {clause.target for clause in problem.clauses}
         if len(targets) > 1:
             raise InputError("boost learns one target at a time: name it by `target`")
@@ -151,7 +151,7 @@ class BoostedColumns:
                 )
                 for (rows, x), image in zip(columns, images, strict=True)
             ]
-        # columns that repeat an earlier one are left out, and with them their mirror images
+        # columns equal to an earlier column are left out; mirror images refer to the earlier one
         first: dict[tuple[bytes, bytes], int] = {}
         same = [
             first.setdefault((rows.tobytes(), x.tobytes()), j)
@@ -159,7 +159,7 @@ class BoostedColumns:
         ]
         kept = {j: k for k, j in enumerate(first.values())}
         mirror = {k: kept[same[images[j]]] for j, k in kept.items()} if problem.symmetric else {}
-        # rows in an order that depends on entries and labels only, so that sums are the same
+        # the order of rows depends only on entries and labels, so that sums are always the same
         order = np.lexsort((problem.signature(np.random.default_rng(seed)), problem.y))
         place_of = np.empty(n, dtype=np.int64)
         place_of[order] = np.arange(n)
@@ -183,26 +183,26 @@ class BoostedColumns:
 
     @property
     def times(self) -> int:
-        """Rows per pair."""
+        """Number of rows per pair: 2 where the target is symmetric, else 1."""
         return self.binned.n_rows // max(len(self.y), 1)
 
     def added(self, values: Floats) -> Floats:
-        """Sums of the rows' values per pair."""
+        """Sum of the values of a pair's rows, for every pair."""
         total: Floats = values.reshape(self.times, -1).sum(axis=0)
         return total
 
     def subset(self, pairs: Bools) -> BoostedColumns:
-        """Some of the pairs."""
+        """The columns with only the pairs where `pairs` is True; `entries` stay."""
         binned = self.binned.subset(np.tile(pairs, self.times))
         return replace(
             self, binned=binned, y=self.y[pairs], fold=self.fold[pairs], pair=self.pair[pairs]
         )
 
     def clauses(self, trees: Sequence[Tree]) -> tuple[list[GrownClause], float]:
-        """The trees as clauses, and the constant that they add to every pair besides.
+        """The trees as clauses, and the constant that they add to the score of every pair.
 
-        Only one of a monomial and its mirror image is listed, for both. A clause that is its own
-        mirror image is written once, and has the weight of both rows of a pair.
+        Of a monomial and its mirror image only one is listed, which stands for both. A clause that
+        is its own mirror image is written once, and has the weight of both rows of a pair.
         """
         weights, total = polynomial(trees), dict[Monomial, float]()
         constant = self.times * weights.pop((), 0.0)
@@ -220,7 +220,7 @@ class BoostedColumns:
         return listed, constant
 
     def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
-        """Pairs that meet all conditions themselves or mirrored, and how often they do."""
+        """Pairs with a row that meets all conditions, and the number of such rows per pair."""
         binned, rows = self.binned, np.arange(self.binned.n_rows, dtype=np.int32)
         for column, cut in monomial:
             entries = slice(int(binned.indptr[column]), int(binned.indptr[column + 1]))
@@ -229,9 +229,9 @@ class BoostedColumns:
         return self._of_pairs(rows, np.ones(len(rows)), itself)
 
     def _of_pairs(self, rows: Ids, x: Floats, itself: bool) -> tuple[Ids, Floats]:
-        """Entries per pair: the sum of both rows; the first one if a body mirrors `itself`.
+        """Entries per pair: the sum of both rows, or the first row's if a body mirrors `itself`.
 
-        Bodies decide that, not columns, which may be equal for different bodies.
+        `itself` is decided by bodies, not by columns, which may be equal for different bodies.
         """
         if not self.mirror or itself:
             first = rows < len(self.y)
@@ -241,7 +241,7 @@ class BoostedColumns:
         return pairs, total[pairs]
 
     def graded(self) -> Iterator[tuple[Body, Weighing | None, tuple[Ids, Floats]]]:
-        """Bodies weighed by log or share, with their columns; a body and its mirror image once."""
+        """Yield bodies weighed by log or share, with columns; a body and its mirror image once."""
         for j, (feature, (rows, x)) in enumerate(zip(self.features, self.entries, strict=True)):
             image = self.mirror.get(j, j)
             if image >= j:
@@ -252,7 +252,7 @@ class BoostedColumns:
 
 
 def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, Floats]]]:
-    """Counts and shares of the bodies, before they were weighed."""
+    """Features of a problem, and their columns: unweighed counts and shares of the bodies."""
     features, columns = list[Feature](), list[tuple[Ids, Floats]]()
     for k, clause in enumerate(problem.clauses):
         if clause.is_prior or clause.negated:
@@ -285,9 +285,9 @@ def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:
 def clause_problem(
     grown: Sequence[GrownClause], columns: BoostedColumns, graded: bool = False
 ) -> CountProblem:
-    """A problem of the clauses of the trees and both priors.
+    """The problem of the clauses of trees and both priors.
 
-    With `graded` also of single bodies as clauses for the target and against it.
+    With `graded` it also has single bodies as clauses for the target and against it.
     """
     clauses = [one.clause for one in grown]
     entries = [columns.rows_of(one.monomial, one.clause.mirror == one.clause) for one in grown]

@@ -1,4 +1,4 @@
-"""The learning problem of collective statistics: targets occur in bodies, too."""
+"""The learning problem of collective statistics, where targets occur in bodies too."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hornbeam.learning.body_clauses import body_clauses, priors_of
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.rules.weighing import Counts
 
-#: Side, clause and target of counts, and the counts.
+#: Four columns: side, clause and target of every count, and the count.
 CountEntries = tuple[Ints, ...]
 
 
@@ -31,9 +31,9 @@ def collective_problem(
     relaxation: Relaxation = Relaxation.BOOLEAN,
     heads_only: bool = False,
 ) -> CountProblem:
-    """The problem of n+, n- and repeats of every clause, each on its side.
+    """The problem with the counts n+, n- and repeats of every clause, each on its own side.
 
-    With `heads_only` ground clauses do not affect the targets in their bodies.
+    With `heads_only`, ground clauses do not affect the targets in their bodies.
     """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
     clauses = [one.clause for one in listed] + priors_of(labels.predicates)
@@ -61,7 +61,7 @@ def collective_problem(
 
 
 def _heads(statistics: CollectiveStatistics, labels: Targets) -> Iterator[CountEntries]:
-    """The terms of heads, priors among them, which come after the clauses of sequences."""
+    """Counts of heads, including those of priors, which come after the clauses of sequences."""
     first = 2 * len(statistics.sequences)
     for side in (UP, DOWN):
         yield _table_rows(statistics.heads, side == DOWN, side)
@@ -69,7 +69,7 @@ def _heads(statistics: CollectiveStatistics, labels: Targets) -> Iterator[CountE
 
 
 def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterator[CountEntries]:
-    """The terms of body atoms; repeats without a side of their own push down."""
+    """Counts of body atoms; repeats count as "down" where `times` gives them no side."""
     yield _table_rows(statistics.bodies, False, DOWN)
     yield _table_rows(statistics.negated_bodies, True, DOWN)
     repeats = statistics.repeats
@@ -78,11 +78,11 @@ def _bodies(statistics: CollectiveStatistics, times: tuple[int, ...]) -> Iterato
 
 
 def _table_rows(table: Statistics, negated: bool, side: int) -> CountEntries:
-    """Rows of a table of sequences, as those of the clauses or of the negations."""
+    """Entries of a table of sequences on one side, for the clauses or for their negations."""
     sequence = part_numbers(table.indptr)
     return _rows(side, clause_numbers(sequence, negated), table.target, table.count)
 
 
 def _rows(*columns: npt.ArrayLike) -> CountEntries:
-    """Columns of one length, of 64-bit integers."""
+    """Columns broadcast to the same length, as 64-bit integers."""
     return tuple(np.asarray(c, dtype=np.int64) for c in np.broadcast_arrays(*columns))

@@ -1,15 +1,16 @@
 """The learning problem in columns: what each clause adds to each target.
 
-Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.integrals`):
-to A_i, "up", a clause with head t; to B_i, "down", a negated one. In collective learning a target
-occurs in bodies too, so that a clause may have entries on either side, and some on the sides of
-targets that it has several times. `hornbeam.counting.columns` defines x for n groundings; one body
-may have several clauses, each with its own way of counting. The pseudolikelihood of the
-labels is
+Clause k with weight w_k adds w_k x to a strength of target i (see `hornbeam.densities.integrals`).
+A clause with head t adds to A_i ("up"), a clause with a negated head to B_i ("down"). In collective
+learning, where targets occur in bodies too, a clause may have entries on both sides. It has entries
+on further sides for targets that occur several times in a ground clause.
+
+`hornbeam.counting.columns` defines x for n groundings. One body may have several clauses, each with
+its own way of counting. The pseudolikelihood of the labels is
 
     l(w) = - sum_i [ log Z(A_i, B_i, ...) + A_i (1 - y_i)^p + B_i y_i^p + ... ].
 
-Where bodies are observed, a clause and its negation share one column; the priors' are of ones.
+Where bodies are observed, a clause and its negation share one column. Columns of priors are ones.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.weighing import Counts
 
-#: Sweeps over columns before a Hessian is computed, and the maximum number of its weights.
+#: Sweeps over columns before a Hessian is computed, and the maximum number of weights for it.
 FIRST_SWEEPS = 2
 MAX_HESSIAN = 1000
 #: Minimum scale of a column as a fraction of its root mean square.
@@ -53,12 +54,11 @@ MIN_SPREAD = 0.3
 class CountProblem:
     """Columns of (transformed) counts, the clauses that use them, and the labels.
 
-    Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`; on a side, clause k has the
-    column `columns[side, k]`, or none where that is -1. The sides from 2 on are those of targets
-    that occur `times` times in a ground clause. Priors come last. Where the target is
-    `symmetric`, a clause represents its mirror image too, and `pair` has the number of every
-    target's unordered pair. Where facts are `soft`, entries are made of truths of groundings, not
-    of their numbers.
+    Column j has rows `row[indptr[j]:indptr[j+1]]` with entries `x`. On a side, clause k has the
+    column `columns[side, k]`, -1 for none. The sides from 2 on are those of targets that occur
+    `times` times in a ground clause. Priors are the last clauses. Where the target is `symmetric`,
+    a clause represents its mirror image too, and `pair` has the number of every target's unordered
+    pair. Where facts are `soft`, entries come from truths of groundings, not from their number.
     """
 
     clauses: Sequence[Clause]
@@ -76,7 +76,7 @@ class CountProblem:
     _latest: dict[bytes, tuple[Floats, Moments]] = field(
         default_factory=dict, init=False, repr=False
     )
-    #: Gradient at the latest weights: a fit begins where the previous one has ended.
+    #: Gradient at the latest weights: a fit begins at the weights where the previous fit ended.
     _latest_gradient: dict[bytes, Floats] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -91,9 +91,9 @@ class CountProblem:
     ) -> CountProblem:
         """The problem of statistics and labels.
 
-        Every body has a column for each of the `ways` of counting that make sense for it. Where
-        the target is `symmetric`, a body and its mirror image share a column, which has the sum
-        of both, unless `tied` is False.
+        Every body has one column per way of counting, of the `ways` that make sense for it. Where
+        the target is `symmetric`, a body and its mirror image share a column with the sum of both,
+        unless `tied` is False.
         """
         bodies, columns = statistics.bodies, Columns(statistics, relaxation)
         tied = tied and symmetric
@@ -136,7 +136,7 @@ class CountProblem:
         y: Floats,
         symmetric: bool,
     ) -> CountProblem:
-        """The problem of columns (rows, entries); `column` is the index of every clause's."""
+        """The problem of columns (rows, entries); clause k has the column number `column[k]`."""
         return cls(
             clauses,
             _on_sides(clauses, column),
@@ -177,12 +177,12 @@ class CountProblem:
         return self.densities.statistics(self.y)
 
     def entries(self, k: int, side: int) -> slice:
-        """Slice of the entries of a clause on a side."""
+        """Slice of the entries of clause k on a side."""
         j = int(self.columns[side, k])
         return slice(0, 0) if j < 0 else slice(int(self.indptr[j]), int(self.indptr[j + 1]))
 
     def column(self, k: int) -> tuple[Ids, Floats]:
-        """Rows and entries of a clause that has them on one side only."""
+        """Rows and entries of clause k, which has entries on one side only."""
         side = int(np.argmax(self.columns[:, k] >= 0))
         entries = self.entries(k, side)
         return self.row[entries], self.x[entries]
@@ -201,16 +201,16 @@ class CountProblem:
         return -float(moments.log_z.sum() + np.sum(found * self.observed))
 
     def signature(self, rng: np.random.Generator) -> Floats:
-        """A number per target that depends on its counts only: a random projection of its row."""
+        """A number per target that depends only on its counts: a random projection of its row."""
         sizes = np.diff(self.indptr)
         projected = self.x * np.repeat(rng.random(len(sizes)), sizes)
         return np.bincount(self.row, projected, len(self.y)).astype(np.float64)
 
     def distinct_columns(self) -> CountProblem:
-        """Leave out clauses whose columns repeat an earlier clause's.
+        """Leave out clauses whose columns are equal to those of an earlier clause.
 
-        Symmetric relations give many bodies with equal counts; the objective cannot
-        tell them apart, so only the first (widest, shortest, first by text) is kept.
+        Symmetric relations give many bodies with equal counts. The objective cannot tell them
+        apart, so only the first (widest, shortest, first by text) is kept.
         """
         number: dict[tuple[bytes, bytes], int] = {}
         # one extra slot: clauses without a column on a side have column -1, the last slot
@@ -227,7 +227,7 @@ class CountProblem:
         return self.only(np.array(keep, dtype=np.int64))
 
     def only(self, members: Integers) -> CountProblem:
-        """Keep some clauses only."""
+        """The problem with only the clauses whose indices are `members`."""
         return replace(
             self,
             clauses=[self.clauses[k] for k in members.tolist()],
@@ -240,7 +240,7 @@ class CountProblem:
         return self.observed - expected, curves
 
     def _moments(self, weights: Floats) -> tuple[Floats, Moments]:
-        """Strengths and moments of every target, cached: loss, gradient and curves use them."""
+        """Strengths and moments of every target, cached: loss, gradient and curves share them."""
         key = weights.tobytes()
         if key not in self._latest:
             found = self.strengths(weights)
@@ -249,7 +249,7 @@ class CountProblem:
         return self._latest[key]
 
     def gradient(self, weights: Floats) -> Floats:
-        """Derivative of -l by every weight: observed minus expected."""
+        """Derivative of -l by every weight: the observed potential minus the expected one."""
         key = weights.tobytes()
         if key not in self._latest_gradient:
             slopes, _ = self._derivatives(weights)
@@ -275,7 +275,7 @@ class CountProblem:
         none = np.zeros((len(self.columns), 1))
         prior = none if inside is None or not len(rows) else inside[:, rows]
         if (prior == prior[:, :1]).all():
-            prior = prior[:, :1]  # the same for all targets
+            prior = prior[:, :1]  # all targets have the same strengths of the prior
         one_prior = prior.shape[1] == 1
         model = (self.relaxation, self.times)
         if len(parts) == 1 and one_prior:
@@ -310,16 +310,16 @@ class CountProblem:
 
     @cached_property
     def scales(self) -> Floats:
-        """Standard deviation over the targets of every clause's columns.
+        """Standard deviation of every clause's columns over the targets.
 
-        The mean of a column is already modelled by the prior. For a nearly constant column the
-        scale is at least a fraction of its root mean square, so that it does not get a large weight
+        The mean of a column is already modelled by the prior. The scale is at least a fraction of
+        the column's root mean square: otherwise a nearly constant column would get a large weight
         that the prior cancels.
         """
         sizes, n = np.diff(self.indptr), max(len(self.y), 1)
         column = np.repeat(np.arange(len(sizes)), sizes)
         mean = np.bincount(column, self.x, len(sizes)) / n
-        # about the mean: a difference of large squares would lose the digits of small columns
+        # squares about the mean: a difference of large squares would lose digits of small columns
         around = np.bincount(column, (self.x - mean[column]) ** 2, len(sizes))
         squares = around + (n - sizes) * mean**2
         squares = np.maximum(squares, MIN_SPREAD**2 * (squares + n * mean**2))
@@ -327,11 +327,11 @@ class CountProblem:
         return np.asarray(np.sqrt(by_side.sum(axis=0) / n))
 
     def subset(self, targets: Bools) -> CountProblem:
-        """Keep some targets only (rows renumbered)."""
+        """The problem with only the targets where `targets` is True (rows renumbered)."""
         place = np.cumsum(targets) - 1
         used = np.zeros(len(self.indptr) - 1, dtype=np.bool_)
         used[self.columns[self.columns >= 0]] = True
-        # columns that no clause uses are left empty: half of all where many repeat each other
+        # columns that no clause uses are left empty: half of all, if many columns are equal
         keep = np.repeat(used, np.diff(self.indptr)) & targets[self.row]
         return replace(
             self,
@@ -344,6 +344,6 @@ class CountProblem:
 
 
 def _on_sides(clauses: Sequence[Clause], column: Sequence[int] | Integers) -> Ints:
-    """Columns of the clauses by side: up, or down for negated ones; -1 on the other side."""
+    """Columns of the clauses by side: up, or down for negated clauses; -1 on the other side."""
     negated = np.array([clause.negated for clause in clauses])
     return np.stack([np.where(negated, -1, column), np.where(negated, column, -1)])

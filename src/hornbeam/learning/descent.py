@@ -1,10 +1,10 @@
 """Coordinate descent on the quadratic model of the pseudolikelihood, used by all fits.
 
 Clause k has one column of entries per side, `columns[side, k]` (-1 for none). Slopes (sides, n) and
-curves (sides, sides, n) are the derivatives of the loss in every target's strengths. Large problems
-are solved by the compiled loops of `descent_kernels`, small ones by NumPy. Sums are added up entry
-by entry in the order of the loops (`bincount` and `accumulate` do, `sum` does not), so that results
-are equal to the last bit.
+curves (sides, sides, n) are the first and second derivatives of the loss in every target's
+strengths. Large problems are solved by the compiled loops of `descent_kernels`, small problems by
+NumPy. Both add up entries in the same order, so their results are equal to the last bit.
+(`bincount` and `accumulate` keep the order of the loops, `sum` does not.)
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, sums_by
 from hornbeam.base.compiled import Kernel, numba_in_use
 from hornbeam.learning import descent_kernels as loops
 
-#: Maximum number of sweeps over one quadratic model, and the part of the first gain that ends them.
+#: Maximum number of sweeps over one quadratic model. They end earlier after a sweep that gains less
+#: than this share of the first sweep's gain.
 SWEEPS = 100
 MIN_GAIN_SHARE = 1e-4
 
-#: Entries to add up above which compiling pays, all calls together, and those of one problem that
-#: are certain to get there. A call of NumPy takes as long as `CALL` entries.
+#: Number of entries, over all calls, above which compiling pays. A problem with more than `LARGE`
+#: entries is certain to get there. A call of NumPy takes as long as `CALL` entries.
 WORTH_COMPILING = 200_000_000
 LARGE = 100_000
 CALL = 200
-#: The same for entries of Hessians, which are walked one by one; where Numba is in use, fewer.
+#: Number of entries of Hessians above which compiling pays, and the same if Numba is in use.
 WORTH_COMPILING_MODELS, WORTH_READING_MODELS = 500_000, 10_000
 
 
 class ClauseEntries(NamedTuple):
-    """The entries of a clause: positions in the flat strengths and slopes (sides, n), and x.
+    """The entries of a clause: positions `at` in the flat strengths and slopes (sides, n), and x.
 
-    `sides` has the number of each side with entries, the positions (sides, entries) of the slopes
-    that its entries move, and their x. Rows of one side are distinct.
+    `sides` has one item per side with entries: the side's number, the positions (sides, entries)
+    of the slopes that its entries move, and their x. Rows of one side are distinct.
     """
 
     at: Ints
@@ -49,7 +50,7 @@ class ClauseEntries(NamedTuple):
         return _sum_in_order(self.x * slopes[self.at])
 
     def bends(self, curves: Floats) -> list[Floats]:
-        """The curves by which a step of the weight moves the slopes, for every side."""
+        """For every side, the curves by which a step of the weight moves the slopes."""
         return [curves[side].ravel()[moved] for side, moved, _ in self.sides]
 
     def spread_out(self, bends: Sequence[Floats], step: float, spread: Floats) -> None:
@@ -80,18 +81,18 @@ class ClauseLayout:
 
     @property
     def arrays(self) -> tuple[Ints, Ids, Floats, Ints]:
-        """The arguments of the loops."""
+        """The first arguments of the compiled loops."""
         return self.indptr, self.row, self.x, self.columns
 
     def loops_pay(self, loop: Kernel, calls: int) -> bool:
-        """Whether compiling pays, by the entries and the calls of NumPy that arrays would take."""
+        """Whether compiling pays, given the number of entries and of NumPy calls it would save."""
         entries, clauses = len(self.x), self.columns.shape[1]
         large = entries + 10 * CALL * clauses > LARGE
         return large or loop.pays(entries + CALL * calls, WORTH_COMPILING)
 
     @cached_property
     def negated(self) -> Bools:
-        """Which clauses are followed by their negation: the same column alone, on side 1 not 0."""
+        """Which clauses are followed by their negation: the same single column, on side 1 not 0."""
         own, following = self.columns[:, :-1], self.columns[:, 1:]
         found = np.zeros(self.columns.shape[1], dtype=np.bool_)
         if len(self.columns) == 2:
@@ -100,14 +101,14 @@ class ClauseLayout:
         return found
 
     def widest_first(self, clauses: Integers) -> Integers:
-        """Order clauses by their number of entries."""
+        """The order of clauses by their number of entries, largest first."""
         used = self.columns[:, clauses]
         sizes = np.where(used >= 0, self.indptr[used + 1] - self.indptr[used], 0).sum(axis=0)
         return np.argsort(-sizes, kind="stable")
 
     @cached_property
     def clauses(self) -> list[ClauseEntries]:
-        """The entries clause by clause."""
+        """The entries of every clause."""
         return [self._clause(k) for k in range(self.columns.shape[1])]
 
     def _clause(self, k: int) -> ClauseEntries:
@@ -124,12 +125,12 @@ class ClauseLayout:
 
     @cached_property
     def entries(self) -> tuple[Ints, Ints, Floats]:
-        """Clause, position in the strengths (sides, n) and x of all clauses' entries."""
+        """Clause, position in the flat strengths (sides, n) and x of the entries of all clauses."""
         return _joined(self.clauses)
 
 
 def _joined(clauses: Sequence[ClauseEntries]) -> tuple[Ints, Ints, Floats]:
-    """Number of the clause, position and x of all entries of some clauses."""
+    """Number of the clause, position and x of all entries of the given clauses."""
     clause = np.repeat(np.arange(len(clauses)), [len(one.x) for one in clauses])
     at = np.concatenate([np.empty(0, dtype=np.int64), *(one.at for one in clauses)])
     return clause, at, np.concatenate([np.empty(0), *(one.x for one in clauses)])
@@ -175,9 +176,9 @@ def descend(
     """Minimise the quadratic model over non-negative weights, one active weight at a time.
 
     The model of the loss at shifts d of the strengths is slopes . d + d' curves d / 2, plus
-    linear . w + ridge |w|^2 / 2. `linear` carries the L1 strengths. Slopes are kept up to date as
-    the weights move. Stops when a sweep gains less than `MIN_GAIN_SHARE` of the first one's gain:
-    the model is rebuilt from there anyway. Returns the new weights and the slopes there.
+    linear . w + ridge |w|^2 / 2. `linear` has the L1 penalties. Slopes are kept up to date as the
+    weights move. Stops when a sweep gains less than `MIN_GAIN_SHARE` of the first sweep's gain: the
+    caller builds a new model there anyway. Returns the new weights and the slopes at them.
     """
     weights, slopes, spread = weights.copy(), slopes.copy(), np.zeros(slopes.size)
     if layout.loops_pay(loops.descend, 20 * len(active)):
@@ -216,8 +217,8 @@ def descend(
 def quadratic(
     layout: ClauseLayout, active: Integers, slopes: Floats, curves: Floats
 ) -> tuple[Floats, Floats]:
-    """Gradient and Hessian of the loss in the active weights, given those in the strengths."""
-    order = layout.widest_first(active)  # of two clauses the one with more entries is spread out
+    """Gradient and Hessian of the loss in the active weights, from slopes and curves."""
+    order = layout.widest_first(active)  # of two clauses, that with more entries is spread out
     m = len(active)
     gradient, hessian = np.empty(m), np.empty((m, m))
     if layout.loops_pay(loops.quadratic, 15 * m):
@@ -242,10 +243,10 @@ def quadratic(
 def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats:
     """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0.
 
-    Coordinate descent soon finds which weights are positive, and is slow where their columns are
-    nearly equal. Where it has not converged, conjugate gradients solve for these weights, as far as
-    all of them stay positive. (A factorisation would need less work, but more CPU time: BLAS keeps
-    all cores busy waiting for it.)
+    Coordinate descent soon finds which weights are positive, but is slow if their columns are
+    nearly equal. If it has not converged, conjugate gradients solve for the positive weights. Their
+    step ends where the first weight reaches 0. (A factorisation would need less work but more CPU
+    time: BLAS keeps all cores busy waiting for it.)
     """
     m = len(weights)
     limit = WORTH_READING_MODELS if numba_in_use() else WORTH_COMPILING_MODELS
@@ -260,7 +261,7 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
     part, right = hessian[np.ix_(free, free)], -np.asarray(slope)[free]
     step = np.asarray(_run(loops.conjugate_gradients, compiled, part, right, SWEEPS))
     held = found[free]
-    # only for weights that would fall below 0: tiny steps are not used as divisors
+    # divide only for weights that would fall below 0, so that no divisor is tiny
     below = -step > held
     reach = np.min(held[below] / -step[below], initial=1.0)
     found[free] = np.maximum(held + reach * step, 0.0)
@@ -268,7 +269,7 @@ def minimise_model(gradient: Floats, hessian: Floats, weights: Floats) -> Floats
 
 
 def _run(loop: Kernel, compiled: bool, *arguments: Any) -> Any:  # noqa: ANN401
-    """Run a loop over small arrays, as lists where it is interpreted (twenty times as fast)."""
+    """Run a loop on small arrays; interpreted, it gets lists, which are twenty times as fast."""
     if compiled:
         return loop.compiled(*arguments)
     lists = (one.tolist() if isinstance(one, np.ndarray) else one for one in arguments)

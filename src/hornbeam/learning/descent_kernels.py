@@ -1,7 +1,7 @@
 """The loops behind `hornbeam.learning.descent`.
 
-Slopes and curves come flat, `n` numbers per side: slices in inner loops are not free. All arrays
-come from `descent`: each that a kernel makes takes a fifth of a second to compile.
+Slopes and curves are flat arrays, `n` numbers per side: slices in inner loops are not free. All
+arrays come from `descent`: every array that a kernel makes adds a fifth of a second to compiling.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -28,10 +28,10 @@ def slope_of(indptr, row, x, columns, k, slopes, n):
 
 @kernel
 def gradients(indptr, row, x, columns, negated, slopes, n, result):
-    """Derivative of the loss by every weight, into `result`; see `ClauseLayout.negated`."""
+    """Write the derivative of the loss by every weight to `result`; see `ClauseLayout.negated`."""
     k = 0
     while k < columns.shape[1]:
-        if negated[k]:  # one pass for both: columns are larger than caches
+        if negated[k]:  # one pass for the clause and its negation: columns are larger than caches
             column, up, down = columns[0, k], 0.0, 0.0
             for e in range(indptr[column], indptr[column + 1]):
                 up += x[e] * slopes[row[e]]
@@ -68,7 +68,7 @@ def spread_out(indptr, row, x, columns, k, curves, step, spread, n):
 
 
 def clear(indptr, row, columns, k, spread, n):
-    """Set the rows of one clause back to 0."""
+    """Set `spread` back to 0 at the rows of one clause."""
     for side in range(len(columns)):
         column = columns[side, k]
         if column >= 0:
@@ -102,7 +102,7 @@ def descend(
 ):  # fmt: skip
     """Minimise the quadratic model over non-negative weights, one active weight at a time.
 
-    Weights and slopes are moved; `spread` is 0, one place per slope.
+    Weights and slopes are updated in place. `spread` has one 0 per slope, before and after.
     """
     for i in range(len(active)):
         curvature[i] = curvature_of(indptr, row, x, columns, active[i], curves, spread, n)
@@ -132,10 +132,10 @@ def descend(
 def quadratic(
     indptr, row, x, columns, active, order, slopes, curves, n, spread, gradient, hessian,
 ):  # fmt: skip
-    """Gradient and Hessian of the loss in the active weights, given those in the strengths.
+    """Gradient and Hessian of the loss in the active weights, from slopes and curves.
 
-    Of every two clauses the first in `order` is spread out over the targets and the entries of the
-    other are walked. `spread` is 0, one place per slope, before and after.
+    Of every two clauses, the first in `order` is spread out over the targets, and the entries of
+    the other are walked. `spread` has one 0 per slope, before and after.
     """
     m = len(active)
     for p in range(m):
@@ -153,7 +153,7 @@ def quadratic(
 def descend_model(gradient, hessian, weights, sweeps, share):
     """Minimise gradient . d + d' hessian d / 2 over weights + d >= 0; stops as `descend` does.
 
-    Returns the weights, the gradient there, and whether they converged.
+    Returns the weights, the gradient at them, and whether the sweeps converged.
     """
     weights, gradient = weights.copy(), gradient.copy()
     first = 0.0
@@ -182,8 +182,8 @@ def descend_model(gradient, hessian, weights, sweeps, share):
 def conjugate_gradients(matrix, right, iterations):
     """Solve a positive semidefinite system approximately.
 
-    Directions without curvature, up to rounding, are skipped: columns that repeat each other have
-    such directions, and their weights would diverge together.
+    Stops at a direction without curvature, up to rounding: equal columns have a direction without
+    curvature, along which their weights would diverge together.
     """
     m = len(right)
     found, residual, direction, image = right.copy(), right.copy(), right.copy(), right.copy()

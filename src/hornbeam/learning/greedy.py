@@ -1,8 +1,8 @@
 """Greedy local search (the paper's algorithm 1), with the exact pseudolikelihood.
 
-Starting from the priors alone, each round tries every remaining clause, refits all weights of the
-model with it, and adds the clause of the best score; it stops when no clause gains more than the
-tolerance. What the paper prints differently (`current <- prev`, `or` for `and`) are misprints.
+The search starts from the priors alone. Each round tries every remaining clause, refits all weights
+of the model with it, and adds the clause of largest gain. It stops when no clause gains more than
+the tolerance. The paper prints `current <- prev`, and `or` for `and`: both are misprints.
 """
 
 from __future__ import annotations
@@ -63,18 +63,18 @@ class Greedy:
         check_settings(self)
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
-        """Choose clauses one at a time; of clauses with equal columns only the first."""
+        """Choose clauses one at a time; of clauses with equal columns only the first is tried."""
         problem = problem.distinct_columns()
         return Learned(problem, self.fit(problem, progress))
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
-        """Choose clauses one at a time; weights of the others are 0."""
+        """Choose clauses one at a time; clauses that are not chosen have weight 0."""
         current = fit_priors(problem, 1.0 / self.weight_variance)
         chosen = problem.is_prior.copy()
         rounds = 0
         while rounds < self.max_rules:
             best, best_gain, best_clause = current, self.tolerance, -1
-            # clauses that can gain at all: at weight 0 the concave score must rise
+            # only clauses that can gain: the concave objective must rise at weight 0
             promising = ~chosen & (problem.gradient(current.weights) < 0)
             for k in np.flatnonzero(promising).tolist():
                 tried = chosen.copy()
@@ -92,7 +92,7 @@ class Greedy:
         return Fit(current.weights, FitStatus.CONVERGED, current.loss, rounds)
 
     def _refit(self, problem: Problem, tried: Bools, start: Floats) -> Fit:
-        """Refit the small model alone: only its columns are read."""
+        """Refit the weights of the tried clauses; only their columns are read."""
         members = np.flatnonzero(tried)
         small = problem.only(members)
         newton = Newton(self.iterations, self.inner_tolerance)

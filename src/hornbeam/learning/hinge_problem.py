@@ -1,9 +1,9 @@
 """The learning problem in hinges: what each clause adds to a target, with its own knee.
 
-With a body of truth b a ground clause is max(0, b - y)^p, not a multiple of (1 - y)^p, so a
-target's density needs every hinge and not just two strengths A and B. Everything else is as in
-`hornbeam.learning.count_problem`; a `HingeProblem` computes the same from the closed forms of
-`hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`) and
+A ground clause whose body has truth b is max(0, b - y)^p, not a multiple of (1 - y)^p. So a
+target's density depends on every hinge, not only on two strengths A and B. Everything else is as in
+`hornbeam.learning.count_problem`. A `HingeProblem` uses the closed forms of
+`hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`), and
 the ground rules of a program (`hornbeam.programs.program_weights`).
 """
 
@@ -42,12 +42,12 @@ C = TypeVar("C", covariant=True)
 class HingeProblem(Generic[C]):
     """Hinges of every clause, and the labels.
 
-    `clauses` are objects with a weight each; `lengths` are their numbers of body atoms, 0 for
-    priors, and `squared` is True for those of p = 2. Hinge h of clause `rule[h]` bends in target
+    `clauses` are the objects with one weight each. `lengths` are their numbers of body atoms, 0 for
+    priors. `squared` is True for clauses with p = 2. Hinge h belongs to clause `rule[h]` and target
     `target[h]`; the last five arrays are those of `hornbeam.densities.hinges.group_hinges`.
     """
 
-    #: A clause does not represent its mirror image, and a target's is a target like any other.
+    #: Neither clauses nor targets are tied to their mirror images.
     symmetric: ClassVar[bool] = False
     pair: ClassVar[None] = None
 
@@ -78,17 +78,17 @@ class HingeProblem(Generic[C]):
 
     @cached_property
     def hinges(self) -> Hinges:
-        """The hinges, sorted once for any weights."""
+        """The hinges, sorted once; the order does not depend on the weights."""
         return group_hinges(self.target, self.rule, self.height, self.down, self.count, len(self.y))
 
     @cached_property
     def observed(self) -> Floats:
-        """Potential of every (target, clause) at the labels."""
+        """Potential of every group of hinges (one target, one clause) at the label."""
         return hinge_values(self.hinges, self.y, self.squared)
 
     @cached_property
     def scales(self) -> Floats:
-        """Standard deviation over the targets of every clause's largest potential.
+        """Standard deviation of every clause's largest potential over the targets.
 
         It is at least a fraction of the root mean square; see `CountProblem.scales`.
         """
@@ -106,7 +106,7 @@ class HingeProblem(Generic[C]):
         return -float(log_z.sum() + weights[self.hinges.rule] @ self.observed)
 
     def gradient(self, weights: Floats) -> Floats:
-        """Derivative of -l by every weight: observed minus expected."""
+        """Derivative of -l by every weight: the observed potential minus the expected one."""
         expected = hinge_moments(self.hinges, weights, self.squared).expected
         slope = np.bincount(self.hinges.rule, self.observed - expected, len(self.clauses))
         return slope.astype(np.float64)
@@ -137,7 +137,7 @@ class HingeProblem(Generic[C]):
         return HingePiece(part, priors[members[1:]])
 
     def only(self, members: Integers) -> HingeProblem[C]:
-        """Keep some clauses only."""
+        """The problem with only the clauses whose indices are `members`."""
         place = np.full(len(self.clauses), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
         kept = replace(
@@ -150,7 +150,7 @@ class HingeProblem(Generic[C]):
         return kept._keep(kept.rule >= 0)
 
     def subset(self, targets: Bools) -> HingeProblem[C]:
-        """Keep some targets only (renumbered)."""
+        """The problem with only the targets where `targets` is True (renumbered)."""
         place = np.cumsum(targets) - 1
         kept = replace(self, y=self.y[targets], target=place[self.target])
         return kept._keep(targets[self.target])
@@ -160,16 +160,16 @@ class HingeProblem(Generic[C]):
         return replace(self, **{name: getattr(self, name)[hinges] for name in names})
 
     def targets_of(self, k: int) -> Bools:
-        """The targets that clause k has hinges for."""
+        """Which targets clause k has hinges for."""
         return np.bincount(self.target[self.rule == k], minlength=len(self.y)) > 0
 
     def signature(self, rng: np.random.Generator) -> Floats:
-        """A number per target that depends on its hinges only: a random projection of them."""
+        """A number per target that depends only on its hinges: a random projection of them."""
         projected = self.height * self.count * rng.random(len(self.clauses))[self.rule]
         return np.bincount(self.target, projected, len(self.y)).astype(np.float64)
 
     def distinct_columns(self) -> HingeProblem[C]:
-        """Leave out clauses whose hinges repeat an earlier clause's."""
+        """Leave out clauses whose hinges are equal to those of an earlier clause."""
         order = np.lexsort((self.down, self.count, self.height, self.target, self.rule))
         ends = np.searchsorted(self.rule[order], np.arange(len(self.clauses) + 1))
         first: dict[tuple[bytes, ...], int] = {}
@@ -185,7 +185,7 @@ class HingeProblem(Generic[C]):
 
 @dataclass(frozen=True, eq=False)
 class HingePiece:
-    """One clause and, after it, the priors with their weights: hinges over the targets it meets."""
+    """One clause, followed by the priors with weights `prior`, over the targets of its hinges."""
 
     part: HingeProblem[object]
     prior: Floats
@@ -201,10 +201,10 @@ class HingePiece:
 def hinge_problem(
     statistics: Statistics, labels: Targets, ways: Sequence[Counts], relaxation: Relaxation
 ) -> HingeProblem[Clause]:
-    """The problem of statistics with body truths and labels.
+    """The problem of statistics with body truths, and of labels.
 
-    Shares are left out: they do not depend on the truth of groundings. Where nothing else was
-    requested, rules are counted by log, and a warning says so.
+    Shares are left out: they do not depend on the truth of groundings. If only shares were
+    requested, rules are counted by log, with a warning.
     """
     if list(ways) == [Counts.SHARE]:
         warn(

@@ -1,9 +1,9 @@
 """The joint learner: L1-regularised pseudolikelihood over all candidates at once.
 
-The strength decreases along a path from the one that keeps no rule to a thousandth of it, each fit
-starting from the previous one. The strength is chosen by cross-validation within the training
-labels, by the log-loss of the held-out ones: the shortest model within one standard error of the
-best. A body has a clause for each way of counting, and the penalty chooses among them.
+The strength of the L1 penalty decreases along a path, from the strength that keeps no rule to a
+thousandth of it. Each fit starts from the previous fit. Cross-validation within the training labels
+chooses the strength by the log-loss of held-out labels: the shortest model within one standard
+error of the best. A body has one clause per way of counting, and the penalty chooses among them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hornbeam.learning.trace import Choice, PathPoint, Validation
 from hornbeam.rules.body import Kind
 from hornbeam.rules.weighing import Counts
 
-#: Minimum number of entries of a problem for its folds to run in threads: in smaller ones the
+#: Minimum number of entries of a problem for its folds to run in threads. In smaller problems the
 #: kernels are so short that threads wait for Python's lock most of the time.
 WORTH_THREADS = 50_000
 
@@ -45,20 +45,20 @@ class Joint:
     folds
         Number of folds of the internal cross-validation.
     patience
-        Strengths without improvement after which the cross-validation stops.
+        Number of strengths without a lower loss after which the cross-validation stops.
     weight_variance
         Variance of the Gaussian prior on weights.
     length_penalty
         beta: the L1 strength of a clause of length s is lambda (1 + beta s).
     max_rules
-        Maximum number of rules in addition to the priors, a rule and its mirror image counting
-        once: the weakest strength with such a model is taken.
+        Maximum number of rules in addition to the priors; a rule and its mirror image count once.
+        Where the chosen strength keeps more, the weakest that does not is taken.
     all_rules
         Take the strength of least validation loss, not the strongest within one standard error.
     seed
-        Assigns targets to folds.
+        Seed of the assignment of targets to folds.
     fixed_path
-        Strengths to fit, the last one for the result, instead of choosing one by validation.
+        Strengths to fit instead of choosing one by validation; the last fit is the result.
     """
 
     name: ClassVar[str] = "joint"
@@ -96,9 +96,9 @@ class Joint:
     def learn_held_out(
         self, problem: Problem, fold: Ints, progress: Progress = SILENT
     ) -> tuple[Learned, Floats]:
-        """Choose the strength by the held-out loss over given folds, then fit.
+        """Choose the strength by the held-out loss over given folds, then fit on all targets.
 
-        Returns also E[y] of the targets under the weights that did not see their fold.
+        Returns the result, and E[y] of every target by weights that did not see its fold.
         """
         run, scores = self.validate(problem, fold, progress)
         fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))
@@ -114,14 +114,14 @@ class Joint:
         return Learned(problem, fits[-1], choice, chosen), scores[at]
 
     def held_out(self, problem: Problem, fold: Ints, progress: Progress = SILENT) -> Floats:
-        """E[y] of the targets at the chosen strength, by weights that did not see their fold."""
+        """E[y] of every target at the chosen strength, by weights that did not see its fold."""
         run, scores = self.validate(problem.distinct_columns(), fold, progress)
         return scores[self._chosen(run)]
 
     def _chosen(self, run: Validation) -> int:
-        """The strength of least loss, or the first whose loss is within one standard error.
+        """Index of the strength of least loss, or of the first within one standard error of it.
 
-        The first is the strongest, so its model is the shortest.
+        The first strength is the strongest, and has the shortest model.
         """
         if self.all_rules:
             return int(np.argmin(run.log_loss))
@@ -132,7 +132,7 @@ class Joint:
         return self.max_rules is not None and int(kept.sum()) > self.max_rules
 
     def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
-        """One fit per strength, each started from the previous one, the first from the priors."""
+        """One fit per strength; each starts from the previous fit, the first from the priors."""
         fits: list[Fit] = []
         start = self.priors(problem).weights
         for strength in strengths:
@@ -145,7 +145,7 @@ class Joint:
         return fit_priors(problem, 1.0 / self.weight_variance, self.newton)
 
     def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
-        """Fit all weights at one strength (L1 per target)."""
+        """Fit all weights at one strength, which is the L1 penalty per target."""
         linear = strength * len(problem.y) * self.unit_penalty(problem)
         return self.newton.fit(problem, linear, 1.0 / self.weight_variance, start)
 
@@ -155,7 +155,7 @@ class Joint:
         return np.where(problem.is_prior, 0.0, problem.scales * lengths)
 
     def strongest(self, problem: Problem) -> float:
-        """Smallest strength at which no clause other than priors is kept."""
+        """Smallest strength at which only the priors are kept."""
         gradient = problem.gradient(self.priors(problem).weights)
         unit = self.unit_penalty(problem)
         paying = unit > 0
@@ -163,7 +163,7 @@ class Joint:
         return max(float(ratios.max(initial=0.0)) / max(len(problem.y), 1), 1e-12)
 
     def grid(self, problem: Problem) -> Floats:
-        """Strengths from the strongest down."""
+        """Strengths of the path, from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
     def validate(
@@ -172,8 +172,8 @@ class Joint:
         """Held-out losses along the path, and E[y] of the targets at each of its strengths.
 
         A target is scored by weights that did not see its fold. All folds follow the path together,
-        and stop when the loss has not fallen for `patience` strengths: the weakest take longest and
-        are never chosen.
+        and stop when the loss has not fallen for `patience` strengths: fits at the weakest
+        strengths take longest and are never chosen.
         """
         strengths = self.grid(problem)
         parts = range(int(fold.max()) + 1)
@@ -208,11 +208,11 @@ class Joint:
 
 
 def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
-    """The fold of every target, with each class spread evenly.
+    """The fold of every target, with true and false targets spread evenly over the folds.
 
-    They are assigned in an order that depends on labels and counts only (a random projection of the
-    counts), so that neither the order nor the names of the targets change what is learned. A pair
-    of a symmetric relation shares the fold of its mirror image: one direction tells the other.
+    Targets are assigned in an order that depends only on labels and a random projection of counts.
+    So neither the order nor the names of the targets change the learned model. A pair of a
+    symmetric relation shares the fold of its mirror image: one direction tells the other.
     """
     rng = np.random.default_rng(seed)
     y = problem.y
@@ -237,6 +237,6 @@ def log_losses(y: Floats, score: Floats) -> Floats:
 
 
 def clustered_error(gain: Floats, group: Ints) -> float:
-    """Standard error of the mean gain, where pairs of a group are not independent."""
+    """Standard error of the mean gain over pairs, where pairs of one group are not independent."""
     sums = np.bincount(group, gain - gain.mean())
     return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(gain))

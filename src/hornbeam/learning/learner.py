@@ -17,12 +17,12 @@ from hornbeam.rules.weighing import Counts
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """A problem and the weights of its clauses.
+    """The result of a learner: a problem and the weights of its clauses.
 
-    `choice` reports how a learner that chooses among strengths did so. The problem may have other
-    clauses than the given one: fewer, or conjunctions that the learner made.
-    `chosen` is the learner with what it chose by validation fixed, to be fitted to parts of the
-    same problem; None where it chooses nothing.
+    The clauses of `problem` may differ from those of the problem that was given to the learner:
+    there may be fewer, or conjunctions that the learner made. `choice` reports how the strength was
+    chosen. `chosen` is the same learner with the strengths fixed that validation chose. It can be
+    fitted to parts of the problem. Both are None for a learner that does not choose a strength.
     """
 
     problem: Problem
@@ -36,11 +36,11 @@ class Learner(Protocol):
 
     #: A learner is a dataclass, so that its settings can be listed and replaced.
     __dataclass_fields__: ClassVar[dict[str, Any]]
-    #: Its name for users.
+    #: Name of the learner for users.
     name: ClassVar[str]
-    #: The relaxation with which it is best.
+    #: Default relaxation, with which the learner is best.
     relaxation: ClassVar[Relaxation]
-    #: Kinds of bodies with which it is best.
+    #: Default kinds of bodies, with which the learner is best.
     bodies: ClassVar[tuple[Kind, ...]]
     #: Default ways of counting: every body gets one clause per way.
     counts: ClassVar[tuple[Counts, ...]]
@@ -48,7 +48,7 @@ class Learner(Protocol):
     ties_mirrors: ClassVar[bool]
     #: Why a candidate gets no weight, in the words of the report.
     dropped: ClassVar[str]
-    #: Name of its longest stage in progress reports.
+    #: Name of the learner's longest stage in progress reports.
     stage: ClassVar[str]
 
     @property
@@ -59,8 +59,9 @@ class Learner(Protocol):
     def piecewise(self) -> PieceLearner | None:
         """The learner of single clauses with the same result; None where clauses compete.
 
-        Histograms of counts are then enough, and clauses with equal counts are all kept.
+        A learner of single clauses needs only histograms of counts, and keeps all clauses with
+        equal counts.
         """
 
     def learn(self, problem: Problem, progress: Progress = SILENT) -> Learned:
-        """Learn the weights of all clauses, 0 for those that are not kept."""
+        """Learn the weights of all clauses; a clause that is not kept has weight 0."""

@@ -1,6 +1,6 @@
-"""Maximum pseudolikelihood of given clauses with non-negative weights: proximal Newton steps.
+"""Maximum pseudolikelihood of given clauses with non-negative weights, by proximal Newton steps.
 
-Minimises the penalised loss
+The fit minimises the penalised loss
 
     -l(w) + sum_k linear_k w_k + ridge_k w_k^2 / 2,     w >= 0,
 
@@ -22,11 +22,11 @@ from hornbeam.base.arrays import Bools, Floats, Integers
 
 
 class Fittable(Protocol):
-    """The protocol of a problem to fit: of structure learning, or of a given program."""
+    """The protocol of a problem to fit, from structure learning or from a given program."""
 
     @property
     def clauses(self) -> Sequence[object]:
-        """The objects that have a weight each."""
+        """The objects whose weights are fitted, one weight per object."""
 
     @property
     def y(self) -> Floats:
@@ -51,7 +51,7 @@ class FitStatus(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Weights, how the fit ended, and its figures."""
+    """The result of a fit: weights, how it ended, the penalised loss, and its iterations."""
 
     weights: Floats
     status: FitStatus
@@ -75,9 +75,10 @@ class Newton:
         start: Floats | None = None,
         allowed: Bools | None = None,
     ) -> Fit:
-        """Fit the weights of the allowed clauses (all by default), the others staying at 0.
+        """Fit the weights of the allowed clauses (all by default); other weights do not move.
 
-        Each penalty has a number per clause, or is one number for all clauses.
+        `linear` and `ridge` have a number per clause, or one number for all clauses. Weights start
+        at `start`, or at 0.
         """
         n = len(problem.clauses)
         linear, ridge = np.full(n, linear), np.full(n, ridge)
@@ -104,10 +105,10 @@ class Newton:
 def _line_search(
     loss_at: Callable[[Floats], float], weights: Floats, proposed: Floats, loss: float
 ) -> tuple[Floats, float] | None:
-    """New weights and loss, the step halved until the loss falls; None if it never does."""
+    """Halve the step until the loss falls; returns weights and loss, None if it never falls."""
     step = 1.0
     while step > 1e-10:
-        # the end point itself, not weights + 1 * (proposed - weights): zeros stay exactly 0
+        # the full step is `proposed` itself, without arithmetic: its zeros stay exactly 0
         tried = proposed if step == 1.0 else weights + step * (proposed - weights)
         tried_loss = loss_at(tried)
         if tried_loss < loss:

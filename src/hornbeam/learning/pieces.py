@@ -1,7 +1,7 @@
-"""Pieces: the objective of one clause alone, for the piecewise pseudolikelihood.
+"""Pieces of the piecewise pseudolikelihood: the objective of one clause alone.
 
-Targets with the same counts and label are one group, so that a step costs as many operations as
-there are groups, not targets.
+Targets with the same counts and label form one group. The work of a step grows with the number of
+groups, not with the number of targets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hornbeam.base.arrays import Floats, Positions, run_starts
 from hornbeam.base.choices import Relaxation
 from hornbeam.densities.integrals import DOWN, Densities
 
-#: Distinct labels up to which targets are grouped label by label.
+#: Maximum number of distinct labels for which targets are grouped label by label.
 FEW_LABELS = 8
 
 
@@ -29,7 +29,7 @@ class Piece(Protocol):
 
 
 class PieceLearner(Protocol):
-    """A learner that learns every clause alone, from a piece each."""
+    """A learner that learns every clause alone, from one piece per clause."""
 
     @property
     def weight_variance(self) -> float:
@@ -45,10 +45,11 @@ class PieceLearner(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CountPiece:
-    """One clause's groups of equal targets: counts (sides, groups), label, number of targets.
+    """The piece of a clause with counts, by groups of targets with equal counts and label.
 
-    `prior` (one column, or one per group) holds the prior's strengths, 0 where it stays outside;
-    `times` are those of the sides from 2 on, see `hornbeam.learning.count_problem`.
+    A group has the counts `x` (sides, groups), the label `y` and `size` targets. `prior` (one
+    column for all groups, or one per group) has the prior's strengths, 0 if the prior is not part
+    of the piece. `times` are those of the sides from 2 on; see `hornbeam.learning.count_problem`.
     """
 
     x: Floats
@@ -80,7 +81,7 @@ class CountPiece:
 
 
 def grouped_counts(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Distinct (count, label) and the number of each."""
+    """Counts and labels of the distinct pairs (count, label), and how often each pair occurs."""
     labels = np.unique(y).tolist()
     if len(labels) > FEW_LABELS:
         first, size = distinct_rows([y, x])
@@ -99,13 +100,13 @@ def distinct_rows(keys: Sequence[Floats]) -> tuple[Positions, Floats]:
 
 
 def gain(piece: Piece, weight: float, ridge: float) -> float:
-    """The gain of a weight over 0 in log pseudolikelihood minus ridge w^2 / 2."""
+    """How much higher log pseudolikelihood minus ridge w^2 / 2 is at a weight than at 0."""
     at, none = (piece.derivatives(w)[0] for w in (weight, 0.0))
     return at - none - 0.5 * ridge * weight**2
 
 
 def maximise(piece: Piece, ridge: float) -> float:
-    """Maximise a concave piece minus ridge w^2 / 2 over w >= 0: safeguarded Newton."""
+    """Maximise a concave piece minus ridge w^2 / 2 over w >= 0, by safeguarded Newton steps."""
     _, slope, curvature = piece.derivatives(0.0)
     if slope <= 0.0:
         return 0.0
@@ -116,7 +117,7 @@ def maximise(piece: Piece, ridge: float) -> float:
         step = -slope / curvature if curvature < 0.0 else np.inf
         proposed = weight + step
         if not low < proposed < high:
-            # Newton left the bracket: bisect it, or double while it is still open
+            # the step left the bracket: bisect it, or double the weight while it has no upper end
             proposed = 2.0 * weight + 1.0 if np.isinf(high) else 0.5 * (low + high)
         if abs(proposed - weight) <= 1e-12 * max(weight, 1e-300):
             return proposed

@@ -3,12 +3,12 @@
     l_ppll(w) = sum over clauses c and targets i of [ -log Z(w_c n_ci) - w_c n_ci u^p ]
 
 with u = 1 - y for a clause and y for its negation. In collective learning a clause may affect a
-target both ways, and its term is -log Z(w n+, w n-) - w (n+ (1-y)^p + n- y^p). Each term depends on
-one weight only (the paper's lemma 1), so learning structure is one maximisation per clause (its
-theorem 1): the clauses whose optimum is above 0 are the model.
+target both ways. Its term is then -log Z(w n+, w n-) - w (n+ (1-y)^p + n- y^p). Each term depends
+on one weight only (the paper's lemma 1), so learning structure is one maximisation per clause (the
+paper's theorem 1). The model has the clauses whose optimum is above 0.
 
-With the prior inside, the weight w0 of !t is fitted first, alone and with either sign,
-and every clause is then fitted on top of it: a piece is the two-sided density of (w n, w0).
+With `prior_inside`, the weight w0 of !t is fitted first, alone and with either sign. Every clause
+is then fitted on top of it: a piece is the two-sided density of (w n, w0).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Ppll:
         "newton" finds each optimum exactly; "gradient" is the paper's projected gradient ascent
         with `iterations` steps of `step_size`.
     prior_inside
-        Fit every clause on top of the prior (see above).
+        Whether every clause is fitted on top of the prior (see the text of the module).
     weight_variance
         Variance of the Gaussian prior on weights: without it a clause that training never
         violates has its optimum at infinity.
@@ -78,7 +78,7 @@ class Ppll:
         return Learned(problem, self.fit(problem, progress))
 
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
-        """Weights of all clauses, exactly 0 for those that gain nothing."""
+        """Fit every clause alone; the weight of a clause that gains nothing is exactly 0."""
         ridge = 1.0 / self.weight_variance
         prior = fit_priors(problem, ridge)
         weights = prior.weights.copy()

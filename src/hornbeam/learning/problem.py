@@ -23,11 +23,11 @@ class Problem(Fittable, Protocol):
 
     @property
     def clauses(self) -> Sequence[Clause]:
-        """The objects that have a weight each: clauses, their negations, priors."""
+        """The clauses, their negations and the priors, which have one weight each."""
 
     @property
     def size(self) -> int:
-        """Number of entries, a measure of the work."""
+        """Number of (clause, target) entries, a measure of the work of a fit."""
 
     @property
     def is_prior(self) -> Bools:
@@ -39,7 +39,7 @@ class Problem(Fittable, Protocol):
 
     @property
     def scales(self) -> Floats:
-        """Spread over the targets of every clause's entries."""
+        """Spread of every clause's entries over the targets."""
 
     @property
     def relaxation(self) -> Relaxation:
@@ -57,24 +57,25 @@ class Problem(Fittable, Protocol):
         """E[y] of every target."""
 
     def pieces(self, priors: Floats | None) -> Callable[[int], Piece]:
-        """The piecewise objective of each clause by index, on top of the priors' weights.
+        """A function from a clause's index to its piecewise objective.
 
-        Without `priors` that of the clause alone.
+        The objective is that of the clause on top of the priors with the weights `priors`, or of
+        the clause alone if `priors` is None.
         """
 
     def signature(self, rng: np.random.Generator) -> Floats:
-        """A number per target that depends on its entries only: a random projection of them."""
+        """A number per target that depends only on its entries: a random projection of them."""
 
     def distinct_columns(self) -> Self:
-        """Leave out clauses whose entries repeat an earlier clause's."""
+        """Leave out clauses whose entries are equal to those of an earlier clause."""
 
     def only(self, members: Ints | Positions) -> Self:
-        """Keep some clauses only."""
+        """The problem with only the clauses whose indices are `members`."""
 
     def subset(self, targets: Bools) -> Self:
-        """Keep some targets only (rows renumbered)."""
+        """The problem with only the targets where `targets` is True (rows renumbered)."""
 
 
 def fit_priors(problem: Problem, ridge: float, newton: Newton | None = None) -> Fit:
-    """Weights of the priors alone."""
+    """Fit the weights of the priors, with all other weights at 0."""
     return (newton or Newton()).fit(problem, 0.0, ridge, allowed=problem.is_prior)

@@ -1,7 +1,7 @@
-"""The learners by name: those that come with Hornbeam, and those of other packages.
+"""The learners by name: the learners of Hornbeam, and learners of other packages.
 
-Another package registers a learner by an entry point of the group `hornbeam.learners`, whose name
-is the learner's. Names are known without importing any learner.
+Another package registers a learner by an entry point of the group `hornbeam.learners`. The name of
+the entry point is the learner's name. Names are known without importing any learner.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def other_learners() -> tuple[EntryPoint, ...]:
 
 @cache
 def _other_learners(search_path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Look through what is installed, once per search path: it is a file per package."""
+    """Read the entry points of all installed packages, once per search path: a file per package."""
     own = {point.name for point in BUNDLED}
     return tuple(point for point in entry_points(group=GROUP) if point.name not in own)
 
@@ -45,7 +45,7 @@ def learner_names() -> list[str]:
 
 
 def learner_class(name: str) -> type[Learner]:
-    """Import a learner, a frozen dataclass of its settings."""
+    """Import the class of a learner, a frozen dataclass of settings."""
     for point in BUNDLED:
         if point.name == name:
             found: type[Learner] = point.load()
@@ -57,12 +57,12 @@ def learner_class(name: str) -> type[Learner]:
 
 
 def load_other(point: EntryPoint) -> type[Learner]:
-    """Import a learner of another package; any failure is an InputError."""
+    """Import the class of a learner of another package; any failure becomes an InputError."""
     package = point.dist.name if point.dist is not None else point.module
     whose = f"the learner {point.name!r} of the package {package}"
     try:
         found: type[Learner] = point.load()
-    except Exception as error:  # of any kind: the code of another package runs here
+    except Exception as error:  # any exception: the code of another package runs here
         reason = f"{type(error).__name__}: {error}"
         raise InputError(f"{whose} cannot be imported ({reason})") from error
     if not is_dataclass(found):
@@ -71,7 +71,7 @@ def load_other(point: EntryPoint) -> type[Learner]:
 
 
 def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401
-    """Make a learner with the given settings, and the seed where it has one."""
+    """Make a learner with the given settings; `seed` is passed on if it is one of its fields."""
     kind = learner_class(name)
     if any(one.name == "seed" for one in fields(kind)):
         settings["seed"] = seed

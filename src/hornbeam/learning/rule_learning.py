@@ -1,9 +1,9 @@
-"""From statistics and labels, through a learner's weights, to a list of rules.
+"""Rule learning: from statistics and labels, through a learner's weights, to a list of rules.
 
-Counts may not fit in memory. Piecewise pseudolikelihood needs no more than histograms of (count,
-label), which engines compute where the counts are. `joint` and `greedy` need whole columns: they
-get counts and shares of the bodies that the piecewise learner keeps, those of largest gain first,
-as many as fit.
+Counts may not fit in memory. Piecewise pseudolikelihood needs only histograms of (count, label),
+which engines compute where the counts are. Other learners need whole columns. They get the counts
+and shares of the bodies that the piecewise learner keeps. Bodies of largest gain come first, as
+many as fit.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from hornbeam.rules.weighing import Counts
 
 @dataclass(frozen=True)
 class LearnedRules:
-    """Rules with their semantics, and how the fit went; `chosen` as in `Learned`."""
+    """A model of learned rules, the report of its fit, and `chosen` as in `Learned`."""
 
     model: RuleModel
     fit: FitReport
@@ -54,7 +54,7 @@ def problem_of(
     symmetric: bool = False,
     tied: bool = True,
 ) -> Problem:
-    """The problem of statistics and labels: hinges if bodies are soft and targets continuous."""
+    """Make the learning problem: hinges if bodies are soft and targets continuous, else counts."""
     if strengths_add_up(statistics, relaxation):
         return CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied)
     return hinge_problem(statistics, labels, ways, relaxation)
@@ -67,16 +67,16 @@ def learn_rules(
     refit: bool = False,
     progress: Progress = SILENT,
 ) -> LearnedRules:
-    """Learn the weights of clauses, and make rules of those with a positive weight.
+    """Learn the weights of clauses, and make rules of the priors and clauses of positive weight.
 
-    Where a rule represents its mirror image too, both are written.
+    Where a clause represents its mirror image too, both become rules.
     """
     learned = learner.learn(problem, progress)
     return rules_of(learned, learner.weight_variance if refit else None, semantics)
 
 
 def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> LearnedRules:
-    """Make rules of learned weights, refitted if `refit`, a variance of weights, is given."""
+    """Make rules of learned weights; `refit` is the variance of weights for a refit, or None."""
     if refit is not None:
         learned = _refitted(learned, refit)
     problem, fit = learned.problem, learned.fit
@@ -96,7 +96,7 @@ def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> Lea
 
 
 def _refitted(learned: Learned, weight_variance: float) -> Learned:
-    """Refit the kept clauses, together and without L1."""
+    """Refit the priors and the clauses of positive weight, together and without an L1 penalty."""
     problem = learned.problem
     small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_prior))
     fit = Newton().fit(small, 0.0, 1.0 / weight_variance)
@@ -104,9 +104,9 @@ def _refitted(learned: Learned, weight_variance: float) -> Learned:
 
 
 def sorted_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Sort rules by weight, largest first, and drop priors without weight.
+    """Sort rules by weight, largest first, and drop priors of weight 0.
 
-    One prior per target stays: the one with a weight, or !t with weight 0 where neither has one.
+    Every target keeps a prior: where both have weight 0, `!t` stays.
     """
     rules = sorted(rules, key=lambda rule: -rule.weight)
     weighted = {rule.clause.target for rule in rules if rule.clause.is_prior and rule.weight > 0}
@@ -122,9 +122,9 @@ def sorted_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
 def candidate_outcomes(
     candidates: Candidates, statistics: Statistics | None, model: RuleModel, learner: Learner
 ) -> tuple[CandidateOutcome, ...]:
-    """For every candidate its coverage, and whether it became a rule or why not.
+    """List every candidate with its coverage, and with its weight or why it became no rule.
 
-    Without `statistics` candidates that repeat another's counts are not recognised.
+    Without `statistics`, candidates with the same counts as another one are not recognised.
     """
     kept: dict[Body, list[str]] = defaultdict(list)
     for rule in model.rules:
@@ -133,7 +133,7 @@ def candidate_outcomes(
         among = " in a conjunction" if len(rule.clause.body.parts) > 1 else ""
         for part in rule.clause.body.parts:
             kept[part.body].append(f"weight {rule.weight:.3g}{side}{counted}{among}")
-    # clauses that are learned alone are all kept, also those with equal counts
+    # a learner of single clauses drops no clause for having the same counts as another
     twins = dict[int, int]()
     if statistics is not None and learner.piecewise is None:
         twins = _twins(statistics, model.semantics.counts is Counts.EXISTS)
@@ -149,9 +149,9 @@ def candidate_outcomes(
 
 
 def _twins(statistics: Statistics, exists: bool) -> dict[int, int]:
-    """For every body that repeats an earlier one's counts, the index of that one.
+    """Map every body with the same counts as an earlier body to the index of that body.
 
-    With `exists` only the covered targets are compared, not the numbers of groundings.
+    With `exists`, only the covered targets are compared, not the numbers of groundings.
     """
     first: dict[tuple[str, bytes, bytes, bytes], int] = {}
     twins = {}
@@ -170,7 +170,7 @@ def _twins(statistics: Statistics, exists: bool) -> dict[int, int]:
 
 # --- counts that do not fit in memory ---------------------------------------------------------
 
-#: Function that counts some bodies with the engine.
+#: A function that counts the given bodies with the engine.
 Count = Callable[[Sequence[Body]], Statistics]
 
 
@@ -184,8 +184,8 @@ def learn_from_histograms(
     count: Count,
     progress: Progress = SILENT,
 ) -> LearnedRules:
-    """Learn by PPLL, and by the other learners on the bodies that PPLL keeps and memory holds."""
-    # histograms are of counts: shares, where requested, are computed for the kept bodies only
+    """Learn from histograms by PPLL; other learners get the bodies that PPLL keeps and that fit."""
+    # histograms have counts only: shares, where requested, are computed for the kept bodies
     screened_by = model_counts(counts)
     if learner.piecewise is not None and not refit:
         if Counts.SHARE in counts:
@@ -225,9 +225,9 @@ def screen_bodies(
     relaxation: Relaxation,
     progress: Progress = SILENT,
 ) -> tuple[tuple[Rule, ...], Floats]:
-    """Fit every clause alone on its histogram: rules, and the gain of each body.
+    """Fit every clause alone on its histogram; returns the rules, and the gain of each body.
 
-    Weights are those of `Ppll.fit` on the counts.
+    The weights are equal to those that `Ppll.fit` learns from the counts themselves.
     """
     ridge = 1.0 / learner.weight_variance
     priors = CountProblem.of(Statistics.empty([], len(labels)), labels, [counts], relaxation)
@@ -258,7 +258,7 @@ def screen_bodies(
 
 
 def _most_useful(histograms: Histograms, gains: Floats) -> list[int]:
-    """The bodies of largest positive gain, as many as fit in memory, in their original order."""
+    """Indices of the bodies of largest positive gain, as many as fit in memory, ascending."""
     columns = map(histograms.column, range(len(histograms.bodies)))
     rows = np.array([int(histograms.size[column].sum()) for column in columns])
     useful = np.argsort(-gains, kind="stable")

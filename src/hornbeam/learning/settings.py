@@ -1,7 +1,7 @@
 """Settings of the learners: their ranges, checked when a learner is made, and their help.
 
-A learner is a frozen dataclass. Fields that `Setting.field` or `option` made have a range, which
-`check_settings` holds them to; those with a help are options of `hornbeam learn` too.
+A learner is a frozen dataclass. Fields made by `Setting.field` or `option` have a range, and
+`check_settings` refuses values outside it. Fields with a help text are options of `hornbeam learn`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class Setting:
     help: str = ""
     least: float | None = None  #: the smallest value; the value must be finite, too
     above: float | None = None  #: lower bound that the value must exceed; infinity is allowed
-    choices: tuple[str, ...] = ()  #: the words that it may be
+    choices: tuple[str, ...] = ()  #: the words that are allowed; empty if the value is no word
 
     @property
     def kind(self) -> type:
-        """Its type."""
+        """Type of the setting's values."""
         return int if self.default is None else type(self.default)
 
     def field(self, default: float | str | None = None) -> Any:  # noqa: ANN401
-        """Make the field of a learner, with a default of its own where one is given."""
+        """Make the field of a learner; a given `default` replaces the setting's."""
         return field(
             default=self.default if default is None else default, metadata={"setting": self}
         )
@@ -81,12 +81,12 @@ OPTIONS = {
 
 
 def option(name: str, default: float | str | None = None) -> Any:  # noqa: ANN401
-    """Make a field that is one of the `OPTIONS`."""
+    """Make the field of a learner for the option `name` of `OPTIONS`."""
     return OPTIONS[name].field(default)
 
 
 def setting_of(one: Field[Any]) -> Setting | None:
-    """The setting of a field of a learner, if it has one."""
+    """The setting of a learner's field; None if the field was made without a setting."""
     setting: Setting | None = one.metadata.get("setting")
     return setting
 

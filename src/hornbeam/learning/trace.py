@@ -1,4 +1,4 @@
-"""How a model was learned: the file model.trace.json next to it, which `learn` writes."""
+"""The trace of a model: how it was learned, in the file model.trace.json that `learn` writes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS = {"method", "targets", "positives", "found", "candidates", "seconds"}
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """A candidate body, what it covered in training, and whether it became a rule."""
+    """A candidate body, its coverage in training, and whether it became a rule."""
 
     clause: str
     coverage: int
@@ -35,7 +35,7 @@ class CandidateOutcome:
 class Validation:
     """Held-out log-loss along the path of strengths.
 
-    `folds` has the loss of every fold at the best of the strengths.
+    `folds` has the loss of every fold at the strength of least mean loss.
     """
 
     strengths: tuple[float, ...]
@@ -82,11 +82,11 @@ class Screening:
 
 @dataclass(frozen=True)
 class FitReport:
-    """How a fit went; fields that a learner does not have are empty.
+    """How a fit went; fields that do not apply to a learner are empty.
 
-    `status`, `iterations` and `loss` are those of the last fit, `choice` reports how strength and
-    way of counting were chosen. Where counts did not fit in memory, `screening` reports what was
-    screened, and `histogram_groups` is the number of groups of equal counts.
+    `status`, `iterations` and `loss` are those of the last fit. `choice` reports how the strength
+    was chosen. Where counts did not fit in memory, `screening` reports how bodies were screened,
+    or `histogram_groups` is the number of groups of equal counts.
     """
 
     status: str = ""
@@ -99,11 +99,11 @@ class FitReport:
 
 @dataclass(frozen=True)
 class SecondStep:
-    """What the second step of a collective model gains on held-out pairs, in log-loss per pair.
+    """The gain of a collective model's second step on held-out pairs, in log-loss per pair.
 
-    `gain` is over the better of the plain model and the second step without beliefs. Pairs of one
-    entity are one of the `groups`, by which its standard error is clustered. `gain_with_fewer` is
-    over the plain model, on copies of the pairs in which a part of the true ones is not scored.
+    `gain` is measured against the better of two models: the plain model, and the second step
+    without beliefs. Its standard error is clustered by `groups` of pairs that share an entity.
+    `gain_with_fewer` is measured against the plain model, with part of the true pairs not scored.
     """
 
     kept: bool
@@ -133,18 +133,18 @@ class SecondStep:
 
 @dataclass(frozen=True)
 class Trace:
-    """How a model was learned, as the report shows it."""
+    """How a model was learned: its settings, candidates and figures, which the report shows."""
 
     #: The learner's name and the ways of counting that it chose among.
     method: str
     counts: str
-    #: Labelled pairs that it learned from, and the true ones among them.
+    #: Number of labelled pairs that the model was learned from, and of the true pairs among them.
     targets: int
     positives: int
-    #: Bodies with a grounding for some labelled pair, before pruning; None where rare prefixes
-    #: were pruned first.
+    #: Number of bodies with a grounding for a labelled pair, before pruning; None where rare
+    #: prefixes were pruned first.
     found: int | None
-    candidates: tuple[CandidateOutcome, ...]  #: the bodies that were learned from
+    candidates: tuple[CandidateOutcome, ...]  #: the bodies that the learner chose from
     seconds: Mapping[str, float]
     seed: int = 0
     language: RuleLimits = field(default_factory=RuleLimits)
@@ -152,7 +152,7 @@ class Trace:
     sampled_negatives: Sampling | None = None
     fit: FitReport = field(default_factory=FitReport)
     model: str = ""  #: fingerprint of the model's text
-    #: Of a collective model of two steps, or of a plain one whose second step was not kept.
+    #: Gain of the second step, whether it was kept or not; None if no second step was tried.
     second_step: SecondStep | None = None
 
     @property
@@ -182,8 +182,8 @@ class Trace:
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> Trace:
-        """The inverse of `as_dict`; a ValueError, KeyError or TypeError where it is not a trace."""
-        # figures of the fit and of its choice are written among the others
+        """The inverse of `as_dict`; a ValueError, KeyError or TypeError if this is no trace."""
+        # fields of the fit and of its choice are written on the same level as those of the trace
         choice = dict(written) if "strength" in written else None
         if choice is not None:
             choice["log_loss"] = written["validation_log_loss"]
@@ -201,7 +201,7 @@ def trace_path(model: Path) -> Path:
 
 
 def check_trace_path(path: Path) -> None:
-    """Refuse a path where a trace cannot go: a folder, or a file that is not a trace itself."""
+    """Refuse a path where no trace can be written: a folder, or a file that is not a trace."""
     with cannot_be_written(path):
         if path.is_dir():
             raise InputError(f"{path}: is a folder; the model's trace would go there")
@@ -220,10 +220,10 @@ def check_trace_path(path: Path) -> None:
 
 
 def trace_of(model: Path) -> Trace | None:
-    """Read the trace of a model file; None where there is none, or that of another text.
+    """Read the trace of a model file; None if there is none, or if it is of another model text.
 
-    Model and trace are two files, and either may change without the other: by hand, or where
-    learning was interrupted between the two.
+    Model and trace are two files, and either may change without the other: when it is edited, or
+    when learning is interrupted between the two.
     """
     path = trace_path(model)
     if not os.path.isfile(path):
@@ -246,9 +246,9 @@ def trace_of(model: Path) -> Trace | None:
 
 
 def _typed(kind: Any, written: Any) -> Any:  # noqa: ANN401
-    """A JSON value as a value of a type that a trace or its parts have.
+    """Convert a JSON value to `kind`, a type that occurs in a trace.
 
-    A KeyError where a field without a default is missing; unknown keys are left out.
+    Unknown keys are left out. A missing field without a default is a KeyError.
     """
     origin, of = get_origin(kind), get_args(kind)
     if hasattr(kind, "__dataclass_fields__"):

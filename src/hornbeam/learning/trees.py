@@ -1,12 +1,12 @@
 """Newton boosting of small trees on binned columns.
 
-A column is cut at up to eight of its values, so that an entry is a small integer: the number of
-cuts that it reaches. The next tree greedily lowers the second-order model of the log-loss: a leaf
+A column is cut at up to eight of its values. An entry then becomes a small integer, the number of
+cuts that it reaches. Every tree greedily lowers the second-order model of the log-loss. A leaf
 with gradient G and curvature H has the value -G / (H + l), and a split gains
 
     G_left^2 / (H_left + l) + G_right^2 / (H_right + l) - G^2 / (H + l).
 
-Most entries are 0, so only the others are visited.
+Most entries are 0; only the other entries are stored and visited.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -26,16 +26,16 @@ kernel = kernels("boosting")
 
 #: Maximum number of cuts of a column.
 CUTS = 8
-#: Relative distance by which an entry may be below a cut that it reaches: equal shares differ in
-#: their last digits where they are added up in another order.
+#: Relative distance by which an entry may be below a cut and still reach it: equal shares differ
+#: in their last digits if they are added up in another order.
 SLACK = 1e-7
-#: Entries to look at above which compiling pays.
+#: Number of visited entries above which compiling pays.
 WORTH_COMPILING = 300_000
 
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Columns by their cuts: entries `bin[indptr[j]:indptr[j+1]]` of column j at rows `row`.
+    """Columns of bins: column j has the entries `bin[indptr[j]:indptr[j+1]]` at the rows `row`.
 
     An entry of bin k reaches the first k of the column's `cuts`; bin 0 is not stored.
     """
@@ -48,7 +48,7 @@ class Binned:
 
     @classmethod
     def of(cls, columns: Sequence[tuple[Ids, Floats]], n_rows: int) -> Binned:
-        """Cut columns (rows, entries above 0)."""
+        """Choose the cuts of columns (rows, entries above 0), and replace the entries by bins."""
         cuts = tuple(_cuts(x) for _, x in columns)
         bins = [
             np.searchsorted(bounds_of(c), x, side="left")
@@ -60,7 +60,7 @@ class Binned:
         return cls(indptr, row, np.concatenate([none, *bins]).astype(np.int32), cuts, n_rows)
 
     def subset(self, rows: Bools) -> Binned:
-        """Keep some rows only (renumbered); the cuts stay."""
+        """Keep only the rows where `rows` is True (renumbered); the cuts stay."""
         place, keep = np.cumsum(rows) - 1, rows[self.row]
         return Binned(
             pointers(keep)[self.indptr],
@@ -72,7 +72,7 @@ class Binned:
 
 
 def _cuts(x: Floats) -> Floats:
-    """The least entry, whose cut means 'any at all', and quantiles above it."""
+    """The cuts of a column: its least entry, which every entry reaches, and quantiles above it."""
     if not len(x):
         return np.empty(0)
     quantiles = np.quantile(x, np.arange(1, CUTS) / CUTS, method="higher")
@@ -87,9 +87,9 @@ def bounds_of(cuts: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """A tree by levels: node k splits into 2k + 1 (below the cut) and 2k + 2 (from it on).
+    """A tree level by level: node k splits into 2k + 1 (below the cut) and 2k + 2 (from it on).
 
-    `column` is -1 where a node is a leaf; `value` has the values of all nodes, 0 for absent ones.
+    `column` is -1 for leaves. `value` is 0 for nodes without rows.
     """
 
     column: Ints
@@ -99,7 +99,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Booster:
-    """How trees grow: see the module."""
+    """Settings of how trees grow; see the text of the module."""
 
     rate: float = 0.08  #: learning rate: the fraction of a tree's values that is added
     ridge: float = 3.0  #: the l of the formulas above
@@ -114,7 +114,7 @@ class Booster:
         curvature: Floats,
         rng: np.random.Generator,
     ) -> tuple[Tree, Floats]:
-        """Grow one tree; returns it and its value for every row."""
+        """Grow one tree; returns the tree and its value for every row."""
         n_columns = len(binned.cuts)
         wanted = max(1, round(self.columns * n_columns))
         chosen = np.sort(rng.permutation(n_columns)[:wanted])
@@ -142,7 +142,7 @@ class Booster:
 
 
 def tree_values(binned: Binned, tree: Tree) -> Floats:
-    """Value of every row."""
+    """Value of a tree for every row."""
     node = np.zeros(binned.n_rows, dtype=np.int64)
     for _ in range((len(tree.column) + 1).bit_length() - 2):
         node = _moved(binned, node, tree.column, tree.cut)
@@ -150,7 +150,7 @@ def tree_values(binned: Binned, tree: Tree) -> Floats:
 
 
 def _moved(binned: Binned, node: Ints, column: Ints, cut: Ints) -> Ints:
-    """The node of every row one level down; rows of leaves stay."""
+    """The node of every row one level further down; rows in leaves stay there."""
     moved = np.where(column[node] >= 0, 2 * node + 1, node)
     for parent in np.unique(node[column[node] >= 0]).tolist():
         j = column[parent]
@@ -165,7 +165,7 @@ def _moved(binned: Binned, node: Ints, column: Ints, cut: Ints) -> Ints:
 def best_splits(
     indptr, row, bins, chosen, node, gradient, curvature, first, n_nodes, ridge, least, n_bins
 ):
-    """For every node of a level the column (-1 for none) and the cut of the best split."""
+    """Find the column (-1 for none) and the cut of the best split of every node of a level."""
     total = np.zeros((3, n_nodes))
     for i in range(len(node)):
         k = node[i] - first
@@ -179,7 +179,7 @@ def best_splits(
     sums = np.zeros((3, n_nodes, n_bins + 1))
     for c in range(len(chosen)):
         j = chosen[c]
-        for k in range(n_nodes):  # one by one: Numba is slower at whole arrays
+        for k in range(n_nodes):  # by loops: Numba is slower at clearing a whole array
             for b in range(n_bins + 1):
                 sums[0, k, b] = sums[1, k, b] = sums[2, k, b] = 0.0
         for entry in range(indptr[j], indptr[j + 1]):
