@@ -1,13 +1,13 @@
 """The loops behind `hornbeam.densities.hinges`.
 
-A target's knees, 0 and 1 are its *nodes*; between two nodes lies a *segment*, stored at the
-index of its left node (the last node's slot stays empty). Three habits keep the digits:
+The *nodes* of a target are its knees, 0 and 1. Between two nodes lies a *segment*, stored at the
+index of its left node (the slot of the last node stays empty). Three habits keep the digits:
 
-* the up hinges are summed from right to left and the down hinges from left to right, so that
-  values and slopes are sums of positive terms, and the slopes of f are one subtraction;
-* positions and values of f are measured from the node of least f, outwards, so that nothing
-  near the peak is a difference of large numbers;
-* expected hinges are carried from node to node, again by positive terms.
+* Up hinges are summed from right to left and down hinges from left to right. So values and slopes
+  are sums of positive terms, and a slope of f is one subtraction.
+* Positions and values of f are measured outwards from the node of least f. So no number near the
+  peak is a difference of large numbers.
+* Expected hinges are carried from node to node, again by positive terms.
 """
 
 import math
@@ -52,7 +52,7 @@ def lay_nodes(
     order: Ints, hinge_ptr: Ints, height: Floats, down: Bools,
     node_of: Ints, node_ptr: Ints, gap: Floats, position: Floats,
 ) -> None:  # fmt: skip
-    """Fill in every target's distinct nodes, and the node of each hinge."""
+    """Fill in the distinct nodes of every target, and the node of each hinge."""
     node = -1
     for i in range(hinge_ptr.size - 1):
         node += 1
@@ -82,7 +82,7 @@ KINDS = 4
 
 
 def _shape(first: int, last: int, gap: Floats, bends: Floats, out: Floats) -> None:
-    """One target's part of `slopes`."""
+    """Fill in one target's part of the result of `slopes`."""
     left, right, curve, value = out
     left[last] = right[last] = curve[last] = value[last] = 0.0
     linear = squared = slope = total = 0.0
@@ -108,7 +108,7 @@ def _shape(first: int, last: int, gap: Floats, bends: Floats, out: Floats) -> No
 
 @kernel
 def slopes(node_ptr: Ints, gap: Floats, bends: Floats, out: Floats) -> None:
-    """Rows of out: half slopes A and B of a segment (as in `segments`), curve, f at the node."""
+    """Rows of out: half slopes A and B (see `segments`) and curve per segment, and f per node."""
     for i in range(node_ptr.size - 1):
         _shape(node_ptr[i], node_ptr[i + 1] - 1, gap, bends, out)
 
@@ -117,7 +117,7 @@ def slopes(node_ptr: Ints, gap: Floats, bends: Floats, out: Floats) -> None:
 def minimise(
     node_ptr: Ints, gap: Floats, position: Floats, left: Floats, right: Floats, out: Floats
 ) -> None:
-    """Find where f is least: a crossing of its slope, or the middle of a flat stretch."""
+    """Find where f is least: where its slope crosses 0, or the middle of a flat stretch."""
     for i in range(node_ptr.size - 1):
         j, last = node_ptr[i], node_ptr[i + 1] - 1
         while j < last and left[j] > 0 and right[j] <= 0:
@@ -145,7 +145,7 @@ def _lowest(left: float, right: float, curve: float, at_left: float, at_right: f
 def _outwards(
     first: int, last: int, least: int, gap: Floats, shape: Floats, moments: Floats, work: Floats
 ) -> None:
-    """Fill least f and mean position of each segment, both measured from node ``least``."""
+    """Fill in least f and mean position of each segment, both measured from node ``least``."""
     left, right, curve = shape[0], shape[1], shape[2]
     floor, centre = work[0], work[1]
     f = x = 0.0
@@ -167,7 +167,7 @@ def combine(
     node_ptr: Ints, gap: Floats, position: Floats, shape: Floats, moments: Floats,
     work: Floats, least_node: Ints, out: Floats,
 ) -> None:  # fmt: skip
-    """Join the segments: rows of out log Z and E[y]; work[0] becomes P(segment)."""
+    """Join the segments; rows of out are log Z and E[y], and work[0] becomes P(segment)."""
     for i in range(node_ptr.size - 1):
         first, last = node_ptr[i], node_ptr[i + 1] - 1
         least = first + np.argmin(shape[3, first : last + 1])
@@ -195,7 +195,8 @@ def combine(
 def _carry(p: float, h: float, m1: float, m2: float, state: Floats) -> None:
     """Update the expected first and second power of a hinge by one segment.
 
-    P(before), H1 and H2 grow by E[(d + h)^k] of the segments before and E[(h u)^k] of this one.
+    `state` has P, H1 and H2 of the segments before, whose distances grow by the gap h. Then the
+    terms p E[(h u)^k] of this segment are added.
     """
     behind, h1, h2 = state
     state[0] = behind + p
@@ -205,7 +206,7 @@ def _carry(p: float, h: float, m1: float, m2: float, state: Floats) -> None:
 
 @kernel
 def expect(node_ptr: Ints, gap: Floats, mass: Floats, moments: Floats, out: Floats) -> None:
-    """Rows of out: the expected hinge of every kind (see `KINDS`) with its knee at a node."""
+    """Rows of out: the expected hinge of every kind (see `KINDS`) with its knee at each node."""
     left, right, var = moments[1], moments[2], moments[3]
     state = np.empty(3)
     for i in range(node_ptr.size - 1):
@@ -242,7 +243,7 @@ def _profile(
 
 
 def _block(mass: Floats, moments: Floats, profile: Floats, n: int, out: Floats) -> None:
-    """Covariances of n potentials: between the segments' means, plus within segments."""
+    """Covariances of n potentials: between the means of segments, plus those within segments."""
     size = mass.size
     for a in range(n):
         profile[0, a, :size] -= np.dot(mass, profile[0, a, :size])
@@ -263,7 +264,7 @@ def covary(
     node_ptr: Ints, gap: Floats, least_node: Ints, mass: Floats, moments: Floats,
     profile: Floats, block_ptr: Ints, out: Floats,
 ) -> None:  # fmt: skip
-    """One block of covariances per target, between the potentials of its rules."""
+    """Fill in one block of covariances per target, between the potentials of its rules."""
     bends = np.zeros((KINDS, gap.size))
     shape = np.empty((4, gap.size))
     for i in range(node_ptr.size - 1):

@@ -1,24 +1,24 @@
-"""Sums of hinges in one variable: what a target's potential becomes under soft evidence.
+"""Sums of hinges in one variable: the potential of a target under soft evidence.
 
 A ground clause whose body has truth b in [0, 1] has the potential max(0, b - y)^p, which pulls y
-up, or, with a negated head, max(0, b + y - 1)^p, which pushes y down. With 0/1 evidence every b is
-1 and `hornbeam.densities.integrals` suffices; with soft evidence each hinge has its own knee,
+up. With a negated head it is max(0, b + y - 1)^p, which pushes y down. With 0/1 evidence every b is
+1, and `hornbeam.densities.integrals` suffices. With soft evidence each hinge has its own knee:
 
     f(y) = sum over rules g of w_g phi_g(y),
     phi_g(y) = sum over its hinges k of c_k max(0, b_k - y)^p      (up, knee at b_k)
                                     or c_k max(0, b_k + y - 1)^p   (down, knee at 1 - b_k).
 
-Rules may differ in p. Between neighbouring knees f is a line or a parabola, so a target is
+Rules may differ in p. Between neighbouring knees f is a line or a parabola. So a target is
 integrated segment by segment (`integral_kernels.segments`), and the segments are joined by their
-shares of Z. Then log Z and E[y] follow; E[phi_g] = -d log Z / d w_g, and the covariances of the
+shares of Z. This gives log Z and E[y]. E[phi_g] is -d log Z / d w_g, and the covariances of the
 phi_g are the Hessian of log Z in the weights.
 
-`group_hinges` sorts a table once: its knees do not move when the weights do. The functions
-after it cost a few hundred nanoseconds per hinge at most (p = 2) and do not allocate per target.
+`group_hinges` sorts a table once: the knees do not depend on the weights. The functions after it
+take at most a few hundred nanoseconds per hinge (p = 2) and do not allocate per target.
 
-A target that occurs m >= 2 times in a ground clause gives max(0, m y - (m-1))^p, which is the
-down hinge of b = 1/m with count m^p. BOOLEAN targets need no hinges: y is at an end, so
-`two_sided` with n+ = sum of c b^p over up hinges, n- over down hinges, is exact.
+A target that occurs m >= 2 times in a ground clause has the potential max(0, m y - (m-1))^p. This
+is the down hinge of b = 1/m with count m^p. BOOLEAN targets need no hinges: y is 0 or 1, so
+`two_sided` is exact, with n+ the sum of c b^p over up hinges, and n- over down hinges.
 
 Examples
 --------
@@ -57,8 +57,8 @@ from hornbeam.densities import integral_kernels
 class Hinges:
     """Hinges by target and rule, with their knees in order; made by `group_hinges`.
 
-    A *group* is the hinges of one rule at one target, so groups are to soft evidence what the
-    pairs (clause, target) of the statistics table are to 0/1 evidence.
+    A *group* is the hinges of one rule at one target. With 0/1 evidence, a row (clause, target) of
+    the statistics table takes its place.
     """
 
     target_ptr: Ints  #: target i owns the groups target_ptr[i] up to target_ptr[i + 1]
@@ -83,7 +83,7 @@ class Hinges:
         return part_numbers(self.target_ptr)
 
 
-#: Power of the hinges: the same for all, or for each rule whether it is squared.
+#: Power of the hinges: one relaxation for all rules, or an array of whether each rule is squared.
 Powers = Relaxation | Bools
 
 
@@ -96,7 +96,7 @@ class HingeMoments(NamedTuple):
 
 
 class _Integrated(NamedTuple):
-    """Results of `combine`."""
+    """Results of the kernel `combine`: totals, masses and moments of segments, least nodes."""
 
     totals: Floats
     mass: Floats
@@ -161,7 +161,7 @@ def group_hinges(
 def _lay_nodes(
     target: Ints, height: Floats, down: Bools, n_targets: int
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """Each hinge's node; each target's nodes, the gaps between them and their positions."""
+    """The node of each hinge; and the nodes of each target, their gaps and their positions."""
     order = np.lexsort((np.where(down, 1 - height, height), target))
     node = np.empty(target.size, dtype=np.int64)
     node_ptr = np.empty(n_targets + 1, dtype=np.int64)
@@ -172,7 +172,7 @@ def _lay_nodes(
 
 
 def _kinds(hinges: Hinges, powers: Powers) -> Ints:
-    """Row of `bends` that each hinge belongs to: up or down, linear or squared."""
+    """The kind of each hinge, a row of `bends`: up or down, linear or squared."""
     if isinstance(powers, Relaxation):
         if powers is Relaxation.BOOLEAN:
             raise ValueError(
@@ -184,7 +184,7 @@ def _kinds(hinges: Hinges, powers: Powers) -> Ints:
 
 
 def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> Floats:
-    """Rows: half slopes A and B and curve of f on each segment, f at each node."""
+    """Four rows: half slopes A and B and curve of f on each segment, and f at each node."""
     w = np.asarray(weights, dtype=np.float64)
     if not (np.all(w >= 0) and np.all(np.isfinite(w))):
         raise ValueError("a rule's weight is negative or not finite; keep weights at 0 or above")
@@ -197,7 +197,7 @@ def _segment_shapes(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> Float
 
 
 def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrated:
-    """Integrate every segment and join those of each target."""
+    """Integrate every segment, and join the segments of each target."""
     shape = _segment_shapes(hinges, weights, kind)
     moments = np.empty((6, hinges.gap.size))
     integral_kernels.segments.compiled(shape[0], shape[1], shape[2], moments)
@@ -211,17 +211,17 @@ def _integrate(hinges: Hinges, weights: npt.ArrayLike, kind: Ints) -> _Integrate
 
 
 def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> HingeMoments:
-    """Integrate exp(-sum_g w_g phi_g(y)) for every target; weights are those of the rules, >= 0.
+    """Integrate exp(-sum_g w_g phi_g(y)) for every target, with one weight >= 0 per rule.
 
     Powers are LINEAR (p = 1) or SQUARED (p = 2), or an array of whether each rule is squared.
 
     Returns
     -------
     HingeMoments
-        log Z and E[y] of each target and E[phi_g] of each group. As exact as the answer
-        is determined: the errors are those of changing each weight by a few parts in 1e16.
-        So they stay below 1e-12 unless strong rules oppose each other over a long slope,
-        where a sum of weights times 1e-16 is not small compared with the remaining slope.
+        log Z and E[y] of each target and E[phi_g] of each group. The errors are no larger than
+        those of changing each weight by a few parts in 1e16. They stay below 1e-12 unless
+        strong rules oppose each other over a long slope: there, a sum of weights times 1e-16 is
+        not small compared with the remaining slope.
 
     Notes
     -----
@@ -240,8 +240,8 @@ def hinge_moments(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Hin
 def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
     """Cov[phi_g, phi_h] within every target: the Hessian of its log Z in the weights.
 
-    The result has a block of n_i x n_i numbers for each target, n_i its groups, end to end. Costs
-    (groups of the target)^2 times its knees; the parameters are those of `hinge_moments`.
+    The result has one block of n_i x n_i numbers per target with n_i groups, end to end. The work
+    for a target is n_i^2 times the number of its knees. Parameters are those of `hinge_moments`.
     """
     kind = _kinds(hinges, powers)
     found = _integrate(hinges, weights, kind)
@@ -259,7 +259,7 @@ def hinge_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> 
 
 
 def rule_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers, n_rules: int) -> Floats:
-    """Hessian of sum_i log Z_i in the weights: the covariances of all targets, added up."""
+    """Hessian of sum_i log Z_i in the weights: the sum of the covariances of all targets."""
     low, high = hinges.target_ptr[hinges.target], hinges.target_ptr[hinges.target + 1]
     cell = np.repeat(hinges.rule, high - low) * n_rules + hinges.rule[ranges(low, high)]
     covariance = hinge_covariance(hinges, weights, powers)
@@ -269,8 +269,8 @@ def rule_covariance(hinges: Hinges, weights: npt.ArrayLike, powers: Powers, n_ru
 def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
     """The y of least f of each target; where f is least on an interval, its midpoint.
 
-    Exact, without iteration: the minimum of a convex function that is known piece by piece. For
-    LINEAR, f is flat where the active weights, added up, are equal to the last bit.
+    The result is exact, without iteration: f is convex and known piece by piece. For LINEAR, f is
+    flat where the sums of weights that pull up and push down are equal to the last bit.
     """
     shape = _segment_shapes(hinges, weights, _kinds(hinges, powers))
     out = np.empty(hinges.node_ptr.size - 1)
@@ -279,11 +279,11 @@ def hinge_map(hinges: Hinges, weights: npt.ArrayLike, powers: Powers) -> Floats:
 
 
 def hinge_values(hinges: Hinges, y: npt.ArrayLike, powers: Powers) -> Floats:
-    """phi_g(y_i) of each group at the given truth value of its target (one y per target)."""
+    """phi_g(y_i) of each group at the given truth value of its target; one y per target."""
     squared = _kinds(hinges, powers) % 2 == 1
     group = hinges.group
     at = np.asarray(y, dtype=np.float64)[hinges.target][group]
-    # b + y - 1, where the larger of b and y less 1 is exact if the sum is positive
+    # b + y - 1: subtracting 1 from the larger of b and y is exact if the result is positive
     over = (np.maximum(hinges.height, at) - 1) + np.minimum(hinges.height, at)
     value = np.maximum(np.where(hinges.down, over, hinges.height - at), 0.0)
     return sums_by(group, hinges.count * np.where(squared, value**2, value), hinges.rule.size)

@@ -1,15 +1,15 @@
 """The loops behind `hornbeam.densities.integrals`, and how they keep their digits.
 
-The formulas are in `integrals`; here no difference of nearly equal numbers is ever formed:
+The formulas are in `integrals`. The loops never subtract nearly equal numbers:
 
-* p = 1: d = A - B is one rounded subtraction, and the rest a function of a = |d| alone; for
-  a < 2 by even series in a/2 with positive terms;
+* p = 1: d = A - B is one rounded subtraction, and all else is a function of a = |d| alone. For
+  a < 2 it is computed by even series in a/2 with positive terms.
 * p = 2, s = A + B < 6: Gauss-Legendre quadrature of 10 or 16 nodes, which is exact to rounding
-  for exponents this small, and log Z through expm1 and log1p where it nears 0;
-* p = 2, s >= 6: moments of the normal about its mode, where at most one digit is lost;
-* a piece of a quadratic with its mode outside: quadrature of up to 28 nodes on the part within
+  for exponents this small. Where log Z is near 0, it is computed by expm1 and log1p.
+* p = 2, s >= 6: moments of the normal about its mode, where at most one digit is lost.
+* A piece of a quadratic with its mode outside: quadrature of up to 28 nodes on the part within
   exp(-50) of the peak. The textbook form, erfcx and a recurrence, loses every digit of the
-  moments when the curvature is small compared with the slope; the quadrature loses none.
+  moments when the curvature is small compared with the slope. The quadrature loses none.
 """
 
 import math
@@ -24,7 +24,7 @@ SixMoments = tuple[float, float, float, float, float, float]
 kernel = kernels("the integrals")
 
 SERIES_BELOW = 2.0  # differences |A - B| under this use a power series
-LINEAR_TERMS = 10  # of the even series of `linear_series`, one column each
+LINEAR_TERMS = 10  # number of terms of the three even series of `linear_series`
 LINEAR_SERIES = np.array(
     [
         [1 / math.factorial(2 * k + 3), (2 * k + 2) / math.factorial(2 * k + 3),
@@ -36,11 +36,11 @@ HALF_SQRT_PI = math.sqrt(math.pi) / 2
 
 TINY = 1.0  # exponents under this: 10 nodes, and log Z through expm1
 SMALL = 6.0  # exponents under this: 16 nodes; from here on erf, or 28 nodes
-CUT = 50.0  # what lies below exp(-50) of the peak of a monotone piece is left out
+CUT = 50.0  # the part of a monotone piece below exp(-50) of its peak is left out
 
 
 def _unit_rule(n: int) -> tuple[Floats, Floats]:
-    """Gauss-Legendre on [0, 1]; weights 1 / sum of (2k+1) P_k^2, more exact than NumPy's."""
+    """Gauss-Legendre rule on [0, 1]; weights 1 / sum of (2k+1) P_k^2, more exact than NumPy's."""
     nodes, _ = np.polynomial.legendre.leggauss(n)
     below = np.polynomial.legendre.legvander(nodes, n - 1)
     return (1 + nodes) / 2, 1 / (below**2 @ (2.0 * np.arange(n) + 1))
@@ -55,7 +55,7 @@ LARGE_NODES, LARGE_WEIGHTS = _unit_rule(28)
 
 
 def boolean(a: float) -> tuple[float, float, float]:
-    """Z = 1 + e^-a, S in {0, 1}."""
+    """Log Z, mean and variance of S in {0, 1}, with Z = 1 + e^-a."""
     e = math.exp(-a)
     return math.log1p(e), e / (1 + e), e / ((1 + e) * (1 + e))
 
@@ -128,7 +128,7 @@ def _quadrature(
 
 
 def _flat(slope: float, curve: float, origin: float) -> SixMoments:
-    """Quadrature for exponents under SMALL, few nodes if under TINY."""
+    """Quadrature for exponents under SMALL, with fewer nodes for those under TINY."""
     if slope + curve < TINY:
         return _quadrature(slope, curve, origin, 0.5, TINY_NODES, TINY_WEIGHTS)
     return _quadrature(slope, curve, origin, 0.5, SMALL_NODES, SMALL_WEIGHTS)
@@ -204,9 +204,9 @@ def segments(up: Floats, down: Floats, curve: Floats, out: Floats) -> None:
 
     A = -h'(0) / 2 ("up") and B = h'(1) / 2 ("down") are half the slopes at the ends, of any sign,
     so that h(t) = -2A t + (A+B) t^2 up to a constant; the curve q = A + B >= 0 is given separately
-    since the sum may cancel. Rows of out: log of the integral, E[t], E[1 - t] (which is not
-    1 - E[t] when tiny), variance of t, third central moment, variance of (t - E[t])^2. On a sloping
-    straight line (q = 0) the last two are not computed but returned as 0.
+    since the sum may cancel. Rows of out: log of the integral, E[t], E[1 - t] (computed apart: when
+    tiny, 1 - E[t] would lose its digits), variance of t, third central moment, variance of
+    (t - E[t])^2. On a sloping straight line (q = 0) the last two are returned as 0, not computed.
     """
     for i in range(up.size):
         row = _segment(up[i], down[i], curve[i])
@@ -230,7 +230,7 @@ def _two_squared(up: float, down: float) -> SixMoments:
     """Moments of (1-y)^2 and y^2 from the central moments c2, c3 and c4 - c2^2 of y.
 
     With mu = E[y], nu = E[1-y] and y = mu + t: y^2 = mu^2 + 2 mu t + t^2 and
-    (1-y)^2 = nu^2 - 2 nu t + t^2. The covariance is negative, its first term leads.
+    (1-y)^2 = nu^2 - 2 nu t + t^2. The covariance is negative; its leading term is -4 mu nu c2.
     """
     log_z, mu, nu, c2, c3, c22 = _normal(up, down)
     low, high = min(up, down), max(up, down)
@@ -253,7 +253,7 @@ def two_sided(up: Floats, down: Floats, code: int, out: Floats) -> None:
 
 @kernel
 def score_mean(up: Floats, down: Floats, code: int, out: Floats) -> None:
-    """The row of out: E[y]."""
+    """Fill the one row of out: E[y]."""
     for i in range(up.size):
         if code == 2:
             out[0, i] = _normal(up[i], down[i])[1]

@@ -1,13 +1,13 @@
 """Closed forms for one variable: the integrals under every learner and every score.
 
 A target y in [0, 1] has the conditional density exp(-f(y)) / Z. With 0/1 evidence a clause
-of weight w has n ground clauses with the target, and f needs no more than two strengths,
+of weight w has n ground clauses with the target, and f has only two strengths:
 
-    f(y) = A (1 - y)^p + B y^p,      A = sum of w n+,   B = sum of w n-,
+    f(y) = A (1 - y)^p + B y^p,      A = sum of w n+,   B = sum of w n-.
 
-so everything a learner needs is a function of (A, B): log Z, the expectations of the
+So everything a learner needs is a function of (A, B): log Z, the expectations of the
 *sufficient statistics* (1-y)^p and y^p (minus the gradient of log Z), their covariance
-matrix (its Hessian), and the score E[y]. The relaxation defines y and p:
+matrix (the Hessian of log Z), and the score E[y]. The relaxation defines y and p:
 
 =========  ==========  ============================================================
 BOOLEAN    {0, 1}      Z = e^-A + e^-B, E[y] = 1 / (1 + e^-(A-B))
@@ -16,7 +16,7 @@ SQUARED    [0, 1]      p = 2: a normal of mean m = A/s, s = A+B, cut off at 0 an
                        Z = e^(-AB/s) sqrt(pi)/(2 sqrt s) (erf(A/sqrt s) + erf(B/sqrt s))
 =========  ==========  ============================================================
 
-Those are the formulas, not the way to compute them: the loops in `integral_kernels` keep a
+The formulas are not computed as they are written here: the loops in `integral_kernels` keep a
 relative error below 1e-12 in every number returned, for strengths from 1e-300 to 1e12
 (measured: about 1e-14).
 """
@@ -37,9 +37,9 @@ from hornbeam.base.compiled import numba_in_use
 from hornbeam.densities import integral_kernels as kernels
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_covariance, hinge_moments
 
-#: Targets to integrate above which compiling pays, and above which it does if Numba is in use; a
-#: call of the arrays' form takes as long as `CALL` of them, and a SQUARED target, which has no such
-#: form, as long as `SCALAR`.
+#: Number of integrated targets above which compiling pays, and the same if Numba is in use. A call
+#: of the formulas over arrays takes as long as `CALL` targets. A SQUARED target, which has no
+#: formula over arrays, takes as long as `SCALAR` targets.
 WORTH_COMPILING, WORTH_READING = 2_000_000, 50_000
 CALL, SCALAR = 200, 150
 
@@ -47,7 +47,7 @@ CODES = {Relaxation.BOOLEAN: 0, Relaxation.LINEAR: 1, Relaxation.SQUARED: 2}
 
 
 class TwoSided(NamedTuple):
-    """log Z of exp(-A (1-y)^p - B y^p) and the moments of (1-y)^p, "up", and y^p, "down"."""
+    """log Z of exp(-A (1-y)^p - B y^p), and the moments of (1-y)^p ("up") and y^p ("down")."""
 
     log_z: Floats
     e_up: Floats
@@ -58,7 +58,7 @@ class TwoSided(NamedTuple):
 
 
 def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:
-    """Float arrays of one shape, each entry finite and not negative."""
+    """Broadcast arrays to floats of one shape; refuse entries that are negative or not finite."""
     found = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arrays))
     for array in found:
         if array.size and not (array.min() >= 0 and array.max() < np.inf):
@@ -70,7 +70,7 @@ def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:
 
 
 def _apply(name: str, rows: int, inputs: list[Floats], relaxation: Relaxation) -> Floats:
-    """Run a kernel over the flattened inputs; returns its rows in the shape of the inputs."""
+    """Run a kernel, or its formula over arrays; returns `rows` arrays of the inputs' shape."""
     flat, shape = [a.ravel() for a in inputs], (rows, *inputs[0].shape)
     kernel = getattr(kernels, name)
     squared = relaxation is Relaxation.SQUARED
@@ -91,15 +91,15 @@ def _each(function: Callable[[float], float], values: Floats) -> Floats:
     return np.fromiter(map(function, values.tolist()), np.float64, values.size)
 
 
-#: Functions of `math` for arrays. Compiled loops use `math`, too; NumPy's own differ in the last
-#: bit.
+#: Functions of `math` for arrays. Compiled loops use `math`, too; NumPy's functions differ in the
+#: last bit.
 _MATH = SimpleNamespace(
     **{name: partial(_each, getattr(math, name)) for name in ("exp", "log", "log1p")}
 )
 
 
 def _over_arrays(formula: Callable[..., Any]) -> Callable[[Floats], tuple[Floats, ...]]:
-    """A formula of the kernels in one number, without branches, as a function of arrays."""
+    """Turn a formula of the kernels in one number, without branches, into a function of arrays."""
     assert isinstance(formula, FunctionType)
     return FunctionType(formula.__code__, vars(kernels) | {"math": _MATH})
 
@@ -110,7 +110,7 @@ _boolean, _linear_series, _linear_far = map(
 
 
 def _two_sides(up: Floats, down: Floats, relaxation: Relaxation) -> Floats:
-    """Rows of the kernel `two_sided`, to the last bit."""
+    """The rows of the kernel `two_sided`, equal to the last bit."""
     apart = np.abs(up - down)
     one = np.empty((3, apart.size))
     if relaxation is Relaxation.BOOLEAN:
@@ -129,7 +129,7 @@ def _two_sides(up: Floats, down: Floats, relaxation: Relaxation) -> Floats:
     return found
 
 
-# --- what learners and scorers call --------------------------------------------------------
+# --- functions for learners and scorers ----------------------------------------------------
 
 
 def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> TwoSided:
@@ -200,7 +200,7 @@ UP, DOWN = 0, 1
 class Moments(NamedTuple):
     """log Z of every target, and means (sides, n) and covariances (sides, sides, n) of its S.
 
-    Means are minus the gradient of log Z in the strengths, covariances its Hessian.
+    Means are minus the gradient of log Z in the strengths; covariances are its Hessian.
     """
 
     log_z: Floats
@@ -210,7 +210,7 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Densities:
-    """Densities of targets as functions of their strengths, what each side's potentials add up to.
+    """Densities of targets as functions of their strengths, the sums of weights on each side.
 
     A target y in [0, 1] has the density exp(-sum_s a_s S_s(y)) / Z, with one strength a_s per side:
 
@@ -218,10 +218,10 @@ class Densities:
         side 1, "down"      S = y^p                          negated heads, and body atoms
         side 2, 3, ...      S = max(0, m y - (m-1))^p        the target occurs m >= 2 times
 
-    Most targets have the first two sides only, whose moments are closed forms of two numbers;
-    moments of others are those of hinges. BOOLEAN targets never need more than two: there all S but
-    the first are y. `times` holds the m of the sides from 2 on, `repeated` the targets that have
-    any of them.
+    Most targets have only the first two sides; their moments are closed forms of two numbers. The
+    moments of other targets are those of hinges. BOOLEAN targets never need more than two sides:
+    all S but the first are y. `times` has the m of the sides from 2 on. `repeated` are the targets
+    with such a side.
     """
 
     relaxation: Relaxation

@@ -1,6 +1,6 @@
-"""Consensus ADMM for MAP states that stores nothing per literal except the literals.
+"""Consensus ADMM for MAP states, which stores nothing per literal except the literal itself.
 
-Every row k gets its own copy x of its variables, held to the consensus z by scaled duals u
+Every row k has its own copy x of its variables, held to the consensus z by scaled duals u
 (Boyd et al., *Distributed Optimization and Statistical Learning via ADMM*, 2011; Bach et al.,
 *Hinge-Loss Markov Random Fields and Probabilistic Soft Logic*, 2017):
 
@@ -23,18 +23,18 @@ number s for every row, as it is at u = 0, then v = (2z - e) + s a and
     T(w) = z - t a:      e <- z,    s <- t.
 
 So an iteration is one pass over the literals by row (from q = 2z - e to t) and one by variable
-(from s to z), and the norms of the residuals follow from sums over rows and over variables.
+(from s to z). The norms of the residuals follow from sums over rows and over variables.
 step * t are the rows' Lagrange multipliers, which prove a lower bound of the optimum.
 
-T does not expand distances, so a fixed point may be sought faster than by w <- T(w):
+T does not expand distances, so a fixed point can be found faster than by w <- T(w):
 
     relaxed     w <- r T(w) + (1-r) w                                     (r = 1.6)
     anchored    w <- (k+1)/(k+2) (2 T(w) - w) + 1/(k+2) anchor            (Halpern's iteration)
 
-with an anchor that is reset to w from time to time (k counts from there), as in Lu and Yang,
-*Restarted Halpern PDHG for Linear Programming* (2024). Relaxed needs a third fewer
-iterations for programs of squared hinges; anchored up to ten times fewer for those with linear
-hinges or constraints.
+with an anchor that is reset to w from time to time (k counts iterations since then), as in Lu and
+Yang, *Restarted Halpern PDHG for Linear Programming* (2024). The relaxed iteration needs a third
+fewer steps for programs of squared hinges only. The anchored iteration needs up to ten times fewer
+for programs with linear hinges or constraints.
 
 Stopping rule (PSL's, which is Boyd's): over the N literals, after a plain step,
 
@@ -42,8 +42,8 @@ Stopping rule (PSL's, which is Boyd's): over the N literals, after a plain step,
     step * |z - z_old| <= sqrt(N) epsilon_abs + epsilon_rel step |u|,
 
 and in addition no constraint is violated by more than `max_violation`: in a large program one
-violated constraint does not show in the norms. Weights are divided by the largest, as PSL 2.4 does,
-so the step is in units of it.
+violated constraint does not show in the norms. Weights are divided by the largest weight, as PSL
+2.4 does, so the step is in units of the largest weight.
 """
 
 from __future__ import annotations
@@ -72,17 +72,17 @@ from hornbeam.hlmrf.admm_steps import (
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, dual_value, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
-#: Iterations between two checks of constraints, and calls of the progress.
+#: Maximum number of iterations between two checks of constraints, and two progress reports.
 PERIOD = 50
-#: Literals below which threads cost more than they save.
+#: Number of literals below which threads cost more than they save.
 WORTH_THREADS = 200_000
-#: Literals times iterations that cost as much by arrays as loading Numba and the compiled loops
-#: does (0.6 s), and the literals that cost as much as the NumPy calls of one iteration.
+#: Number of literals times iterations by NumPy that takes as long as loading Numba and the compiled
+#: loops (0.6 s), and the number of literals that takes as long as one iteration's NumPy calls.
 WORTH_COMPILING, ARRAY_CALLS = 20_000_000, 2_000
 #: Violation, weighted by the multipliers, up to which constraints do not count as contradictory.
 NO_CONTRADICTION = 1e-6
 
-#: Over-relaxation r of the relaxed iteration, and what stands for the anchored one.
+#: Values of `relaxation`: the r of the relaxed iteration, and the mark of the anchored iteration.
 RELAXED, ANCHORED = 1.6, 0.0
 
 
@@ -103,10 +103,10 @@ class Residuals(NamedTuple):
 
 @dataclass
 class AnchorSchedule:
-    """How the next iterate is mixed."""
+    """The schedule of the iterations: how the next iterate is mixed, and when the anchor is set."""
 
     relaxation: float
-    age: int = 0  #: iterations since the anchor was set; -1: set it after the next
+    age: int = 0  #: iterations since the anchor was set; -1: set it after the next iteration
     first: float = 0.0  #: movement when the anchor was set
     latest: float = 0.0  #: movement in the last iteration
     total: int = 0  #: iterations in all
@@ -122,10 +122,11 @@ class AnchorSchedule:
         return 2.0 * (1.0 - of_anchor), of_anchor - 1.0, of_anchor
 
     def steer(self, point: AdmmPoint, mixture: Mixture, movement: float) -> None:
-        """After an iteration, decide whether the anchor moves.
+        """After an iteration, decide whether to set the anchor to the present point.
 
-        It moves once the movement has shrunk much, or has shrunk and grows again, or after a part
-        of all iterations: the rules and constants of restarted first-order methods for LPs.
+        It is set once the movement |T(w) - w| has shrunk much, or has shrunk and grows again, or
+        after a share of all iterations. Rules and constants are those of restarted first-order
+        methods for LPs.
         """
         self.total += 1
         self.anchor_share = mixture[2]
@@ -153,19 +154,19 @@ class Admm:
     epsilon_abs: float = 1e-5
     epsilon_rel: float = 1e-3
     max_iterations: int = 25_000
-    #: Over-relaxation; 1 is plain, as PSL. By default `RELAXED` for programs of squared hinges
-    #: only, `ANCHORED` for others.
+    #: Over-relaxation; 1 is the plain iteration, as in PSL. By default `RELAXED` for programs of
+    #: squared hinges only, `ANCHORED` for all others.
     relaxation: float | None = None
     max_violation: float = 1e-3  #: how far a constraint may be from holding at the end
-    #: All cores by default. The result is the same for any number, bit for bit.
+    #: Number of threads, all cores by default. The result is the same for any number, bit for bit.
     threads: int | None = None
 
     def solve(
         self, potentials: Potentials, start: Floats | None = None, progress: Progress = SILENT
     ) -> MapState:
-        """Find a MAP state from a start, all ones by default.
+        """Find a MAP state from the state `start`, all ones by default.
 
-        Its status is converged, iteration limit, or infeasible (see `contradict`).
+        The status is CONVERGED, ITERATIONS (the limit), or INFEASIBLE (see `contradict`).
         """
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
@@ -197,7 +198,7 @@ class Admm:
         )
 
     def residuals(self, literals: int, rows: Floats, variables: Floats) -> Residuals:
-        """Residuals from the sums of both halves of an iteration over so many literals."""
+        """Residuals from the sums of both halves of an iteration, and the number of literals."""
         moved, duals = rows.tolist()
         gap, copies, agreed, changed, rest, movement = variables.tolist()
         absolute = math.sqrt(literals) * self.epsilon_abs
@@ -216,7 +217,7 @@ class Admm:
 
 
 class _Run:
-    """One run: the literals, the current point, and the implementation of the steps."""
+    """One run of the solver: the literals, the current point, and the anchor's schedule."""
 
     def __init__(
         self,
@@ -236,7 +237,7 @@ class _Run:
         self.steering = AnchorSchedule(relaxation)
 
     def run(self, steps: AdmmSteps, minimum: int, limit: int) -> tuple[int, Residuals]:
-        """Iterate until the stopping rule is met, `minimum` to `limit` times."""
+        """Iterate until the stopping rule is met, at least `minimum` and at most `limit` times."""
         point, residuals = self.point, Residuals()
         for done in range(1, limit + 1):
             mixture = self.steering.mixture()
@@ -249,7 +250,7 @@ class _Run:
         return limit, residuals
 
     def steps(self) -> AdmmSteps:
-        """The implementation of the next steps: arrays while they cost less than loading Numba."""
+        """The implementation of the next steps: NumPy while it costs less than loading Numba."""
         soon = self.steering.total + PERIOD
         if soon * (len(self.potentials.variable) + ARRAY_CALLS) <= WORTH_COMPILING:
             return self._arrays
@@ -267,9 +268,9 @@ class _Run:
             return CompiledSteps(self.rows, self.point, threads, self.pool)
 
     def multipliers(self, steps: AdmmSteps) -> Floats:
-        """Lagrange multipliers of the rows: step * t of one more local step, the anchor left out.
+        """Lagrange multipliers of the rows: step * t of one more local step, without the anchor.
 
-        It ends the run: it overwrites the current point.
+        This ends the run: the current point is overwritten.
         """
         point, share = self.point, self.steering.anchor_share
         for part, anchor in (
@@ -287,17 +288,17 @@ class _Run:
 
 
 def _largest_weight(potentials: Potentials) -> float:
-    """The divisor of the weights; the step is not multiplied by it, which may underflow to 0."""
+    """The largest weight, the divisor of all weights; multiplying the step instead could give 0."""
     return float(potentials.weight.max(initial=0.0)) or 1.0
 
 
 def contradict(constraints: Potentials, change: Floats) -> bool:
     """Whether the growth of the constraints' multipliers proves that they contradict each other.
 
-    In a program without a feasible state the multipliers grow without bound along a direction
-    that is such a proof (Banjac et al., *Infeasibility Detection in ADMM for Convex Optimization*,
-    2019): its `dual_value` is positive. Divided by the sum of the multipliers it bounds how far
-    from holding some constraint is at any state, so the proof does not depend on convergence.
+    In a program without a feasible state the multipliers grow without bound, along a direction
+    whose `dual_value` is positive (Banjac et al., *Infeasibility Detection in ADMM for Convex
+    Optimization*, 2019). At any state, some constraint is violated by at least this value divided
+    by the sum of the multipliers. So the proof does not depend on convergence.
     """
     if not len(constraints):
         return False

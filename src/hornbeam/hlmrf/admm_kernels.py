@@ -1,7 +1,7 @@
 """The loops of consensus ADMM; `hornbeam.hlmrf.admm` derives them.
 
-Rows and variables are processed in blocks of fixed size; every block writes its own sums.
-Indices are unsigned: Numba then omits its check for negative ones, which took a third of the time.
+Rows and variables are processed in blocks of fixed size; every block writes its own sums. Indices
+are unsigned: Numba then omits its check for negative indices, which took a third of the time.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -19,7 +19,7 @@ from hornbeam.hlmrf.potentials import PotentialKind
 
 kernel = kernels("the solver")
 
-#: Rows, and variables, in a block.
+#: Number of rows, or of variables, per block.
 BLOCK = 1 << 13
 
 #: Kinds of rows as plain numbers, which kernels can compare with.
@@ -38,7 +38,7 @@ class AdmmColumns(NamedTuple):
 
 @kernel
 def by_variable(indptr, variable, coefficient, n_variables):
-    """Sort the literals by variable, keeping the order of rows: a counting sort."""
+    """Sort the literals by variable, keeping the order of rows, by a counting sort."""
     offsets = np.zeros(n_variables + 1, dtype=np.uint32)
     for e in range(len(variable)):
         offsets[variable[e] + 1] += 1
@@ -58,7 +58,7 @@ def by_variable(indptr, variable, coefficient, n_variables):
 
 @kernel
 def local_steps(rows, point, mixture, first, last, sums):
-    """Solve the rows of blocks `first` to `last`, which updates s."""
+    """Solve every row of the blocks from `first` to before `last` alone, and update s."""
     indptr, variable, coefficient, q = rows.indptr, rows.variable, rows.coefficient, point.q
     of_step, of_old, of_anchor = mixture
     for block in range(first, last):
@@ -71,7 +71,7 @@ def local_steps(rows, point, mixture, first, last, sums):
             if rows.kind[k] == SQUARED:
                 t = max(form, 0.0) * rows.strength[k]
             else:
-                # without literals only the multiplier moves, up to its limit
+                # in a row without literals only the multiplier moves, up to its limit
                 t = form / norm if norm > 0.0 else old + form
                 if rows.kind[k] != EQUAL:
                     t = min(max(t, 0.0), rows.strength[k])
@@ -87,7 +87,7 @@ def local_steps(rows, point, mixture, first, last, sums):
 
 @kernel
 def consensus(columns, point, mixture, first, last, sums):
-    """Move e of the variables of blocks `first` to `last`, and find the consensus there."""
+    """Update e and the consensus z of the variables of the blocks from `first` to before `last`."""
     s, e, z, q = point.s, point.e, point.z, point.q
     of_step, of_old, of_anchor = mixture
     for block in range(first, last):

@@ -1,9 +1,9 @@
 """The state of ADMM and its steps, which `hornbeam.hlmrf.admm` derives.
 
-An iteration has two halves. `local_steps` solves every row alone, which moves s; it returns the
-sums of |a|^2 (s - t)^2 and |a|^2 t^2. `consensus` moves e, and finds the consensus there; it
-returns the rest of |x - z|^2, |x|^2, |z|^2, |z - z_old|^2, |u|^2 and |T(w) - w|^2. Both are done by
-compiled loops on threads, or by NumPy where loading Numba is not worth it, on the same `AdmmPoint`.
+An iteration has two halves. `local_steps` solves every row alone and updates s; it returns the sums
+of |a|^2 (s - t)^2 and |a|^2 t^2. `consensus` updates e and computes the consensus z; it returns the
+remaining terms of |x - z|^2, |x|^2, |z|^2, |z - z_old|^2, |u|^2 and |T(w) - w|^2. Both run as
+compiled loops on threads, or by NumPy if loading Numba is not worth it, on the same `AdmmPoint`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class AdmmRows(NamedTuple):
     constant: Floats
     kind: Kinds
     norm: Floats  #: |a|^2
-    strength: Floats  #: largest t of a linear hinge; t / l of a squared one
+    strength: Floats  #: largest t of a linear hinge; t / l of a squared hinge
 
     @classmethod
     def of(cls, potentials: Potentials, unit: float, step: float) -> AdmmRows:
-        """Work out norms and strengths, weights in units of `unit`; constraints have no limit."""
+        """Compute norms and strengths, weights in units of `unit`; constraints have no limit."""
         coefficient, weight = potentials.coefficient, potentials.weight / unit
         norm = np.bincount(potentials.row, coefficient * coefficient, len(potentials))
         return cls(
@@ -48,7 +48,7 @@ class AdmmRows(NamedTuple):
             coefficient,
             potentials.constant,
             potentials.kind,
-            norm.astype(np.float64, copy=False),  # integers where there are no literals
+            norm.astype(np.float64, copy=False),  # bincount returns integers without literals
             np.select(
                 [potentials.kind == PotentialKind.LINEAR, potentials.kind == PotentialKind.SQUARED],
                 [weight / step, 2.0 * weight / (step + 2.0 * weight * norm)],
@@ -64,7 +64,7 @@ class AdmmPoint(NamedTuple):
     e: Floats  #: a variable's part of w
     pull: Floats  #: sum of s a over a variable's literals
     z: Floats  #: the consensus at w
-    q: Floats  #: 2 z - e, what the local steps read
+    q: Floats  #: 2 z - e, which the local steps read
     state: Floats  #: the consensus after a plain step from w: the result
     anchor_s: Floats
     anchor_e: Floats
@@ -72,7 +72,7 @@ class AdmmPoint(NamedTuple):
 
     @classmethod
     def at(cls, state: Floats, n_rows: int) -> AdmmPoint:
-        """Start with duals of 0: w is the state itself."""
+        """The point of a state, with duals of 0: w is the state itself."""
         nothing = np.zeros_like(state)
         return cls(
             s=np.zeros(n_rows),
@@ -95,13 +95,13 @@ class CompiledSteps:
     """The steps by compiled loops.
 
     Rows and variables are processed in blocks of fixed size. Every block writes its own sums, which
-    are added up in the order of the blocks, so the result is the same for any number of threads.
+    are added up in the order of the blocks. So the result is the same for any number of threads.
     """
 
     def __init__(
         self, rows: AdmmRows, point: AdmmPoint, threads: int, pool: ThreadPoolExecutor
     ) -> None:
-        """Sort the literals by variable too; compiles the loops, or loads them."""
+        """Sort the literals by variable, and compile the loops or load them."""
         n_rows, n_variables = len(point.s), len(point.z)
         self.rows, self.threads, self.pool = rows, threads, pool
         self.columns: kernels.AdmmColumns = kernels.by_variable.compiled(
@@ -109,7 +109,7 @@ class CompiledSteps:
         )
         self.row_sums = np.zeros((-(-n_rows // kernels.BLOCK), 2))
         self.variable_sums = np.zeros((-(-n_variables // kernels.BLOCK), 6))
-        # no blocks: nothing moves
+        # called without blocks, to compile or load: nothing moves
         kernels.local_steps.compiled(rows, point, PLAIN, 0, 0, self.row_sums)
         kernels.consensus.compiled(self.columns, point, PLAIN, 0, 0, self.variable_sums)
 
@@ -131,7 +131,7 @@ class CompiledSteps:
         mixture: Mixture,
         sums: Floats,
     ) -> None:
-        """Run a kernel with an equal part of the blocks per thread, and wait for all."""
+        """Run a kernel with an equal part of the blocks per thread, and wait for all threads."""
         if self.threads == 1:
             kernel(side, point, mixture, 0, len(sums), sums)
             return
@@ -147,8 +147,8 @@ class CompiledSteps:
 class ArraySteps:
     """The steps by NumPy.
 
-    The local step of every kind of row is t = form * factor, kept between `lower` and `upper`,
-    where the form is that of its literals plus `reach` times the old t. In a row without literals
+    The local step of every kind of row is t = form * factor, kept between `lower` and `upper`. Here
+    the form is the row's linear form at q plus `reach` times its old s. In a row without literals
     only the multiplier moves, up to its limit.
     """
 
@@ -197,7 +197,7 @@ class ArraySteps:
         moved = of_step * z + of_old * e + of_anchor * point.anchor_e
         agreed = np.clip(moved - pull / copies, 0.0, 1.0)
         point.pull[:] = pull
-        # variables without a literal do not change, not even by rounding
+        # variables without literals do not change, not even by rounding
         for part, value in ((point.state, new), (e, moved), (z, agreed), (q, 2.0 * agreed - moved)):
             np.copyto(part, value, where=degree > 0.0)
         return np.array([one.sum() for one in sums])

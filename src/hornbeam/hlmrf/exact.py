@@ -1,9 +1,9 @@
 """Exact MAP states by an LP or a QP, for small programs and as a reference in tests.
 
 Every hinge gets a variable h of its own, at least l and at least 0, that costs weight * h or
-weight * h^2. Programs with linear hinges only are LPs, which SciPy's HiGHS solves; squared ones
-make a QP, which Clarabel's interior-point method solves. An answer counts as optimal only if the
-solver's multipliers prove it (`dual_value`), whatever status the solver reports.
+weight * h^2. A program with linear hinges only is an LP, which SciPy's HiGHS solves. A program with
+squared hinges is a QP, which Clarabel's interior-point method solves. An answer counts as optimal
+only if the solver's multipliers prove it (`dual_value`), whatever status the solver reports.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REDUCIBLE = 300
 
 
 class _Solution(NamedTuple):
-    """What a solver returns: a state, and a multiplier for every row."""
+    """The answer of a solver: a state, one multiplier per row, and the number of iterations."""
 
     state: Floats
     multiplier: Floats
@@ -36,14 +36,14 @@ class _Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class Exact:
-    """Solve the whole program at once by an LP or QP solver."""
+    """The exact solver: an LP or QP solver for the whole program at once."""
 
     max_violation: float = 1e-6  #: how far a constraint may be from holding at the end
 
     def solve(self, potentials: Potentials, start: Floats | None = None) -> MapState:
         """Find a MAP state; variables in no row keep their value of `start`.
 
-        An `InfeasibleError` names a small set of constraints that contradict each other.
+        If constraints contradict each other, an `InfeasibleError` names a small set that does.
         """
         scale = potentials.weight.max(initial=0.0) or 1.0
         # rows of weight 0 add nothing, and their slack variables may make a solver fail
@@ -68,7 +68,7 @@ class Exact:
 
 
 def _linear_program(potentials: Potentials) -> _Solution:
-    """Minimise linear hinges."""
+    """Minimise a sum of linear hinges under the constraints."""
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -93,14 +93,14 @@ def _linear_program(potentials: Potentials) -> _Solution:
 
 
 def _rows_by_kind(potentials: Potentials) -> list[Positions]:
-    """The rows of every kind: linear and squared hinges, constraints l <= 0 and l = 0."""
+    """The rows by kind: linear hinges, squared hinges, constraints l <= 0, constraints l = 0."""
     return [np.flatnonzero(potentials.kind == kind) for kind in PotentialKind]
 
 
 def _quadratic_program(potentials: Potentials) -> _Solution:
-    """Minimise hinges of both kinds.
+    """Minimise a sum of linear and squared hinges under the constraints.
 
-    A squared hinge needs no h >= 0: if l is negative, h = 0 is best anyway.
+    A squared hinge needs no constraint h >= 0: if l is negative, h = 0 is best anyway.
     """
     import clarabel
     from scipy import sparse
@@ -109,7 +109,7 @@ def _quadratic_program(potentials: Potentials) -> _Solution:
     linear, squared, at_most, equal = _rows_by_kind(potentials)
     order = np.concatenate([equal, at_most, squared, linear])
     hinges = len(squared) + len(linear)
-    # h of the squared hinges come first, then those of the linear ones
+    # the h of squared hinges come first, then the h of linear hinges
     slack = -sparse.eye_array(len(order), hinges, k=hinges - len(order))
     box = sparse.eye_array(n)
     positive = sparse.eye_array(len(linear), hinges, k=len(squared))
@@ -136,12 +136,12 @@ def _quadratic_program(potentials: Potentials) -> _Solution:
 
 
 def find_conflict(potentials: Potentials, among: Positions | None = None) -> Positions:
-    """Rows of constraints (all, or `among` these) that contradict each other; none if all can hold.
+    """Rows of constraints that contradict each other, out of all or `among`; none if all can hold.
 
-    Minimise the total violation, an LP. If it is positive, the constraints with a multiplier
-    prove it, so they are a conflict by themselves. From up to `REDUCIBLE` of those, every
-    constraint is dropped without which the rest still conflicts: the remaining ones can hold as
-    soon as any one of them is given up.
+    An LP minimises the total violation. If the minimum is positive, the constraints with a
+    multiplier prove it, so they alone are a conflict. If there are at most `REDUCIBLE`, each is
+    dropped if the rest still conflicts without it. Then the remaining constraints can hold as soon
+    as any one of them is given up.
     """
     hard = np.flatnonzero(potentials.is_constraint)
     rows = hard if among is None else np.intersect1d(hard, among)
@@ -160,7 +160,7 @@ def find_conflict(potentials: Potentials, among: Positions | None = None) -> Pos
 
 
 def _conflict(potentials: Potentials, rows: Positions) -> tuple[bool, Bools]:
-    """Whether these constraints conflict, and which of them the proof needs."""
+    """Whether the constraints `rows` conflict, and which of them the proof needs."""
     if not len(rows):
         return False, np.zeros(0, dtype=np.bool_)
     mask = np.zeros(len(potentials), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""MAP inference: one entry for all solvers."""
+"""MAP inference: one function for all solvers, and closed forms for single variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 
-#: Literals up to which `auto` solves exactly: a few hundredths of a second.
+#: Number of literals up to which `auto` solves exactly, in a few hundredths of a second.
 EXACT_LITERALS = 2_000
 
 
@@ -28,15 +28,16 @@ def solve(
 ) -> MapState:
     """Find a MAP state of a ground program.
 
-    Where several states are optimal, variables that share no row with another take the value
-    nearest to `start`; otherwise the solver breaks the tie (PSL's depends on its random start).
-    Variables in no row stay at the start, which is all ones by default, as in PSL.
+    `auto` drops rows of weight 0, and solves variables that share no row with another variable in
+    closed form. It solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM
+    otherwise.
 
-    `auto` drops rows of weight 0, solves for variables that share no row with another in closed
-    form, and solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM otherwise.
+    Where several states are optimal, the closed form takes the value nearest to `start`; otherwise
+    the solver breaks the tie (PSL's depends on its random start). Variables in no row stay at
+    `start`, which is all ones by default, as in PSL.
 
-    Where the constraints are proved to contradict each other, an `InfeasibleError` names the rows
-    of a small set that does. ADMM proves it by the growth of its multipliers; where that fails, it
+    Where constraints are proved to contradict each other, an `InfeasibleError` names the rows of a
+    small set that does. ADMM proves it by the growth of its multipliers. Where that fails, ADMM
     ends at the iteration limit, not converged, with the violated constraints listed.
     """
     admm = admm or Admm()
@@ -57,7 +58,7 @@ def _by_admm(
 
 
 def _auto(potentials: Potentials, state: Floats, admm: Admm, progress: Progress) -> MapState:
-    """Closed forms first, then a solver for the remaining rows."""
+    """Solve single variables in closed form, then the remaining rows by a solver."""
     alone, joint = _split(potentials)
     if joint.all():
         return _solve_joint(potentials, state, admm, progress)
@@ -83,14 +84,14 @@ def _auto(potentials: Potentials, state: Floats, admm: Admm, progress: Progress)
 
 
 def _solve_joint(potentials: Potentials, state: Floats, admm: Admm, progress: Progress) -> MapState:
-    """Exactly if that is quick, by ADMM otherwise."""
+    """Solve exactly if that is quick, by ADMM otherwise."""
     if len(potentials.variable) <= EXACT_LITERALS:
         return Exact().solve(potentials, state)
     return _by_admm(potentials, state, admm, progress)
 
 
 def _split(potentials: Potentials) -> tuple[Bools, Bools]:
-    """Rows whose variable shares no row with another, and the other rows that matter."""
+    """Rows whose variable shares no row with another variable, and all other rows that matter."""
     sizes = np.diff(potentials.indptr)
     matters = potentials.is_constraint | (potentials.weight > 0.0)
     shared = np.zeros(potentials.n_variables, dtype=np.bool_)
@@ -102,7 +103,7 @@ def _split(potentials: Potentials) -> tuple[Bools, Bools]:
 
 # --- variables that share no row with another ---------------------------------------------------
 
-#: Fraction of the sum of its terms' sizes up to which a derivative is rounding and counts as 0.
+#: A derivative counts as 0, as rounding, up to this fraction of the sum of its terms' sizes.
 ROUNDING = 1e-13
 #: How far constraints may cross by rounding.
 CROSSING = 1e-9
@@ -111,11 +112,12 @@ CROSSING = 1e-9
 def solve_single_variables(potentials: Potentials, state: Floats) -> Positions:
     """Move every variable of one-literal rows to its best value, in place: a closed form.
 
-    Such a variable's objective is a sum of hinges in one number, convex and piecewise linear or
-    quadratic. Its derivative grows from knee to knee, so the minimum lies where it passes 0: at a
-    knee, or in a segment at the root of a straight line. All variables are bisected together.
-    Among several best values it takes the nearest to the previous one; variables without a row do
-    not move. Returns the variables whose constraints contradict each other; they end between them.
+    The objective of a variable is a sum of hinges in one number, convex and piecewise linear or
+    quadratic. Its derivative grows from knee to knee. So the minimum lies where the derivative
+    passes 0: at a knee, or in a segment at the root of a straight line. All variables are bisected
+    together. Among several best values, a variable takes the nearest to its previous value.
+    Variables without a row do not move. Returns the variables whose constraints contradict each
+    other; they end between the contradictory bounds.
     """
     low, high = _feasible(potentials)
     infeasible = np.flatnonzero(low - high > CROSSING)
@@ -128,7 +130,7 @@ def solve_single_variables(potentials: Potentials, state: Floats) -> Positions:
 
 
 def _feasible(potentials: Potentials) -> tuple[Floats, Floats]:
-    """The interval of every variable that its constraints and [0, 1] allow."""
+    """The interval that a variable's constraints and [0, 1] allow, for every variable."""
     variable, kind, slope = potentials.variable, potentials.kind, potentials.coefficient
     knee = -potentials.constant / slope
     low, high = np.zeros(potentials.n_variables), np.ones(potentials.n_variables)
@@ -163,15 +165,15 @@ class _SingleHinges:
         )
 
     def greatest_minimisers(self, low: Floats, high: Floats) -> Floats:
-        """Greatest minimisers in [low, high]: the least ones of the mirrored program."""
+        """Greatest minimisers in [low, high]: the least minimisers of the mirrored program."""
         mirrored = replace(self, knee=-self.knee, slope=-self.slope)
         return -mirrored.least_minimisers(-high, -low)
 
     def least_minimisers(self, low: Floats, high: Floats) -> Floats:
         """Least minimisers in [low, high]: where the derivative from above is first not negative.
 
-        The nodes of a variable are its lower end and the knees inside, in their order. Bisection
-        finds the last node where the function still falls, -1 where there is none.
+        The nodes of a variable are `low` and the knees inside the interval, in their order.
+        Bisection finds the last node where the function still falls, -1 if there is none.
         """
         inside = (self.knee > low[self.variable]) & (self.knee < high[self.variable])
         owner = np.concatenate([np.arange(len(low)), self.variable[inside]])
@@ -193,7 +195,7 @@ class _SingleHinges:
         return np.where(falling < 0, low, np.minimum(root, end))
 
     def _derivatives(self, y: Floats) -> tuple[Floats, Floats]:
-        """First (just above y, 0 if it is rounding) and second derivative of every variable."""
+        """First derivative (just above y, 0 if it is rounding) and second, for every variable."""
         n, at = len(y), y[self.variable]
         active = np.where(self.slope > 0.0, at >= self.knee, at < self.knee)
         bend = np.where(active & self.squared, 2.0 * self.weight * self.slope * self.slope, 0.0)

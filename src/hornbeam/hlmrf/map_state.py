@@ -1,4 +1,4 @@
-"""The result of MAP inference: the state, how it was found, and a proved bound of its quality."""
+"""The result of MAP inference: the state, how it was found, and a proved bound of the optimum."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ class MapState:
     """A MAP state with its figures."""
 
     state: Floats  #: value of every variable, in [0, 1]
-    objective: float  #: sum of the potentials there, with the weights as given
-    #: The optimum is at least this: a lower bound proved by the multipliers of the rows (see
-    #: `dual_value`), whatever the solver's tolerances.
+    objective: float  #: sum of the potentials at the state, with the weights as given
+    #: Lower bound of the optimum, proved by the multipliers of the rows (see `dual_value`),
+    #: whatever the solver's tolerances.
     bound: float
     status: MapStatus
     solver: str
-    #: Rows of the constraints that do not hold within the tolerance, and how far each is from it.
+    #: Rows of the constraints that are violated by more than the tolerance, and their violations.
     violated: Positions
     violation: Floats
-    iterations: int = 0  #: of ADMM; of the exact solver's own method otherwise
-    #: As in ADMM's stopping rule; 0 where another solver was used.
+    iterations: int = 0  #: iterations of ADMM, or of the exact solver's own method
+    #: Residuals of ADMM's stopping rule; 0 if another solver was used.
     primal_residual: float = 0.0
     dual_residual: float = 0.0
 
     @property
     def gap(self) -> float:
-        """Upper bound of the objective's distance from the optimum; about 0 where it is reached.
+        """Upper bound of the objective's distance from the optimum; about 0 at the optimum.
 
-        Slightly violated constraints can make it negative.
+        Slightly violated constraints can make the gap negative.
         """
         return self.objective - self.bound
 
 
 def dual_value(potentials: Potentials, multiplier: Floats) -> float:
-    """Lower bound of the MAP objective by Lagrange multipliers, one for every row.
+    """Lower bound of the MAP objective by Lagrange multipliers, one per row.
 
     With the convex conjugates of the hinges, for admissible multipliers m,
 
         sum_k (m_k constant_k - m_k^2 / (4 weight_k) [squared]) + sum_i min(0, (A' m)_i) + offset
 
-    is at most the objective of any feasible state, since 0 <= y <= 1. Admissible are
+    is at most the objective of any feasible state, since 0 <= y <= 1. Admissible multipliers are
     0 <= m <= weight (linear), m >= 0 (squared and at most), any m (equal); others are clipped.
-    For constraints alone, a positive value proves that they contradict each other, since a state
-    that meets them all would have the objective 0.
+    For constraints alone, a positive value proves that they contradict each other: a state that
+    meets them all would have the objective 0.
     """
     kind, weight = potentials.kind, potentials.weight
     squared = kind == PotentialKind.SQUARED
@@ -74,15 +74,15 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     pull = np.bincount(
         potentials.variable, potentials.coefficient * m[potentials.row], potentials.n_variables
     )
-    # no product of vectors: BLAS would start its threads, whose order of summation varies
+    # no product of vectors: BLAS would use threads, and their order of summation varies
     value = (m * potentials.constant).sum() - conjugate.sum() + np.minimum(pull, 0.0).sum()
     return float(value) + potentials.offset
 
 
 def start_at(potentials: Potentials, start: Floats | None) -> Floats:
-    """A copy of the state to start from, in [0, 1].
+    """A copy of the state to start from, clipped to [0, 1].
 
-    By default it is all ones: the value of PSL 2.4.1 for a target that is in no ground rule.
+    By default the state is all ones, the value in PSL 2.4.1 of a target that is in no ground rule.
     """
     if start is None:
         return np.ones(potentials.n_variables)
@@ -97,7 +97,7 @@ def assess(
     solver: str,
     max_violation: float,
 ) -> MapState:
-    """Work out the figures of a state: objective, bound, violated constraints."""
+    """Compute the figures of a state: objective, bound, violated constraints."""
     far = potentials.violations(state)
     violated = np.flatnonzero(far > max_violation)
     objective, bound = potentials.objective(state), dual_value(potentials, multiplier)

@@ -1,11 +1,11 @@
 """A ground program as arrays: weighted hinges and linear constraints over variables in [0, 1].
 
-Grounding produces it from rules and data; inference and weight learning read it. Row k has the
-linear form
+Grounding makes the arrays from rules and data; inference and weight learning read them. Row k has
+the linear form
 
-    l_k(y) = sum over its literals of coefficient * y[variable] + constant[k],
+    l_k(y) = sum over its literals of coefficient * y[variable] + constant[k].
 
-as a potential weight * max(0, l) or weight * max(0, l)^2, or as a constraint l <= 0 or l = 0. The
+It is a potential, weight * max(0, l) or weight * max(0, l)^2, or a constraint, l <= 0 or l = 0. The
 MAP state minimises the sum of all potentials subject to the constraints and 0 <= y <= 1.
 """
 
@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 from hornbeam.densities.hinges import Hinges, group_hinges
 
-#: The fields of `Potentials` with a value per row.
+#: The fields of `Potentials` with one value per row.
 ROW_COLUMNS = ("constant", "weight", "kind", "rule")
 
 
@@ -57,10 +57,10 @@ class PotentialKind(IntEnum):
 class Potentials:
     """Potentials and constraints of a ground program.
 
-    The literals of row k are `variable[indptr[k]:indptr[k+1]]`, distinct within a row, with their
-    `coefficient`s, none of them 0. `weight` counts merged duplicates; constraints have weight 0.
-    `rule` is the rule of every row. `offset` is the constant that ground rules without variables
-    add to the objective.
+    Row k has the variables `variable[indptr[k]:indptr[k+1]]`, which are distinct, and the
+    `coefficient`s at the same places, which are not 0. `weight` is the rule's weight times the
+    number of equal ground rules in the row; constraints have weight 0. `rule` is the rule of every
+    row. `offset` is the constant that ground rules without variables add to the objective.
     """
 
     n_variables: int
@@ -78,7 +78,7 @@ class Potentials:
 
     @classmethod
     def joined(cls, n_variables: int, parts: Sequence[Potentials]) -> Potentials:
-        """The rows of several programs over the same variables, one program after the other."""
+        """One program with the rows of several programs over the same variables, in their order."""
         parts = [cls.of(n_variables, *(np.empty(0, np.int64) for _ in range(5))), *parts]
         columns = {
             name: np.concatenate([getattr(part, name) for part in parts])
@@ -104,7 +104,7 @@ class Potentials:
         """
         is_open = variable >= 0
         row, variable, coefficient = row[is_open], variable[is_open], coefficient[is_open]
-        if np.any(row[1:] <= row[:-1]):  # else most rules: one literal per row, nothing to sort
+        if np.any(row[1:] <= row[:-1]):  # else, as in most rules, one literal per row, and sorted
             order = np.lexsort((variable, row))
             row, variable = row[order], variable[order]
             starts = run_starts(row, variable)
@@ -125,7 +125,7 @@ class Potentials:
 
     @cached_property
     def matrix(self) -> csr_array:
-        """Coefficients, rows by variables; shares the memory of the literals."""
+        """Matrix of the coefficients, rows by variables; shares the memory of the literals."""
         from scipy.sparse import csr_array
 
         small = self.indptr[-1] <= np.iinfo(np.int32).max
@@ -143,7 +143,7 @@ class Potentials:
         return self.kind >= PotentialKind.AT_MOST
 
     def select(self, rows: Bools) -> Potentials:
-        """The program of these rows only, over the same variables; its offset is 0."""
+        """The rows where `rows` is True as a program over the same variables; its offset is 0."""
         sizes = np.diff(self.indptr)
         literals = np.repeat(rows, sizes)
         return Potentials(
@@ -155,11 +155,11 @@ class Potentials:
         )
 
     def negated(self) -> Potentials:
-        """The rows with the opposite forms."""
+        """The program with every row's form l replaced by -l."""
         return replace(self, coefficient=-self.coefficient, constant=-self.constant)
 
     def of_rule(self, rule: int, kind: PotentialKind, weight: float) -> Potentials:
-        """The rows as those of a rule: their weights are multiplied by that of the rule."""
+        """The rows as rows of a rule, of one kind, with their weights times the rule's weight."""
         return replace(
             self,
             weight=weight * self.weight,
@@ -188,12 +188,12 @@ class Potentials:
         return np.where(self.is_constraint, far, 0.0)
 
 
-#: All hinges of a variable together: their strengths carry the weights.
+#: Weights of `ConditionalHinges.grouped`: one rule of weight 1, as strengths include the weights.
 ONE_RULE = np.ones(1)
 
 
 class ConditionalHinges(NamedTuple):
-    """Hinges of the variables, one per literal of the potentials."""
+    """Hinges in one variable each, one hinge per literal of the potentials."""
 
     variable: Ids
     height: Floats
@@ -201,14 +201,14 @@ class ConditionalHinges(NamedTuple):
     strength: Floats
 
     def strengths(self, n: int) -> tuple[Floats, Floats]:
-        """A and B of each variable in {0, 1}: what it costs to be 0, and to be 1."""
+        """Strengths A and B of each variable in {0, 1}: the cost of the values 0 and 1."""
         cost = self.strength * self.height
         up = np.bincount(self.variable, np.where(self.down, 0.0, cost), n)
         down = np.bincount(self.variable, np.where(self.down, cost, 0.0), n)
         return up.astype(np.float64), down.astype(np.float64)
 
     def grouped(self, n: int) -> Hinges:
-        """Hinges for the closed forms: full ones added up, empty ones left out."""
+        """Hinges for the closed forms: hinges of height 1 added up, hinges of height 0 left out."""
         full = self.height == 1.0
         part = full | (self.height == 0.0)
         up = np.bincount(self.variable, np.where(full & ~self.down, self.strength, 0.0), n)
@@ -227,16 +227,16 @@ class ConditionalHinges(NamedTuple):
 def conditional_hinges(
     potentials: Potentials, state: Floats, squared: Bools | bool
 ) -> ConditionalHinges:
-    """What each row is to each of its variables, given the others' values in a state.
+    """Turn each row into one hinge per variable, with the other variables at their `state`.
 
-    With l the linear form of a row, a the variable's coefficient there (m times +1 or -1 where its
-    atom occurs m times) and b the rest at the values of the others, max(0, a y + b)^p is
+    Let a be the variable's coefficient in a row (+m or -m if its atom occurs m times), and b the
+    rest of the row's linear form, at the values of the other variables. Then max(0, a y + b)^p is
 
         m^p max(0, b/m - y)^p            for a = -m: it pulls y up,
         m^p max(0, (1 + b/m) + y - 1)^p  for a = +m: it pushes y down,
 
-    and `hornbeam.densities.hinges` integrates sums of such hinges in closed form.
-    `squared` tells whether p = 2, of all rows or of each. A hinge without effect has height 0.
+    and `hornbeam.densities.hinges` integrates sums of such hinges in closed form. `squared` tells
+    whether p = 2, for all rows or for each row. A hinge without effect has height 0.
     """
     row, size = potentials.row, np.abs(potentials.coefficient)
     down = potentials.coefficient > 0.0
