@@ -1,1 +1,1 @@
-"""PSL programs: read, checked, grounded, solved, and models exported as such."""
+"""PSL programs: reading, checking, grounding, inference, and the export of models as programs."""

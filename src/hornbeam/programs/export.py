@@ -1,8 +1,8 @@
-"""A model, its facts and its pairs as a program that PSL's own runtime runs unchanged.
+"""The export of a model, its facts and its pairs as a program for PSL's own runtime.
 
-Rules with raw counts and without thresholds are written as they are, others through observed
-predicates that hold the counts (see `exported_rules`), so that PSL finds the same MAP state.
-`names.json` has the names of predicates and entities that PSL could not spell, and the rules of
+Rules with raw counts and without thresholds are written as they are. Other rules are written with
+observed predicates that hold their counts (see `exported_rules`), so that PSL finds the same MAP
+state. `names.json` has the original names of predicates and renamed entities, and the rules of
 computed predicates.
 """
 
@@ -45,7 +45,7 @@ from hornbeam.scoring.scored_links import first_step_beliefs
 #: Files of an export, next to the folder of its data.
 PROGRAM, RULES, NAMES = "program.json", "rules.psl", "names.json"
 
-#: Options of PSL's runtime. With its own tolerances the state may be 0.002 away from the optimum.
+#: Options of PSL's runtime. With PSL's default tolerances the state may be 0.002 from the optimum.
 OPTIONS = {
     "runtime.inference": "true",
     "random.seed": "0",
@@ -56,7 +56,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class DataFile:
-    """Atoms of one predicate in one partition of the program."""
+    """A data file: the atoms of one predicate in one partition of the program."""
 
     predicate: str
     arity: int
@@ -66,7 +66,7 @@ class DataFile:
 
 @dataclass(frozen=True, eq=False)
 class Export:
-    """A model with the facts and pairs that it is exported for.
+    """A model to be exported, with its facts and pairs.
 
     With `plain`, rules that plain PSL cannot express are refused.
     """
@@ -92,7 +92,7 @@ class Export:
 
     @property
     def facts(self) -> Facts:
-        """The evidence."""
+        """The facts, which are the evidence."""
         return self.engine.facts
 
     @cached_property
@@ -104,7 +104,7 @@ class Export:
 
     @cached_property
     def rules(self) -> dict[int, Rule]:
-        """The rules that move some pair, by their places in the model."""
+        """Rules of positive weight for targets that have pairs, by their places in the model."""
         return {
             place: rule
             for place, rule in enumerate(self.model.rules)
@@ -113,14 +113,14 @@ class Export:
 
     @cached_property
     def not_plain(self) -> dict[int, str]:
-        """Why rules are not written as they are, by their places."""
+        """The rules that are not written as they are: the reason, by the rule's place."""
         soft = self.facts.soft
         why = {p: why_not_plain(self.model, rule.clause, soft) for p, rule in self.rules.items()}
         return {place: reason for place, reason in why.items() if reason}
 
     @cached_property
     def _plain_bodies(self) -> list[Body]:
-        """Bodies that are written as they are."""
+        """Bodies of the rules that are written as they are."""
         return [
             part.body
             for place, rule in self.rules.items()
@@ -130,12 +130,12 @@ class Export:
 
     @cached_property
     def arities(self) -> dict[str, int]:
-        """Predicates in bodies that are written as they are, with their arities."""
+        """Arities of the predicates in bodies of rules that are written as they are."""
         return {step.predicate: step.arity for body in self._plain_bodies for step in body.steps}
 
     @cached_property
     def names(self) -> ExportedNames:
-        """What the program calls predicates and entities."""
+        """Names of predicates and entities in the program."""
         entities = self.facts.entities, self.pairs.entities
         constants = {body.constant for body in self._plain_bodies if body.constant is not None}
         return ExportedNames.of(self.arities, self.targets, self.not_plain, constants, entities)
@@ -145,8 +145,8 @@ class Export:
     def psl_rules(self) -> Iterator[LogicalRule]:
         """The rules as PSL reads them.
 
-        PSL refuses a program without rules. Where no rule has a weight, the negative prior of every
-        target is written with weight 0.
+        PSL refuses a program without rules. If no rule has a positive weight, the negative prior of
+        every target is written with weight 0.
         """
         squared = self.model.semantics.relaxation is Relaxation.SQUARED
         stated = self._targets_of(among_facts(self.facts, self.pairs))
@@ -162,7 +162,7 @@ class Export:
 
     @cached_property
     def computed(self) -> dict[int, ComputedRule]:
-        """The rules that are not written as they are, counted for all pairs."""
+        """The rules that are not written as they are, with their counts for all pairs, by place."""
         if not self.not_plain:
             return {}
         model = self.model.with_rules(self.rules[place] for place in self.not_plain)
@@ -184,13 +184,13 @@ class Export:
 
     @property
     def _counter(self) -> BodyCounter:
-        """The engine over the facts, and over beliefs where the model has such."""
+        """The engine over the facts or, for a model of two steps, over facts and beliefs."""
         if self.model.semantics.two_steps:
             return first_step_beliefs(self.model, self.engine, self.pairs)
         return self.engine
 
     def _targets_of(self, rows: Bools) -> frozenset[str]:
-        """Target predicates of some pairs."""
+        """Target predicates of the pairs where `rows` is True."""
         return frozenset(self.pairs.predicates[int(p)] for p in self.pairs.predicate[rows])
 
     # Data -----------------------------------------------------------------------------------------
@@ -226,12 +226,12 @@ class Export:
             yield DataFile(rule.predicate, rule.arity, "observations", text)
 
     def _ends(self, rows: Integers) -> list[list[str]]:
-        """Subjects and objects of pairs."""
+        """Texts of the subjects and of the objects of pairs."""
         ends = self.pairs.subject[rows], self.pairs.object[rows]
         return [self.names.texts(self.pairs.entities.take(ids)) for ids in ends]
 
     def _pair_rows(self, target: str) -> Ints:
-        """Rows of a target's distinct pairs."""
+        """Rows of a target's pairs, the first of equal pairs."""
         pairs = self.pairs
         rows = np.flatnonzero(pairs.predicate == pairs.predicates.index(target))
         keys = pair_keys(pairs.subject[rows], pairs.object[rows], len(pairs.entities))
@@ -272,7 +272,7 @@ def export_program(
 
 
 def not_exported(folder: FilePath) -> str | None:
-    """A description of what else is in the folder of an export, or None."""
+    """A description of content of a folder that is not part of an export, or None."""
     try:
         program = json.loads((folder / PROGRAM).read_text(encoding="utf-8"))
         names = json.loads((folder / NAMES).read_text(encoding="utf-8"))

@@ -2,28 +2,28 @@
 
 Rules with raw counts and without thresholds are written as they are:
 
-* A rule's head ranges over the listed pairs only, so every rule gets them as a first body atom
-  (blocking); they are a closed predicate of their own. A pair with an entity that no fact has
-  is scored by its prior alone, so rules with a condition on one argument get the others.
-* In a model that is not collective, observed facts of a target predicate become a closed predicate
-  of their own, which replaces it in bodies: targets do not depend on each other. A pair that is
-  also a fact is not evidence for itself; where there is such a pair, a rule through known facts is
-  written once for every way in which its facts can differ from the head.
+* A rule's head ranges over the listed pairs only (blocking). So every rule has a closed predicate
+  of the pairs as its first body atom. A pair with an entity that has no fact is scored by its prior
+  alone. So rules with a condition on one argument have a predicate of all other pairs instead.
+* In a model that is not collective, targets do not depend on each other. In bodies, a target
+  predicate is replaced by a closed predicate of its observed facts. A pair that is also a fact is
+  not evidence for itself. Where there is such a pair, a rule through known facts is written once
+  per way in which its facts can differ from the head.
 * In a collective model the target predicate itself is in bodies, and pairs are not observed.
 
-Of other rules the columns, counted here, are observed predicates. A rule of weight w adds
-w x (1 - y)^p or w x y^p to the energy of a pair, where its groundings weigh x. Truth values of PSL
-end at 1 and move the knee of a hinge instead of its weight, so x must be part of the weight: it is
-written as a sum of *addends*, of which each pair has some,
+The columns of all other rules are counted, and written as observed predicates. A rule of weight w
+adds w x (1 - y)^p or w x y^p to the energy of a pair, where its groundings weigh x. Truth values of
+PSL end at 1, and move the knee of a hinge instead of its weight. So x must be part of the weight.
+It is written as a sum of *addends*, with one rule per addend:
 
     w * 3.17: rule_7(A, B, '3.17') -> t(A, B)
 
-Where a rule has few distinct x, these are its addends and every pair has one. Where it has many, as
-shares have, addends are powers of two, and every x is their sum to `BITS` binary digits, so that
-A and B, and the MAP state with them, agree to a few millionths.
+Where a rule has few distinct x, its addends are these x, and every pair has one addend. Where it
+has many, as shares have, addends are powers of two, and every x is a sum of them to `BITS` binary
+digits. Then A and B, and with them the MAP state, agree to a few millionths.
 
 Where bodies are soft and targets continuous, a pair has several hinges, each with its own height b,
-which is the truth of its atoms. They are told apart by their heights, a last argument:
+which is the truth of the observed atom. A last argument, the height, tells the atoms apart:
 
     w * 3.17: rule_7(A, B, '3.17', C) -> t(A, B)
 """
@@ -60,9 +60,9 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
 
-#: What Java's trim() takes away at both ends of a name.
+#: Characters that Java's trim() removes at both ends of a name.
 BLANKS = "".join(map(chr, range(0x21)))
-#: Constants that may be in a rule as they are.
+#: Constants that are written in a rule as they are.
 SAFE = re.compile(r"[\w .:/#-]+\Z")
 #: Closed predicates that accompany a target.
 KINDS = ("pairs", "located", "known")
@@ -70,20 +70,20 @@ KINDS = ("pairs", "located", "known")
 
 @dataclass(frozen=True)
 class ExportedNames:
-    """Identifiers of predicates, and other names of entities.
+    """Identifiers of predicates, and replacements of entity names.
 
     Identifiers differ in more than case. PSL trims the names of entities, so a name that begins or
-    ends in a blank is written as another; so is a constant of a rule with characters that break
-    PSL's database, such as a quote.
+    ends in a blank is replaced by another name. So is a constant of a rule with characters that
+    break PSL's database, such as a quote.
     """
 
     plain: Mapping[str, str]  #: identifiers of the predicates of targets and bodies
-    #: For every target the predicates of its "pairs", of those "located" (with facts of both ends),
-    #: and of its "known" facts, which are observed.
+    #: Predicates of every target's "pairs", of its "located" pairs (both entities have facts), and
+    #: of its "known" facts, which are observed.
     made: Mapping[tuple[str, str], str]
     #: Predicates of the rules whose columns are written out, by the rule's place in the model.
     computed: Mapping[int, str]
-    entities: Mapping[str, str]  #: other names of the entities that cannot have their own
+    entities: Mapping[str, str]  #: replacements of the entity names that PSL cannot have
 
     @classmethod
     def of(
@@ -96,7 +96,7 @@ class ExportedNames:
     ) -> ExportedNames:
         """Choose all identifiers; they are distinct when case is ignored."""
         plain = dict(identifiers({*predicates, *targets}))
-        # names hold no tab, so these cannot clash with a predicate's; they get identifiers last
+        # names have no tab, so names with a tab cannot be a predicate's, and get identifiers last
         made = {(t, what): f"{plain[t]}\t{what}" for t in targets for what in KINDS}
         rules = {place: f"rule\t{place + 1}" for place in computed}
         spelt = identifiers([*plain.values(), *made.values(), *rules.values()])
@@ -108,22 +108,22 @@ class ExportedNames:
         )
 
     def texts(self, names: Sequence[str]) -> list[str]:
-        """Entities as the program calls them."""
+        """The names of entities in the program."""
         return [self.entities.get(name, name) for name in names]
 
     def term(self, term: Term) -> Term:
-        """A term over the program's entities."""
+        """A term with the names of the program's entities."""
         if isinstance(term, Constant):
             return Constant(self.entities.get(term.value, term.value))
         return term
 
     def atom(self, predicate: str, terms: Iterable[Term]) -> Atom:
-        """An atom of a predicate that has its identifier already."""
+        """An atom of a predicate, which is given by its identifier."""
         return Atom(predicate, tuple(map(self.term, terms)))
 
 
 def _replaced(constants: Iterable[str], tables: Sequence[Names]) -> dict[str, str]:
-    """Other names for entities that PSL would trim, or that are unsafe as constants."""
+    """New names for entities whose names PSL would trim, or that are unsafe as constants."""
     others = {name for names in tables for name in names if name != name.strip(BLANKS)}
     others |= {name for name in constants if name != name.strip(BLANKS) or not SAFE.match(name)}
     found: dict[str, str] = {}
@@ -138,7 +138,7 @@ def _replaced(constants: Iterable[str], tables: Sequence[Names]) -> dict[str, st
 
 
 class RuleNotPlainError(InputError):
-    """A rule that plain PSL cannot express; `place` is its number in the model."""
+    """The error about a rule that plain PSL cannot express; `place` is its index in the model."""
 
     def __init__(self, place: int, why: str, rule: str) -> None:
         super().__init__(
@@ -149,7 +149,7 @@ class RuleNotPlainError(InputError):
 
 
 def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
-    """Why PSL cannot express a rule as it is, or ""; `soft` is whether facts are."""
+    """Why PSL cannot express a rule as it is, or ""; `soft` tells whether facts are soft."""
     if clause.is_prior:
         return ""
     counts, semantics = model.counts_of(clause).counts, model.semantics
@@ -174,10 +174,10 @@ def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
 
 @dataclass(frozen=True)
 class PlainRules:
-    """Writes rules for one set of pairs.
+    """Writes rules as they are, for one set of pairs.
 
-    `stated` are the targets with a pair that is also a fact, `unseen` those with a
-    pair of which some entity has no fact.
+    `stated` are the target predicates with a pair that is also a fact. `unseen` are those with a
+    pair that has an entity without facts.
     """
 
     model: RuleModel
@@ -186,7 +186,7 @@ class PlainRules:
     unseen: frozenset[str]
 
     def implications(self, clause: Clause) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
-        """Bodies and head of a clause; several where it goes through known facts of its target."""
+        """Yield body and head; several bodies if a clause has known facts of its own target."""
         ends, target = body_ends(clause.body), clause.target
         head = Literal(self.names.atom(self.names.plain[target], ends), clause.negated)
         if clause.is_prior and clause.negated:
@@ -212,13 +212,13 @@ class PlainRules:
             yield (*body, *conditions), head
 
     def _literals(self, clause: Clause) -> list[Atom | Comparison]:
-        """Atoms and comparisons of a body, with the predicates' own names."""
+        """Atoms and comparisons of a body, with the original names of predicates."""
         ends = body_ends(clause.body)
         free = (name for name in variables() if name not in ends)
         return [literal for part in clause.body.parts for literal in part.body.literals(ends, free)]
 
     def _pairs(self, clause: Clause) -> str:
-        """The pairs that a clause may have groundings for."""
+        """The predicate of the pairs that a clause may have groundings for."""
         on_paths = all(part.body.is_path for part in clause.body.parts)
         everywhere = on_paths or clause.target not in self.unseen
         return self.names.made[clause.target, "pairs" if everywhere else "located"]
@@ -230,7 +230,7 @@ class PlainRules:
         return self.names.made.get((atom.predicate, "known"), plain)
 
     def _ways_to_differ(self, atom: Atom, head: tuple[Variable, Variable]) -> list[list[Literal]]:
-        """Conditions, no two of which hold at once, under which an atom is not the head."""
+        """Mutually exclusive conditions under which an atom is not the head."""
         (x, y), (a, b) = map(self.names.term, atom.arguments), head
         ways = []
         if x != a:
@@ -245,14 +245,14 @@ def _compared(one: Term, operator: Operator, other: Term) -> Literal:
     return Literal(Comparison(one, operator, other))
 
 
-#: Distinct values up to which each is an addend.
+#: Maximum number of distinct values for which each value is an addend.
 MAX_VALUES = 64
-#: Significant binary digits of other values.
+#: Significant binary digits of values that are written as sums of powers of two.
 BITS = 17
 
 
 def addends_of(x: Floats) -> dict[float, Ints]:
-    """Write positive numbers as sums: addends, each with the positions of the numbers that have it.
+    """Write positive numbers as sums of addends; each addend has the positions of its numbers.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def addends_of(x: Floats) -> dict[float, Ints]:
 
 
 def _digit(digits: Ints, place: Ints) -> Ints:
-    """Positions of the numbers whose binary digit at a place of their own is 1."""
+    """Positions of the numbers whose binary digit at `place`, one place per number, is 1."""
     inside = (place >= 0) & (place <= BITS)
     return np.flatnonzero(inside & (digits >> np.clip(place, 0, BITS) & 1 == 1))
 
@@ -286,21 +286,21 @@ class ComputedRule:
 
     @cached_property
     def addends(self) -> dict[float, Ints]:
-        """The numbers of the hinges as sums."""
+        """The addends of the hinges' numbers, each with the positions of its hinges."""
         return addends_of(self.hinges.number)
 
     @cached_property
     def soft(self) -> bool:
-        """Whether some hinge is lower than 1."""
+        """Whether a hinge has a height below 1."""
         return bool((self.hinges.height < 1.0).any())
 
     @property
     def arity(self) -> int:
-        """Arity of the predicate: the pair, the addend where there are several, a soft height."""
+        """Arity of the predicate: the pair, the addend if there are several, the height if soft."""
         return 2 + (len(self.addends) > 1) + self.soft
 
     def psl_rules(self, head: str, squared: bool) -> Iterator[LogicalRule]:
-        """One rule per addend."""
+        """Yield one rule per addend."""
         names = variables()
         ends = next(names), next(names)
         height = (next(names),) if self.soft else ()
@@ -313,7 +313,7 @@ class ComputedRule:
             )
 
     def columns(self) -> tuple[Ints, list[list[str]]]:
-        """Row of the pair, and texts of further arguments and the truth, of every observed atom."""
+        """For every observed atom, the row of its pair, and columns of the other fields' texts."""
         rows = np.concatenate([np.empty(0, dtype=np.int64), *self.addends.values()])
         texts = [text for a, some in self.addends.items() for text in [weight_text(a)] * len(some)]
         addend = [texts] if len(self.addends) > 1 else []

@@ -1,4 +1,4 @@
-"""Inference in PSL programs on one page: read, ground, solve.
+"""Inference in PSL programs: read, ground, solve.
 
 program -> rules and atoms -> potentials -> MAP state -> files and evaluations
 """
@@ -38,11 +38,11 @@ from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramDa
 from hornbeam.programs.program_declarations import InferenceOptions
 from hornbeam.scoring.evaluation import evaluate
 
-#: Tolerance of ADMM where neither the user nor the program sets one. PSL's own (1e-5 absolute, 1e-3
-#: relative) leaves single values up to 0.05 away from the optimum; this one takes a few more
-#: iterations and leaves less than 0.001.
+#: Tolerance of ADMM if neither the user nor the program sets one. PSL's tolerances (1e-5 absolute,
+#: 1e-3 relative) leave single values up to 0.05 away from the optimum. This tolerance takes a few
+#: more iterations and leaves values less than 0.001 away.
 TOLERANCE = 1e-6
-#: Conflicting ground rules that a message shows.
+#: Maximum number of conflicting ground rules that a message shows.
 SHOWN_CONFLICTS = 6
 
 
@@ -75,7 +75,7 @@ class Inference:
         return list(zip(*columns, strict=True))
 
     def _targets(self, predicate: str) -> tuple[AtomTable, int]:
-        """A predicate's targets, and the number of the first one's random variable."""
+        """A predicate's targets, and the random variable of the first target."""
         first = 0
         for name, tables in self.ground.data.predicates.items():
             if name.lower() == predicate.lower():
@@ -90,7 +90,7 @@ class Inference:
 
     @cached_property
     def evaluations(self) -> dict[str, TruthEvaluation]:
-        """For every predicate with targets and truth, how well the values fit it."""
+        """For every predicate with targets and truth, how well its values fit the truth."""
         tables = self.ground.data.predicates
         found = {
             name: evaluate_truth(tables[name], self.values(name), self.close_truth)
@@ -99,7 +99,7 @@ class Inference:
         return {name: one for name, one in found.items() if one is not None}
 
     def save(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write each open predicate's values as PSL does: NAME.txt, arguments and value by tabs.
+        """Write the values of each open predicate as PSL does: NAME.txt, columns separated by tabs.
 
         Several files are written together or not at all: their folder is replaced as a whole.
         """
@@ -173,7 +173,7 @@ def infer(
     tolerance
         Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
     max_ground_rules
-        Refuse to ground more than this; by default what fits into memory.
+        Maximum number of ground rules; by default as many as fit into memory.
     """
     if tolerance is not None and not 0.0 <= tolerance <= MAX_NUMBER:
         raise InputError(f"`tolerance` is {tolerance:g}; expected 0 to {MAX_NUMBER:g}")
@@ -220,7 +220,7 @@ def _first(*values: float | None) -> float:
 
 
 def _relaxed(rules: Sequence[PslRule], options: InferenceOptions) -> list[PslRule]:
-    """Give hard rules a weight far above all others (PSL's option inference.relax)."""
+    """Give hard rules a multiple of the largest weight (PSL's option inference.relax)."""
     largest = max((rule.weight for rule in rules if rule.weight is not None), default=1.0)
     weight = options.relax_multiplier * largest
     return [
@@ -232,7 +232,7 @@ def _relaxed(rules: Sequence[PslRule], options: InferenceOptions) -> list[PslRul
 
 
 def _start(data: ProgramData, options: InferenceOptions) -> Floats | None:
-    """State to start from; it is the answer for targets that are in no ground rule."""
+    """The state to start from, which targets in no ground rule keep; None for the default."""
     value = {"ZERO": 0.0, "HALF": 0.5}.get(options.initial_value)
     if value is None:
         return None
@@ -255,11 +255,11 @@ TRUE = 0.5
 
 @dataclass(frozen=True)
 class TruthEvaluation:
-    """How the inferred values of a predicate fit its truth: what PSL's evaluators report.
+    """How the inferred values of a predicate fit its truth: the figures of PSL's evaluators.
 
-    AUC (ties count half), accuracy and F1 take values from 0.5 on for true; MAE and MSE are the
-    mean absolute and squared differences. Only targets with a truth value count; `unknown` is the
-    number of targets without one.
+    AUC, accuracy and F1 take values from 0.5 on for true; AUC counts ties half. MAE and MSE are the
+    mean absolute and squared differences. `n` is the number of targets that are compared, `unknown`
+    the number of targets that are left out for want of a truth value.
     """
 
     auc_roc: float | None
@@ -279,9 +279,9 @@ class TruthEvaluation:
 def evaluate_truth(
     tables: PredicateTables, values: Floats, close_truth: bool = False
 ) -> TruthEvaluation | None:
-    """Compare inferred values of a predicate's targets with its truth; None without any.
+    """Compare inferred values of a predicate's targets with its truth; None if no target has one.
 
-    Targets without truth are left out, or false where `close_truth`.
+    Targets without truth are left out, or taken for false if `close_truth` is True.
     """
     place = atom_places(tables.targets, tables.truth)
     known = place >= 0
@@ -312,10 +312,10 @@ def evaluate_truth(
 def check_results(
     folder: str | os.PathLike[str], program: Program, predicates: Sequence[str] | None = None
 ) -> None:
-    """Refuse a folder to which the values of open predicates cannot go.
+    """Refuse a folder to which the values of open predicates cannot be written.
 
     A single file is replaced in place. Several files are written as one folder, which is replaced
-    as a whole and must not contain anything else. Input files of the program are never overwritten.
+    as a whole and must not contain other files. Input files of the program are never overwritten.
     Without `predicates`, all predicates with targets are checked.
     """
     if predicates is None:
@@ -328,7 +328,7 @@ def check_results(
 
 
 def save_results(folder: str | os.PathLike[str], texts: Mapping[str, str]) -> list[Path]:
-    """Write the values of every open predicate; returns the files."""
+    """Write the texts of open predicates, one file per predicate; returns the paths."""
     names = _names(texts)
 
     def write(place: Path) -> None:
@@ -352,7 +352,7 @@ def _names(predicates: Collection[str]) -> dict[str, str]:
 
 
 def _other_than(names: Collection[str], folder: Path) -> str | None:
-    """A description of what a folder holds other than these files, or None."""
+    """A description of a file in the folder whose name is not among `names`, or None."""
     others = (path.name for path in sorted(folder.iterdir()))
     found = next((name for name in others if name not in names), None)
     if found is None:

@@ -64,13 +64,13 @@ class Program:
     """A program whose rules have been checked against its predicates."""
 
     name: str  #: the file, as the user names it
-    #: Rules in their order, in PSL's normal form (see `hornbeam.programs.program_rules`), with
-    #: predicates spelt as declared.
+    #: Rules in the order of the text, in PSL's normal form (see `hornbeam.programs.program_rules`),
+    #: with predicates spelt as declared.
     rules: tuple[PslRule, ...]
     sources: tuple[str, ...]  #: the file of each rule
     predicates: tuple[ProgramPredicate, ...]
     options: Mapping[str, str]  #: options by their names in lower case
-    files: tuple[str, ...] = ()  #: every file that it is read from, those of its atoms among them
+    files: tuple[str, ...] = ()  #: all files of the program, including those of its atoms
 
     @property
     def closed(self) -> frozenset[str]:
@@ -79,11 +79,11 @@ class Program:
 
     @property
     def inference_options(self) -> InferenceOptions:
-        """Its options of inference."""
+        """The program's options of inference."""
         return inference_options(self.name, self.options, self.predicates)
 
     def load(self) -> ProgramData:
-        """Read the atoms of all predicates; the constants of the rules are among the names."""
+        """Read the atoms of all predicates; the names include the constants of the rules."""
         names = {name for rule in self.rules for name in constants_of(rule)}
         return load_partitions(self.predicates, self.name, names)
 
@@ -97,12 +97,12 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
         A JSON or YAML program, a `.psl` or `.data` file with the other next to it, a folder with
         one program (or with a program.json), or the path of a program without its suffix.
     split
-        The split to read in addition to what belongs to all; "infer" by default.
+        The split to read, in addition to the data of all splits; "infer" by default.
 
     Raises
     ------
     DataError
-        Naming file, line and column of a mistake, and what was expected.
+        Names file, line and column of a mistake, and what was expected.
     """
     split = split or "infer"
     if split not in SPLITS:
@@ -136,7 +136,7 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
 def _listed_rules(
     file: File, document: dict[str, Any], text: str, split: str, folder: Path
 ) -> list[SourcedRule]:
-    """Rules of a program and those of the split."""
+    """Rules of a 2.4 program for all splits, and rules of its split."""
     found: list[SourcedRule] = []
     for section in ((), (split,)):
         inside = document.get(split) or {} if section else document
@@ -154,7 +154,7 @@ def _listed_rules(
 
 
 def _named_rules(program: File, listed: str, folder: Path) -> list[SourcedRule]:
-    """Rules of a file that a program names; a text in place of a list of rules is an error."""
+    """Rules of the file that a program names in place of a list; any other text is an error."""
     name = str(Path(program.name).parent / listed)
     try:
         return _rule_file(name, folder)
@@ -198,7 +198,7 @@ def _options(file: File, document: dict[str, Any], split: str) -> dict[str, str]
 
 
 def _located(path: Path, split: str) -> tuple[Path, Path]:
-    """Files of the rules and of the data; one and the same for a 2.4 program."""
+    """The file of the rules and the file of the data; the same file for a 2.4 program."""
     if path.is_dir():
         return _located(_only_program(path), split)
     suffix = path.suffix.lower()
@@ -216,7 +216,7 @@ def _located(path: Path, split: str) -> tuple[Path, Path]:
 
 def _only_program(folder: Path) -> Path:
     found = sorted(one for one in folder.iterdir() if one.suffix.lower() in (*SUFFIXES, ".psl"))
-    # `hornbeam export` writes the names of entities next to its program
+    # `hornbeam export` writes names.json next to its program.json
     named = [one for one in found if one.name == "program.json"]
     if len(named or found) == 1:
         return (named or found)[0]
@@ -253,8 +253,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:]|[^\s{}\[\]:,"]+')
 class LocatedRule:
     """A rule of a JSON or YAML program: its text, its number in the list, and where it begins.
 
-    The parser counts lines and columns of the text it is given. So that mistakes are reported at
-    their places, a rule is padded with line ends and blanks up to its position in the file.
+    The parser counts the lines and columns of the text that it reads. A rule is padded with line
+    ends and blanks up to its position in the file, so that mistakes are reported at their places.
     (Escapes of JSON before a mistake shift its column.)
     """
 
@@ -275,7 +275,7 @@ class LocatedRule:
 def rule_entries(
     file: File, listed: object, text: str, path: tuple[str, ...]
 ) -> Iterator[LocatedRule]:
-    """The rules of the list that the keys `path` lead to in a document, with their places."""
+    """Yield the rules of a list with their places; the keys `path` lead to it in the document."""
     where = " of ".join(repr(key) for key in reversed(path))
     if not isinstance(listed, list):
         problem = f"{where}: expected a list of rules, found {kind_of(listed)}"
@@ -293,7 +293,7 @@ def rule_entries(
 
 
 def _json_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield line and column of every item of the list at the path, inside its quotes."""
+    """Yield line, column (inside the quotes) and indent (0) of every item of the list at `path`."""
     wanted = ["", *path]
     stack = list[str]()
     key = latest = ""
@@ -315,9 +315,9 @@ def _json_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int
 
 
 def _yaml_places(text: str, path: Sequence[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield line, column and indent of every text of the list at the path.
+    """Yield line, column and indent of every item of the list at `path`.
 
-    Text that is folded over several lines is placed where it begins.
+    The place of a text that is folded over several lines is where it begins.
     """
     node: Any = yaml.compose(text, TextLoader)
     for wanted in path:

@@ -1,7 +1,7 @@
 """The atoms of a PSL program as tables of ids, ready for grounding.
 
-DuckDB reads, checks and sorts them, all in one pass. Truth values stay floats; rounding to
-millionths is for learning only.
+DuckDB reads, checks and sorts the atoms of all predicates in one pass. Truth values stay floats;
+only learning rounds them to millionths.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hornbeam.programs.program_declarations import ProgramPredicate
 
 @dataclass(frozen=True, eq=False)
 class AtomTable:
-    """Atoms of one predicate: one column of ids per argument; `value` is None where all are 1."""
+    """Atoms of one predicate: one column of ids per argument; `value` is None if all are 1."""
 
     arguments: tuple[Ids, ...]
     value: Floats | None = None
@@ -50,18 +50,18 @@ class PredicateTables:
 
 @dataclass(frozen=True, eq=False)
 class ProgramData:
-    """Every predicate's atoms over one table of constants."""
+    """The atoms of every predicate; their ids are positions in one table of names."""
 
     names: Names
     predicates: Mapping[str, PredicateTables]
 
 
 def atom_places(wanted: AtomTable, listed: AtomTable) -> Ints:
-    """Position of each wanted atom in a list of atoms, -1 where it is not there."""
+    """Position of each wanted atom in the listed atoms; -1 if it is not listed."""
     keys = np.zeros(len(wanted) + len(listed), dtype=np.int64)
     for wanted_ids, listed_ids in zip(wanted.arguments, listed.arguments, strict=True):
         column = np.concatenate([wanted_ids, listed_ids]).astype(np.int64)
-        # numbers of distinct prefixes, so that any number of arguments fits
+        # distinct prefixes are renumbered, so that keys of any number of arguments fit
         keys = np.unique(keys * (column.max(initial=0) + 1) + column, return_inverse=True)[1]
     order = np.argsort(keys[len(wanted) :], kind="stable")
     ranked = keys[len(wanted) :][order]
@@ -79,7 +79,7 @@ OBSERVED, TARGET, TRUTH = range(3)
 
 @dataclass(frozen=True)
 class _Listed:
-    """A source, the number of its predicate, and its partition."""
+    """A source of atoms, the number of its predicate, and its partition."""
 
     source: Source
     predicate: int
@@ -89,12 +89,11 @@ class _Listed:
 def load_partitions(
     predicates: Sequence[ProgramPredicate], program: str, extra_names: Iterable[str] = ()
 ) -> ProgramData:
-    """Read the atoms of every predicate: sorted by their arguments, each once.
+    """Read the atoms of every predicate, sorted by their arguments and without repetitions.
 
-    Observations and truth have values; one that is written without is 1. `extra_names` are
-    constants of rules, which the table of names must also hold. Refused, with file
-    and line, are bad values, wrong numbers of fields, atoms with two values in one partition, and
-    targets that are also observed.
+    Observations and truth have values, 1 where none is written. `extra_names` are constants of
+    rules, which the table of names has too. Bad values, wrong numbers of fields, atoms with two
+    values in one partition, and targets that are also observed are refused, with file and line.
     """
     extra = sorted(set(extra_names))
     for name in extra:
@@ -120,7 +119,7 @@ def load_partitions(
 def _sources(
     space: Workspace, predicate: ProgramPredicate, partition: int, program: str
 ) -> Iterator[Source]:
-    """Sources of one partition. Empty files are allowed and mean no atoms, as in PSL."""
+    """Sources of one partition; an empty file is allowed and has no atoms, as in PSL."""
     name = PARTITIONS[partition]
     atoms: AtomList = getattr(predicate, name)
     files = tuple(file for file in atoms.files if not is_empty(file))
@@ -132,9 +131,9 @@ def _sources(
 def _read_text(
     connection: duckdb.DuckDBPyConnection, listed: Sequence[_Listed], width: int
 ) -> None:
-    """Read all sources into one table of text, and refuse malformed rows, which have no number.
+    """Read all sources into one table of text, and refuse malformed rows.
 
-    Arguments that a predicate does not have are NULL.
+    A malformed row has the predicate number NULL. Arguments beyond a predicate's arity are NULL.
     """
     if not listed:
         return
@@ -163,7 +162,7 @@ def _arguments(arity: int) -> list[str]:
 
 
 def _names(space: Workspace, listed: Sequence[_Listed], width: int, extra: list[str]) -> Names:
-    """Names of all constants, and their table `constants` in the connection."""
+    """Names of all constants; also makes their table `constants` in the connection."""
     unnested = f"SELECT unnest([{', '.join(_arguments(width))}]) AS name FROM atoms"  # noqa: S608
     selects = [f"SELECT name FROM ({unnested}) WHERE name IS NOT NULL"] if listed else []  # noqa: S608
     if extra:
@@ -176,7 +175,7 @@ def _names(space: Workspace, listed: Sequence[_Listed], width: int, extra: list[
     unusual = space.connection.execute(
         f"SELECT name FROM constants WHERE {MALFORMED}"  # noqa: S608
     ).fetchall()
-    # A constant of a rule may be any text, so such names are not errors of the data.
+    # A constant of a rule may be any text, so its name is not an error of the data.
     if unusual and not {name for (name,) in unusual} <= set(extra):
         sources = [one.source for one in listed]
         raise first_mistake(sources) or DataError(sources[0].name, "a name is empty or malformed")
@@ -190,7 +189,7 @@ def _tables(
     width: int,
     names: Names,
 ) -> dict[str, PredicateTables]:
-    """The tables of every predicate; an atom with two values, or two roles, is an error."""
+    """The tables of every predicate; refused are atoms with two values, or observed and targets."""
     none = np.empty(0, dtype=np.int32)
     number, *arguments, partition, value = (*[none] * (width + 2), np.empty(0))
     if listed:
@@ -224,7 +223,7 @@ def _tables(
 
 
 def _clash(listed: Sequence[_Listed], predicate: str, names: list[str]) -> DataError:
-    """Name two places that contradict each other."""
+    """The error about an atom that names the two places that contradict each other."""
     atom = dict(zip(_arguments(len(names)), names, strict=True))
     text = atom_text({"predicate": predicate} | atom)
     first: dict[int, tuple[str, float]] = {}

@@ -1,9 +1,9 @@
-"""What a PSL program declares besides its rules: predicates, and options of inference.
+"""The declarations of a PSL program besides its rules: predicates, and options of inference.
 
-Of a predicate it says whether it is closed, and where its atoms are. Options have the defaults of
-PSL 2.4.1. An option that inference does not honour is ignored and reported: it concerns PSL's
-database, its log, its other reasoners or its weight learning, none of which change the state of
-least energy.
+A predicate's declaration says whether it is closed, and where its atoms are. Options have the
+defaults of PSL 2.4.1. Options that inference does not honour are ignored and reported. They concern
+PSL's database, its log, its other reasoners or its weight learning, none of which change the state
+of least energy.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ PROPERTIES = (
     "name", "type", "arity", "types", "force-open", "observations", "targets", "truth", "function",
     "evaluations", "options",
 )  # fmt: skip
-#: The type of predicate that is supported, by both its names.
+#: Both names of the one type of predicate that is supported.
 _STANDARD = ("StandardPredicate", "org.linqs.psl.model.predicate.StandardPredicate")
 
 
 @dataclass(frozen=True)
 class ProgramPredicate:
-    """One predicate of a program, in one split."""
+    """A predicate of a program, with its atoms in one split."""
 
     name: str  #: as declared; rules may spell it in another case
     arity: int
-    #: Whether atoms that are not observed are false. An open predicate's atoms are observed or
+    #: Whether atoms that are not observed are false. Atoms of an open predicate are observed or
     #: targets.
     closed: bool
-    #: Where its atoms are.
+    #: Where the atoms of each partition are.
     observations: AtomList = field(default_factory=AtomList)
     targets: AtomList = field(default_factory=AtomList)
     truth: AtomList = field(default_factory=AtomList)
-    options: Mapping[str, str] = field(default_factory=dict)  #: options of the predicate alone
+    options: Mapping[str, str] = field(default_factory=dict)  #: options of this predicate only
 
 
 def program_predicates(file: File, document: dict[str, Any], split: str) -> list[ProgramPredicate]:
@@ -94,7 +94,7 @@ def _predicate(
 
 
 def _check_evaluations(file: File, one: PredicateDeclaration) -> None:
-    """Check the list of evaluators; all that apply are reported, whichever are listed."""
+    """Check the list of evaluators; it changes nothing, as all evaluations that apply are made."""
     where = f"evaluations of {one.name}"
     listed = one.about.get("evaluations") or []
     if not isinstance(listed, list):
@@ -108,7 +108,7 @@ def _check_evaluations(file: File, one: PredicateDeclaration) -> None:
 
 
 def text_options(file: File, value: object, where: str) -> dict[str, str]:
-    """Options by their names in lower case: PSL ignores case."""
+    """Options by their names in lower case, since PSL ignores case; `where` is for messages."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -125,7 +125,7 @@ def text_options(file: File, value: object, where: str) -> dict[str, str]:
 
 # Options of inference -----------------------------------------------------------------------------
 
-#: Reasoners that look for the same state; ADMM replaces all of them.
+#: PSL's reasoners that look for the MAP state; Hornbeam's solvers replace all of them.
 METHODS = (
     "ADMMInference",
     "SGDInference",
@@ -133,8 +133,8 @@ METHODS = (
     "DualBCDInference",
     "DistributedDualBCDInference",
 )
-#: Options that cannot change the answer here and are not reported as ignored: nothing is random,
-#: the weights' scale does not move the optimum, and inference runs anyway.
+#: Options that cannot change the answer and are not reported as ignored: inference is not random,
+#: the scale of weights does not move the optimum, and inference runs anyway.
 WITHOUT_EFFECT = ("random.seed", "inference.normalize", "runtime.inference")
 INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
 
@@ -143,27 +143,28 @@ INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
 class InferenceOptions:
     """Options of a program's inference."""
 
-    #: Size and largest number of ADMM's steps.
+    #: Size and maximum number of ADMM's steps.
     step_size: float = 1.0
     max_iterations: int = 25_000
-    #: Its tolerances; None where the program does not set them.
+    #: Tolerances of ADMM; None if the program does not set them.
     epsilon_absolute: float | None = None
     epsilon_relative: float | None = None
-    #: Whether hard rules become weighted ones, with this multiple of the largest weight, squared.
+    #: Whether hard rules become weighted rules, their weight as a multiple of the largest weight,
+    #: and whether they are squared.
     relax: bool = False
     relax_multiplier: float = 100.0
     relax_squared: bool = True
-    #: Where targets start: at random, at 0, ½ or 1, or (ATOM) at the values given with them.
+    #: PSL's initial value of targets. ZERO and HALF start at 0 and ½, all others at 1.
     initial_value: str = "RANDOM"
-    #: Whether an open atom that a rule needs and that is neither observed nor a target is an error;
-    #: else it is false.
+    #: Whether it is an error if a rule needs an atom of an open predicate that is neither observed
+    #: nor a target; otherwise the atom is false.
     require_targets: bool = True
     close_truth: bool = False  #: whether evaluation takes targets without truth for false
     ignored: tuple[str, ...] = ()  #: names of the program's options that are not honoured
 
 
 class _OptionError(Exception):
-    """What was expected of an option's value."""
+    """The error of an option's value; its text says what was expected."""
 
 
 def _number(least: float, above: bool = False) -> Callable[[str], float]:
@@ -202,7 +203,7 @@ def _initial_value(text: str) -> str:
     return text.upper()
 
 
-#: PSL's name of every option that is honoured, the field it sets, and how it is read.
+#: PSL's name of every option that is honoured, with the field it sets and the function to read it.
 _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "admmreasoner.stepsize": ("step_size", _number(0, above=True)),
     "admmreasoner.maxiterations": ("max_iterations", _positive),
@@ -220,7 +221,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
 def inference_options(
     program: str, options: Mapping[str, str], predicates: Iterable[ProgramPredicate] = ()
 ) -> InferenceOptions:
-    """Read the options of a program, given its name, and report those of its predicates.
+    """Read the options of a program; options of its predicates are ignored and reported.
 
     Examples
     --------
@@ -248,7 +249,7 @@ def inference_options(
 
 
 def _method(text: str, program: str) -> str:
-    """Class of PSL's inference, without its package."""
+    """The class name of PSL's inference method, without its package."""
     method = text.strip().rsplit(".", 1)[-1]
     if method not in METHODS:
         problem = f"the option 'runtime.inference.method' is {text!r}"

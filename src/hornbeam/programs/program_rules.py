@@ -1,14 +1,13 @@
-"""Rules as PSL takes them: their normal form, and requirements beyond their grammar.
+"""The normal form of a program's rules, and requirements that the grammar does not express.
 
-In normal form predicates are spelt as declared, no literal stands twice, and filters have no
-alternatives. A logical rule is a disjunction of literals, a set; PSL drops repeated literals, even
-where one is in the body and its negation in the head. A filter with alternatives,
-`{B: p(B) | q(B)}`, makes PSL read one rule for each alternative.
+In normal form, predicates are spelt as declared, no literal stands twice, and filters have no
+alternatives. To PSL a logical rule is a disjunction, a set of literals. So PSL drops repeated
+literals, even if a literal is in the body and its negation in the head. A filter with alternatives,
+`{B: p(B) | q(B)}`, makes PSL read one rule per alternative.
 
-A logical rule is safe if every variable is in an atom that limits it: a positive atom of the
-body, or a negated one of the head. These are the atoms that are true where the rule is violated,
-so grounding finds all violations by joining them. An arithmetic rule is grounded by joining its
-atoms, whatever their sign.
+A logical rule is safe if every variable is in an atom that limits it: a positive atom of the body,
+or a negated atom of the head. Where the rule is violated, the limiting atoms are true. So grounding
+finds all violations by joining them. An arithmetic rule is grounded by joining all its atoms.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ APart = TypeVar("APart", Literal, Summand)
 def check_rules(
     rules: Iterable[tuple[PslRule, str]], predicates: Sequence[ProgramPredicate]
 ) -> None:
-    """Check every rule of a program, given with its file.
+    """Check every rule of a program; each comes with its file.
 
-    Refused is the first rule that has an unknown predicate, a wrong number of arguments, a negative
-    weight or a variable that nothing limits, or whose arithmetic is not well formed.
+    A rule is refused if it has an unknown predicate, a wrong number of arguments, a negative weight
+    or a variable that no atom limits, or if its arithmetic is not well formed.
     """
     known = {predicate.name: predicate for predicate in predicates}
     for rule, source in rules:
@@ -173,7 +172,7 @@ def _check_filters(
 
 
 def _check_coefficient(coefficient: Coefficient) -> None:
-    """Refuse a division by a number that is zero."""
+    """Refuse a division by a constant of value zero."""
     for part in nested(coefficient):
         if isinstance(part, Operation) and part.operator == "/" and fixed_value(part.right) == 0:
             raise RefusedError(f"{part} divides by zero")
@@ -183,7 +182,7 @@ def _check_coefficient(coefficient: Coefficient) -> None:
 
 
 def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
-    """Rules that PSL makes of one; `names` maps lower-case predicates to their declared names.
+    """The rules that PSL makes of a rule; `names` maps lower-case predicates to declared names.
 
     Examples
     --------
@@ -213,7 +212,7 @@ def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
 
 
 def _spelt(parts: Iterable[APart], names: Mapping[str, str]) -> tuple[APart, ...]:
-    """Literals or summands with predicates spelt as declared."""
+    """Literals or summands with their predicates spelt as declared."""
     spelt = []
     for part in parts:
         atom = part.atom

@@ -1,13 +1,13 @@
-"""Weights of a program's logical rules by exact pseudolikelihood.
+"""Learning the weights of a program's logical rules by exact pseudolikelihood.
 
-Given the truth of all other atoms, a ground rule is a hinge in the one atom that is left
+Given the truth of all other atoms, a ground rule is a hinge in the remaining atom
 (`hornbeam.hlmrf.potentials`), of power 1 or 2.
 
-* joint: maximise sum_i log p(y_i | the others) over all weights at once;
-* ppll: the same for each rule alone, as if there were no other (piecewise).
+* joint: maximise sum_i log p(y_i | all other y) over all weights at once;
+* ppll: the same for each rule alone, as if it were the only rule (piecewise).
 
-Both are concave, with a Gaussian prior on the weights, and fitted by Newton's method. Hard rules
-have no weight and are left out: conditioned on the truth they allow one value or any.
+Both objectives are concave, with a Gaussian prior on the weights, and are maximised by Newton's
+method. Hard rules have no weight and are left out.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from hornbeam.programs.program_data import ProgramData, atom_places
 
 @dataclass(frozen=True, eq=False)
 class LearnedWeights:
-    """A program's rules with learned weights, and how much better they explain the truth.
+    """A program's rules with learned weights, and log pseudolikelihoods of the truth.
 
-    The log pseudolikelihoods are those of all weights together, before and after.
+    The log pseudolikelihoods are those of all rules together, with the old and the new weights.
     """
 
     rules: tuple[PslRule, ...]
@@ -57,7 +57,7 @@ class LearnedWeights:
         return "".join(f"{rule}\n" for rule in self.rules)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the rules; either all of them are there afterwards or nothing."""
+        """Write the rules to a file; if that fails, an existing file is left as it was."""
         save_text(path, self.text)
 
     def as_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def learn_weights(
     method
         "joint" (all weights together) or "ppll" (each rule alone).
     split
-        The split to learn from, in addition to what belongs to all; "learn" by default.
+        The split to learn from, in addition to the data of all splits; "learn" by default.
     weight_variance
         Variance of the Gaussian prior on weights.
     """
@@ -152,7 +152,7 @@ def _refuse_arithmetic(program: Program) -> None:
 
 
 def _truth(program: Program, data: ProgramData) -> Floats:
-    """Truth of every random variable, in the order of their numbers."""
+    """Truth of every target, in the order of the random variables; refuse targets without truth."""
     parts = []
     for name, tables in data.predicates.items():
         place = atom_places(tables.targets, tables.truth)
@@ -173,7 +173,7 @@ def _truth(program: Program, data: ProgramData) -> Floats:
 def ground_problem(
     rules: Sequence[PslRule], potentials: Potentials, y: Floats
 ) -> HingeProblem[PslRule]:
-    """Condition ground rules on the truth y; every weighted rule was grounded with weight 1."""
+    """The learning problem of rules that were grounded with weight 1, given the truth y."""
     row, is_squared = potentials.row, potentials.kind == PotentialKind.SQUARED
     hinges = conditional_hinges(potentials, y, is_squared)
     keep = (hinges.height > 0.0) & ~potentials.is_constraint[row]
@@ -194,7 +194,7 @@ def ground_problem(
 def fit_weights(
     problem: HingeProblem[PslRule], method: WeightMethod, weight_variance: float = 100.0
 ) -> Floats:
-    """Weights of all rules; those without ground rules get 0."""
+    """Fit the weights of all rules; a rule without ground rules gets weight 0."""
     alone = method is not WeightMethod.JOINT
     parts = [piece(problem, k) for k in range(len(problem.clauses))] if alone else [problem]
     newton, ridge = Newton(tolerance=1e-9), 1.0 / weight_variance
@@ -202,5 +202,5 @@ def fit_weights(
 
 
 def piece(problem: HingeProblem[PslRule], k: int) -> HingeProblem[PslRule]:
-    """Rule k alone, over the targets that its ground rules contain."""
+    """The problem of rule k alone, over the targets that its ground rules contain."""
     return problem.only(np.array([k])).subset(problem.targets_of(k))

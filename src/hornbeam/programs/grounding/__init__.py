@@ -1,1 +1,1 @@
-"""Rules and atoms of a program in, potentials and constraints out."""
+"""Grounding: from the rules and atoms of a program to potentials and constraints."""

@@ -1,7 +1,7 @@
-"""Grounding: rules and atoms in, potentials and constraints out.
+"""Grounding: from rules and atoms to potentials and constraints.
 
-Each rule is one query (`ground_queries`, `ground_sums`). Where a bound on its rows is large, its
-answer is forecast from a sample of its first table, so that a rule with too many groundings is
+Each rule is one query (`ground_queries`, `ground_sums`). Where an upper bound on its rows is large,
+their number is forecast from a sample of its first table. So a rule with too many groundings is
 refused before it fills the memory.
 """
 
@@ -33,14 +33,14 @@ from hornbeam.programs.grounding.ground_queries import (
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
 from hornbeam.programs.program_data import ProgramData
 
-#: Rules whose join cannot have more rows than this are grounded without a forecast.
+#: Rules whose join has at most this many rows are grounded without a forecast.
 SMALL = 1_000_000
-#: How much larger each further sample of the first table is, and how many rows are left of a
-#: table that is thinned.
+#: Factor by which each further sample of the first table is larger, and about how many rows of a
+#: thinned table are left.
 GROWTH, THINNED = 16, 32
-#: Ground rules that make a sample large enough, and at which it is cut off.
+#: Number of ground rules from which on a sample is large enough, and at which its count is cut off.
 ENOUGH, CUT_OFF = 10_000, 2_000_000
-#: Memory that a ground rule takes at most while a program is grounded and solved.
+#: Bytes of memory that a ground rule takes at most while a program is grounded and solved.
 BYTES = 120
 
 #: A form that stays below this for all states counts as never violated.
@@ -49,10 +49,10 @@ NEGLIGIBLE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GroundProgram:
-    """Potentials and constraints, and what their variables and rows stand for.
+    """Potentials and constraints, with the rules and atoms that they were made from.
 
-    `counts` has the number of ground rules of every rule as PSL counts them, before those that are
-    alike are merged and those that no state can violate are dropped.
+    `counts` has the number of ground rules of every rule as PSL counts them: before equal ground
+    rules are merged, and ground rules that no state can violate are dropped.
     """
 
     potentials: Potentials
@@ -70,7 +70,7 @@ class GroundProgram:
         raise IndexError(variable)
 
     def row_text(self, row: int) -> str:
-        """A ground rule as text: its rule, and the open atoms in it."""
+        """A row as text: its rule, and the open atoms of the ground rule."""
         bounds = self.potentials.indptr[row : row + 2]
         atoms = map(self.atom_text, self.potentials.variable[slice(*bounds)].tolist())
         return f"{self.rules[self.potentials.rule[row]]}  with {', '.join(atoms) or 'no open atom'}"
@@ -86,11 +86,12 @@ def ground(
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> GroundProgram:
-    """Ground every rule of a program whose predicates are known and have the right arity.
+    """Ground every rule of a program; its rules have been checked (see `program_rules`).
 
-    Absent atoms of `closed` predicates are false. One of an open predicate that a ground rule needs
-    and that is neither observed nor a target is refused (PSL's way), or taken for false. `limit` is
-    the maximum number of ground rules, by default as many as fit into memory.
+    Absent atoms of `closed` predicates are false. A ground rule may need an atom of an open
+    predicate that is neither observed nor a target. This is an error, as in PSL, or the atom is
+    false with `missing_is_false`. `limit` is the maximum number of ground rules, by default as many
+    as fit into memory.
     """
     memory = physical_memory()
     grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)
@@ -109,7 +110,7 @@ def ground(
 
 
 def _signed(rule: PslRule, rows: Potentials) -> list[tuple[PotentialKind, Potentials]]:
-    """Rows of left minus right (or of a logical rule) that some state violates, with their kind."""
+    """Rows of left minus right (or of a logical rule) that a state can violate, with their kind."""
     weighted = PotentialKind.SQUARED if rule.squared else PotentialKind.LINEAR
     kind = PotentialKind.AT_MOST if rule.weight is None else weighted
     relation = rule.relation if isinstance(rule, ArithmeticRule) else Relation.AT_MOST
@@ -125,14 +126,14 @@ def _signed(rule: PslRule, rows: Potentials) -> list[tuple[PotentialKind, Potent
 
 
 def _violable(rows: Potentials) -> Potentials:
-    """Rows of l <= 0 or max(0, l) that some state of the variables violates."""
+    """Rows of l <= 0 or max(0, l) that some state of the variables can violate."""
     largest = np.bincount(rows.row, np.maximum(rows.coefficient, 0.0), len(rows)) + rows.constant
     return rows.select(largest > NEGLIGIBLE)
 
 
 @dataclass(frozen=True)
 class _Grounder:
-    """How rules are grounded; see `ground`."""
+    """Settings of `ground`, and the grounding of one rule."""
 
     missing_is_false: bool
     limit: int
@@ -140,7 +141,7 @@ class _Grounder:
     progress: Progress
 
     def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Potentials | None:
-        """Rows of a rule's form, weighted by numbers of ground rules; None if nothing is open."""
+        """Rows of a rule's form, weighted by numbers of ground rules; None if no atom is open."""
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
             self._forecast(rule, sum_joins(rule, tables), tables, so_far)
             return ground_sums(rule, tables)
@@ -162,7 +163,7 @@ class _Grounder:
             tables.n_variables, row, variable, coefficient, answer["c"], answer["n"]
         )
         if isinstance(rule, LogicalRule):
-            # where an atom is on both sides it has cancelled out: a tautology
+            # an atom on both sides has cancelled out: the ground rule is a tautology
             sizes = np.bincount(rows.row, np.abs(rows.coefficient), n)
             rows = rows.select(sizes == np.bincount(row[variable >= 0], minlength=n))
         return rows
@@ -186,16 +187,16 @@ class _Grounder:
 
 
 def most_rows(atoms: Sequence[Atom], tables: AtomTables) -> float:
-    """A number of rows that the join of some atoms cannot exceed.
+    """An upper bound on the number of rows of the join of atoms.
 
-    Every atom is joined on only one of the variables that atoms before it have bound: ignoring the
-    other conditions can only add rows. The joins are then a tree, whose rows are counted from its
-    leaves. With ways(V = c), the number of ways to complete all that is joined on V where V is c,
-    an atom that is joined on V and binds X, Y, ... makes
+    Every atom is joined on only one of the variables that earlier atoms bind: ignoring the other
+    conditions can only add rows. The joins are then a tree, whose rows are counted from its leaves.
+    Let ways(V = c) be the number of ways to complete all atoms that are joined on V, if V is c. An
+    atom that is joined on V and binds X, Y, ... makes
 
         ways(V = c)  <-  ways(V = c)  *  sum over its rows with V = c of ways(X) ways(Y) ...
 
-    An atom that binds nothing has one row at most, so it is left out.
+    An atom that binds no variable has at most one row, so it is left out.
     """
     ways: dict[str, Floats] = {}
     total = 1.0
@@ -234,8 +235,8 @@ def most_rows(atoms: Sequence[Atom], tables: AtomTables) -> float:
 def _expected(joins: Joins, tables: AtomTables) -> float:
     """Estimate the number of ground rules from a sample.
 
-    The sample is one row of the first table, then more of them until enough ground rules are found.
-    Where a single row has too many to count, the other tables are thinned as well.
+    The sample is one row of the first table, then more rows until it has enough ground rules. Where
+    a single row has too many ground rules to count, the other tables are thinned as well.
     """
     connection = tables.connection
     sizes = [max(tables.predicate(atom.predicate).rows, 1) for atom in joins.joined]
@@ -265,7 +266,7 @@ def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyCo
 
 
 def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> InputError:
-    """The error about an atom that a ground rule needs: neither observed nor a target."""
+    """The error about an atom that a ground rule needs but is neither observed nor a target."""
     names = tables.data.names
     for atom, column in query.lookups:
         arguments = ", ".join(query.joins.column(term) for term in atom.arguments)

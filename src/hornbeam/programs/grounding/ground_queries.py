@@ -1,21 +1,21 @@
-"""Rules as SQL: a row of the answer is a set of ground rules that are alike.
+"""Rules as SQL queries: a row of the answer stands for all ground rules with equal potentials.
 
-A logical rule requires that not all its literals are violated. Written as the conjunction that
-would violate it, x_1 & ... & x_m & !z_1 & ... & !z_k (the x from the body and the negated heads,
-the z from the head and the negated body), it is with Łukasiewicz's operators
+A logical rule is violated by the conjunction x_1 & ... & x_m & !z_1 & ... & !z_k. The x are the
+atoms of the body and of negated heads, the z are those of the head and of negated body literals.
+With Łukasiewicz's operators the conjunction has the value
 
     l = sum x + sum (1 - z) - (m + k - 1)    and costs max(0, l)^p.
 
-The x must be there, so they are joined; the z may be absent, so they are looked up. As PSL does, a
-ground rule is left out when an observed x is 0, an observed z is 1, or nothing in it is open.
-An arithmetic rule without sums is the join of all its atoms. Ground rules with the same random
-variables and the same constant part are counted, not listed; they come in a fixed order, whatever
+The atoms x must exist, so they are joined. The atoms z may be absent, so they are looked up. As in
+PSL, a ground rule is left out if an observed x is 0, an observed z is 1, or none of its atoms is
+open. An arithmetic rule without sums is the join of all its atoms. Ground rules with the same
+random variables and the same constant part are counted, not listed. Their order is fixed, whatever
 the number of threads.
 
 The atoms are in a private DuckDB, one table per predicate, ids only. Table `atoms_K` of predicate K
 has the columns a0, a1, ... (ids of constants), `v` (the number of the random variable, -1 for an
-observed atom) and `t` (its truth value, 0 for a random variable). Column names and ids are all that
-SQL text ever holds; names from the data never reach it.
+observed atom) and `t` (the truth value, 0 for a random variable). SQL texts contain column names
+and ids only, never names from the data.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from hornbeam.programs.program_data import PredicateTables, ProgramData
 
 #: Values of `v` for an observed atom, and for an atom that does not exist.
 OBSERVED, MISSING = -1, -2
-#: SQL for a comparison, and for its opposite; ids are ranks of names, so that < orders names.
+#: SQL of every comparison, and of its opposite; ids are ranks of names, so < compares names.
 OPERATORS = {Operator.EQUAL: "=", Operator.DIFFERENT: "<>", Operator.ORDERED: "<"}
 OPPOSITES = {Operator.EQUAL: "<>", Operator.DIFFERENT: "=", Operator.ORDERED: ">="}
 
 
 @dataclass(frozen=True)
 class StoredPredicate:
-    """What a query may know of a predicate's table without looking into it."""
+    """Properties of a predicate's table, with which queries are simplified."""
 
-    table: str  #: its name
+    table: str  #: name of the table
     closed: bool
     arguments: tuple[Ids, ...]  #: ids of the observed atoms, then of the targets
     has_variables: bool
     has_observed: bool
-    has_zeros: bool  #: some observed value is 0
-    is_plain: bool  #: every atom is observed and true, so that neither `v` nor `t` is needed
+    has_zeros: bool  #: whether an observed value is 0
+    is_plain: bool  #: whether every atom is observed and true: neither `v` nor `t` is needed
 
     @property
     def rows(self) -> int:
@@ -68,9 +68,9 @@ class StoredPredicate:
 
 @dataclass(frozen=True, eq=False)
 class AtomTables:
-    """A connection with the tables, and how to find them.
+    """The tables of a program's atoms in a database connection.
 
-    `predicates` goes by lower-case name, since PSL ignores the case of predicates.
+    `predicates` has lower-case names as keys, since PSL ignores the case of predicates.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -79,11 +79,11 @@ class AtomTables:
     n_variables: int
 
     def predicate(self, predicate: str) -> StoredPredicate:
-        """Table of a predicate."""
+        """The table of a predicate, in any spelling of its case."""
         return self.predicates[predicate.lower()]
 
     def constant(self, name: str) -> int:
-        """Id of a constant, -1 where no atom has it."""
+        """Id of a constant; -1 if no atom has the constant."""
         return self.data.names.index(name)
 
 
@@ -91,7 +91,7 @@ class AtomTables:
 def atom_tables(
     data: ProgramData, closed: Collection[str], threads: int | None = None
 ) -> Iterator[AtomTables]:
-    """Load a program's atoms; the tables are dropped with the context."""
+    """Load a program's atoms into tables, which are dropped when the context ends."""
     with workspace() as space:
         connection = space.connection
         if threads is not None:
@@ -137,7 +137,7 @@ def _load(
 
 @dataclass
 class Joins:
-    """The FROM and WHERE of a query while it grows."""
+    """The FROM and WHERE of a query, to which atoms and conditions are added one by one."""
 
     tables: AtomTables
     bound: dict[str, str] = field(default_factory=dict)
@@ -146,7 +146,7 @@ class Joins:
     joined: list[Atom] = field(default_factory=list)
 
     def inner(self, atom: Atom) -> tuple[str, StoredPredicate]:
-        """Join an atom that must be there; returns its alias and its table."""
+        """Join an atom that must exist; returns its alias and its table."""
         stored, alias = self.tables.predicate(atom.predicate), f"d{len(self.sources)}"
         for k, term in enumerate(atom.arguments):
             column = f"{alias}.a{k}"
@@ -159,19 +159,19 @@ class Joins:
         return alias, stored
 
     def outer(self, atom: Atom) -> tuple[str, StoredPredicate]:
-        """Look up an atom that may be missing; returns its alias and its table."""
+        """Look up an atom that may be absent; returns its alias and its table."""
         stored, alias = self.tables.predicate(atom.predicate), f"h{len(self.sources)}"
         self.sources.append(f"LEFT JOIN {stored.table} AS {alias} ON {self._equal(alias, atom)}")
         return alias, stored
 
     def holds(self, atom: Atom, negated: bool) -> None:
-        """Require that an atom of a closed predicate has a value above 0, or that it has none."""
+        """Require that an atom of a closed predicate is above 0, or, `negated`, that it is not."""
         table, same = self.tables.predicate(atom.predicate).table, self._equal("f", atom)
         exists = f"EXISTS (SELECT 1 FROM {table} AS f WHERE {same} AND f.t > 0)"
         self.conditions.append(f"{'NOT ' * negated}{exists}")
 
     def _equal(self, alias: str, atom: Atom) -> str:
-        """The condition that a row of a table is the atom."""
+        """The SQL condition that a row of the table `alias` is the atom."""
         columns = enumerate(map(self.column, atom.arguments))
         return " AND ".join(f"{alias}.a{k} = {column}" for k, column in columns)
 
@@ -182,24 +182,24 @@ class Joins:
         self.conditions.append(f"{left} {operator} {right}")
 
     def column(self, term: Term) -> str:
-        """Column of a variable, or id of a constant (-1 where no atom has it)."""
+        """Column of a variable, or id of a constant (-1 if no atom has the constant)."""
         if isinstance(term, Constant):
             return str(self.tables.constant(term.value))
         return self.bound[term.name]
 
     def text(self, *further: str) -> str:
-        """FROM and WHERE, with further conditions."""
+        """The text of FROM and WHERE, with further conditions."""
         conditions = " AND ".join([*self.conditions, *further])
         return f"FROM {' '.join(self.sources)}{f' WHERE {conditions}' if conditions else ''}"
 
 
 @dataclass(frozen=True)
 class GroundingQuery:
-    """SQL that grounds a rule.
+    """The SQL query that grounds a rule.
 
-    `select` has the columns v0, v1, ..., one for each of `coefficients`, the
-    constant part c, and n, how many ground rules are alike. `lookups` has the atoms that may be
-    missing, each with the column that shows it.
+    `select` has the columns v0, v1, ... (one random variable per coefficient), c (the constant
+    part), and n (the number of equal ground rules). `lookups` has the atoms of open predicates that
+    may be missing, each with the column that has MISSING then.
     """
 
     select: str
@@ -211,10 +211,10 @@ class GroundingQuery:
 def logical_query(
     rule: LogicalRule, tables: AtomTables, missing_is_false: bool
 ) -> GroundingQuery | None:
-    """Query of a logical rule, None where nothing in it is open.
+    """The query of a logical rule; None if none of its atoms can be open.
 
-    An atom of an open predicate that is not there has the number MISSING, or OBSERVED (and the
-    value 0) where `missing_is_false`.
+    An absent atom of an open predicate has the number MISSING or, with `missing_is_false`, the
+    number OBSERVED and the value 0.
     """
     absent = OBSERVED if missing_is_false else MISSING
     required, refused = (_violation(rule, holds) for holds in (True, False))
@@ -267,7 +267,7 @@ def logical_query(
 
 
 def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery | None:
-    """Query of an arithmetic rule without sums; its form is left minus right."""
+    """The query of an arithmetic rule without sums, whose form is left minus right."""
     joins = Joins(tables)
     constant = 0.0
     variables: list[tuple[str, float]] = []
@@ -296,7 +296,7 @@ def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery
 
 
 def _violation(rule: LogicalRule, holds: bool) -> list[Atom | Comparison]:
-    """What must hold for the rule to be violated, or what must not."""
+    """Atoms and comparisons that must hold for the rule to be violated, or that must not."""
     return [
         literal.atom
         for side, in_body in ((rule.body, True), (rule.head, False))

@@ -1,14 +1,14 @@
-"""Arithmetic rules with sums: `Vote(A, +B) = 1 .  {B: Party(B)}`.
+"""Grounding of arithmetic rules with sums: `Vote(A, +B) = 1 .  {B: Party(B)}`.
 
-The plain variables are grounded first, by joining all atoms and looking at those variables only;
-each distinct substitution is a group. Then every atom is expanded within the groups, its summation
-variables running over the constants that pass their filters. As in PSL:
+The plain variables are grounded first, by a join of all atoms. Each distinct substitution of plain
+variables is a group. Then every atom is expanded within the groups: its summation variables run
+over the constants that pass their filters. As in PSL:
 
-* an atom of an open predicate is added up where it is there, one of a closed predicate also where
-  it is not (as 0); only the latter matters, and only for |V|, the number of atoms added up;
-* in filters, any value above 0 is true.
+* A sum over an open predicate has the atoms that exist. A sum over a closed predicate also has
+  absent atoms, as 0. This matters only for |V|, the number of atoms added up.
+* In filters, any value above 0 is true.
 
-Filters are conjunctions here: `hornbeam.programs.program_rules` makes a rule of every alternative.
+Filters are conjunctions here: `hornbeam.programs.program_rules` makes one rule per alternative.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def has_sums(rule: ArithmeticRule) -> bool:
 
 
 def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
-    """Join all atoms of a rule, its summation variables like any other."""
+    """Join all atoms of a rule; summation variables are joined like plain variables."""
     joins = Joins(tables)
     for atom in rule.atoms:
         joins.inner(atom)
@@ -58,7 +58,7 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
 
 
 def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Potentials:
-    """Rows of left minus right."""
+    """Ground an arithmetic rule with sums: one row of left minus right per group."""
     plain = sorted(
         {t.name for atom in rule.atoms for t in atom.arguments if isinstance(t, Variable)}
     )
@@ -80,9 +80,9 @@ def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Potentials:
 
 @dataclass(frozen=True, eq=False)
 class _Expansion:
-    """One rule within its groups.
+    """The expansion of one rule within its groups.
 
-    `places` has the column of every plain variable.
+    `places` has the column of every plain variable in the table of groups.
     """
 
     rule: ArithmeticRule
@@ -91,7 +91,7 @@ class _Expansion:
     n_groups: int
 
     def rows(self) -> Potentials:
-        """Expand, evaluate the coefficients and put the literals into rows."""
+        """Expand all atoms, evaluate the coefficients, and put the literals into rows."""
         expanded = {id(atom): self._expanded(atom) for atom in self.rule.atoms}
         cardinalities = self._cardinalities(expanded)
         constant = np.zeros(self.n_groups)
@@ -126,11 +126,11 @@ class _Expansion:
             )
 
     def _within_groups(self, sums: Mapping[str, str] | None = None) -> Joins:
-        """Joins that begin with the groups; `sums` has columns of summation variables."""
+        """Joins that begin with the table of groups; `sums` has columns of summation variables."""
         return Joins(self.tables, {**self.places, **(sums or {})}, ["groups"])
 
     def _expanded(self, atom: Atom) -> tuple[Ints, Ids, Floats]:
-        """Group, variable and truth value of every atom that is there."""
+        """Group, random variable and truth value of every existing atom of the expansion."""
         joins = self._within_groups()
         joins.inner(atom)
         self._filter(joins, atom)
@@ -140,7 +140,7 @@ class _Expansion:
         return answer["g"].astype(np.int64), answer["v"].astype(np.int32), answer["t"]
 
     def _cardinalities(self, expanded: Mapping[int, tuple[Ints, Ids, Floats]]) -> dict[str, Floats]:
-        """|V| in every group, for the variables that a coefficient counts."""
+        """|V| in every group, for the summation variables V that a coefficient counts."""
         counted = {
             name for summand in self.rule.summands for name in cardinalities_of(summand.coefficient)
         }
@@ -157,7 +157,7 @@ class _Expansion:
         return sizes
 
     def _combinations(self, atom: Atom) -> Ints:
-        """Group of every combination of constants that a closed atom is added up over."""
+        """Group of every combination of constants over which a closed predicate is summed."""
         table = self.tables.predicate(atom.predicate).table
         fixed = [
             f"a{k} = {self.tables.constant(term.value)}"
@@ -175,7 +175,7 @@ class _Expansion:
         return answer["g"].astype(np.int64)
 
     def _filter(self, joins: Joins, atom: Atom) -> None:
-        """Require what the filters demand of an atom's summation variables."""
+        """Require the filters of an atom's summation variables."""
         sums = _sum_variables(atom)
         for condition in (one.condition for one in self.rule.filters if one.variable in sums):
             for literal in literals_of(condition):
@@ -186,15 +186,15 @@ class _Expansion:
 
 
 def _sum_variables(atom: Atom) -> dict[str, int]:
-    """Summation variables of an atom, and their places."""
+    """Summation variables of an atom, and their positions among its arguments."""
     terms = enumerate(atom.arguments)
     return {term.name: k for k, term in terms if isinstance(term, SumVariable)}
 
 
 def _coefficient_values(coefficient: Coefficient, cardinalities: Mapping[str, Floats]) -> Floats:
-    """Value of a coefficient in every ground rule; `cardinalities` has |V| of each.
+    """Value of a coefficient in every group; `cardinalities` has |V| of every group by V.
 
-    Where it divides by zero the value is not finite.
+    Where the coefficient divides by zero, its value is not finite.
     """
     match coefficient:
         case Number():
