@@ -1,1 +1,1 @@
-"""PSL text and rules: grammar, parsing, the classes of rules, identifiers."""
+"""The rule language of PSL: grammar, parsing, classes of rules, identifiers."""

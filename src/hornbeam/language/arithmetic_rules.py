@@ -1,4 +1,4 @@
-"""Arithmetic rules of PSL, linear relations of atoms; and the parts of rules of both kinds.
+"""Arithmetic rules of PSL, which are linear relations of atoms; and the parts of any rule.
 
 Arithmetic is read as PSL reads it: as many numbers as possible form one coefficient, so that
 `2 + 3 * a(A)` is `5 * a(A)`, `a(A) - 1 - 2` is `a(A) - (1 - 2)` and `a(A) / 2 + 3` is `a(A) / 5`.
@@ -32,7 +32,7 @@ from hornbeam.language.syntax import (
 )
 
 ArithmeticOperator = Literally["+", "-", "*", "/"]
-#: Letters of a rule that a message shows.
+#: Maximum number of characters of a rule that a message shows.
 MAX_SHOWN = 200
 
 
@@ -52,7 +52,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Cardinality:
-    """`|V|`: over how many constants the summation variable V runs."""
+    """`|V|`: the number of constants that the summation variable V runs over."""
 
     variable: str
 
@@ -62,7 +62,7 @@ class Cardinality:
 
 @dataclass(frozen=True)
 class Operation:
-    """Two coefficients added, subtracted, multiplied or divided."""
+    """A sum, difference, product or quotient of two coefficients."""
 
     operator: ArithmeticOperator
     left: Coefficient
@@ -107,7 +107,7 @@ class Summand:
 
 @dataclass(frozen=True)
 class AllOf:
-    """All of several conditions; none of them is a conjunction itself."""
+    """A conjunction of conditions, none of which is a conjunction itself."""
 
     parts: tuple[Literal | AnyOf, ...]
 
@@ -120,7 +120,7 @@ class AllOf:
 
 @dataclass(frozen=True)
 class AnyOf:
-    """One of several conditions; none of them is a disjunction itself."""
+    """A disjunction of conditions, none of which is a disjunction itself."""
 
     parts: tuple[Literal | AllOf, ...]
 
@@ -163,10 +163,10 @@ class Relation(StrEnum):
 class ArithmeticRule:
     """A linear relation of atoms.
 
-    Each side has its atoms first and at most one constant, which comes last: before an atom it
-    would be read as part of the atom's coefficient. A summation variable may occur only once. PSL
-    allows `comparisons` among the atoms; they choose groundings and add nothing to the sums,
-    whatever their coefficient. `weight` is None in a hard rule. `squared` is PSL's `^2`.
+    Each side has its atoms first and at most one constant, which comes last: before an atom, the
+    constant would be read as part of the atom's coefficient. A summation variable may occur only
+    once. PSL allows `comparisons` among the atoms. They choose groundings and add nothing to the
+    sums, whatever their coefficient. `weight` is None in a hard rule. `squared` is PSL's `^2`.
     """
 
     weight: float | None
@@ -211,7 +211,7 @@ PslRule = LogicalRule | ArithmeticRule
 
 
 class RefusedError(Exception):
-    """Why a rule, or a part that the grammar allows, is refused; and the place, if it is known."""
+    """The error of a refused rule that the grammar allows: why it is refused, and the place."""
 
     def __init__(self, why: str, place: Place | None = None) -> None:
         super().__init__(why)
@@ -219,14 +219,14 @@ class RefusedError(Exception):
 
 
 def refusal(rule: PslRule, why: str, source: str, place: Place | None = None) -> DataError:
-    """Error that names a rule, its place (or the given one) and why it is refused."""
+    """The error about a refused rule: its text, why it is refused, and `place` or its own place."""
     text = str(rule)
     shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
     return error_at(place or rule.place, source, f"{why} (the rule is: {shown})")
 
 
 def atoms_of(rule: PslRule) -> Iterator[Atom]:
-    """Yield the atoms of a rule, those of its filters last."""
+    """Yield the atoms of a rule; atoms of its filters come last."""
     if isinstance(rule, ArithmeticRule):
         yield from rule.atoms
     atoms = (literal.atom for literal in _literals(rule))
@@ -257,7 +257,7 @@ def constants_of(rule: PslRule) -> set[str]:
 
 
 def variables_of(atom: Atom | Comparison) -> set[str]:
-    """Variables of an atom or comparison, summation variables aside."""
+    """Variables of an atom or comparison, without summation variables."""
     return {term.name for term in _terms(atom) if isinstance(term, Variable)}
 
 
@@ -266,19 +266,19 @@ def _terms(atom: Atom | Comparison) -> Sequence[Term]:
 
 
 def cardinalities_of(coefficient: Coefficient) -> Iterator[str]:
-    """The variables that a coefficient counts."""
+    """The summation variables that a coefficient counts."""
     return (part.variable for part in nested(coefficient) if isinstance(part, Cardinality))
 
 
 def nested(whole: Coefficient | Condition) -> Iterator[Coefficient | Condition]:
-    """Yield a coefficient or condition, and all that it is made of, in the order of the text."""
+    """Yield a coefficient or condition and its parts at any depth, in the order of the text."""
     yield whole
     for part in operands(whole):
         yield from nested(part)
 
 
 def operands(whole: Coefficient | Condition) -> Sequence[Coefficient | Condition]:
-    """What a coefficient or condition is made of, one level deep."""
+    """The parts of a coefficient or condition, one level deep."""
     match whole:
         case Operation():
             return (whole.left, whole.right)
@@ -290,7 +290,7 @@ def operands(whole: Coefficient | Condition) -> Sequence[Coefficient | Condition
 
 
 def fixed_value(coefficient: Coefficient) -> float | None:
-    """Value of a coefficient without cardinalities; None where it has some or divides by zero."""
+    """Value of a coefficient; None if it contains a cardinality or divides by zero."""
     match coefficient:
         case Number(value):
             return value

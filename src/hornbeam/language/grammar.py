@@ -1,12 +1,12 @@
-"""The grammar of rules as Lark's tables, texts cut into its tokens, and trees that lines share.
+"""The grammar of rules as Lark's tables, the tokens of a text, and shapes of trees.
 
-Lark's own lexer makes an object of every token, spaces among them, which took a third of the time
-of reading a model. Here the same terminals, in the order in which Lark tries them, are one regular
-expression; a `Token` is made only where a rule keeps it.
+Lark's own lexer makes an object of every token, even of spaces, which took a third of the time of
+reading a model. Here one regular expression has the same terminals, in the order in which Lark
+tries them. A `Token` is made only where a rule keeps it.
 
 The parser looks at the kinds of tokens, never at their texts. So lines with the same kinds of
-tokens, followed by a token of the same kind, have trees of the same shape, and are parsed once. A
-model of 100,000 rules has a few dozen shapes.
+tokens, followed by a token of the same kind, have trees of the same shape. Each shape is parsed
+once; a model of 100,000 rules has a few dozen shapes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lark.tree import Meta
 STRAY, END = "STRAY", "$END"
 #: Kinds of tokens that the grammar ignores.
 BLANK = frozenset({"COMMENT", "SPACE"})
-#: Maximum number of tokens of a line that are cut off at once.
+#: Maximum number of tokens of a `TokenLine`; longer lines are cut into several.
 MAX_TOKENS = 256
 #: Maximum number of shapes that are remembered.
 MAX_SHAPES = 4096
@@ -35,10 +35,10 @@ MAX_SHAPES = 4096
 
 @cache
 def parser() -> Lark:
-    """Tables of the grammar.
+    """The parser with the tables of the grammar.
 
-    Making them takes a tenth of a second, so they are cached with the bytecode of this module. Lark
-    makes them again when grammar, Lark or Python change, and where it cannot write them.
+    Making the tables takes a tenth of a second, so they are cached with the bytecode of this
+    module. Lark makes them again if the grammar, Lark or Python change, or if it cannot write them.
     """
     kept = Path(cache_from_source(__file__)).with_suffix(".lark")
     with suppress(OSError):
@@ -55,9 +55,9 @@ def parser() -> Lark:
 
 
 class TokenLine(NamedTuple):
-    """Tokens of one line of a text, and the kind of the token that follows on a later line.
+    """Tokens of one line of a text; `following` is the kind of the next token on a later line.
 
-    `following` is None where the line goes on.
+    `following` is None if the line was cut and goes on.
     """
 
     number: int
@@ -67,7 +67,7 @@ class TokenLine(NamedTuple):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of its tokens."""
+        """Kinds of the line's tokens."""
         return tuple([match.lastgroup or STRAY for match in self.matches])
 
     def token(self, k: int) -> Token:
@@ -82,7 +82,7 @@ class TokenLine(NamedTuple):
 
 
 def token_lines(text: str) -> Iterator[TokenLine]:
-    """Cut a text into tokens; a character that begins none is a token of the kind `STRAY`."""
+    """Cut a text into tokens; a character that begins no token becomes one of kind `STRAY`."""
     number, start, matches = 1, 0, list[re.Match[str]]()
     here, here_start = number, start
     for match in _scanner().finditer(text):
@@ -128,7 +128,7 @@ class Shape:
 
     @classmethod
     def of(cls, tree: Tree[Token], number: dict[int, int]) -> Shape:
-        """Shape of a tree; `number` has the token that begins at a position of the text."""
+        """Shape of a tree; `number` maps a position of the text to the token that begins there."""
         children = (
             number[cast("int", part.start_pos)] if isinstance(part, Token) else cls.of(part, number)
             for part in tree.children
@@ -136,11 +136,11 @@ class Shape:
         return cls(str(tree.data), number[tree.meta.start_pos], tuple(children))
 
     def tree(self, line: TokenLine) -> Tree[Token]:
-        """The tree of another line."""
+        """The tree of a line with this shape."""
         return self._filled(_KeptTokens(line))
 
     def _filled(self, tokens: _KeptTokens) -> Tree[Token]:
-        # a token has a line and a column, which is all that is read of a tree's place
+        # of a tree's place only line and column are read, and a token has both
         place = cast("Meta", tokens[self.first])
         children: list[Tree[Token] | Token] = [
             tokens[part] if isinstance(part, int) else part._filled(tokens)

@@ -1,7 +1,7 @@
 """From the syntax tree of a logical rule to the rule: literals and their brackets.
 
-A bracket that compares is a threshold and belongs to the literals of the body before it; any other
-is the rule's way of counting, or what was counted of it, and comes after the rule.
+A bracket that compares is a threshold, and belongs to the literals of the body before it. Any other
+bracket comes after the rule: the rule's way of counting, or the figures that were counted for it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from hornbeam.language.syntax import (
     unescaped,
 )
 
-#: Every whole number up to this one is a double.
+#: Every whole number up to this number is a double exactly.
 MAX_EXACT = 2**53
 
 SyntaxNode = Tree[Token]
@@ -51,7 +51,7 @@ _OPERATORS = {
 def logical_rule(
     tree: SyntaxNode, weight: float | None, squared: bool, place: Place
 ) -> LogicalRule:
-    """Rule of a syntax tree that has a body and a head, or a head alone."""
+    """The logical rule of a syntax tree that has a body and a head, or only a head."""
     sides = {
         part.data: _Side.of(part)
         for part in tree.children
@@ -62,7 +62,7 @@ def logical_rule(
         stray = head.thresholds[0].threshold
         problem = f"{stray} stands in the head; expected a threshold behind atoms of the body"
         raise RefusedError(problem, stray.place or place)
-    # in the order of the text: `<-` has the body last
+    # sides are in the order of the text: a rule with `<-` has its body last
     *_, last = sides.values()
     weighing = _behind(sides.values(), last, Bracket)
     counted = _behind(sides.values(), last, CountedBracket)
@@ -75,7 +75,7 @@ RuleBracket = TypeVar("RuleBracket", Bracket, CountedBracket)
 
 
 def _behind(sides: Iterable[_Side], last: _Side, kind: type[RuleBracket]) -> RuleBracket | None:
-    """The bracket of a kind after a rule, whose text ends with the side `last`."""
+    """The bracket of a kind after a rule, or None; the text of the rule ends with side `last`."""
     found = [one for side in sides for one in side.brackets if isinstance(one.bracket, kind)]
     bracket = None
     if found and found[-1] in last.brackets and found[-1].stop == len(last.literals):
@@ -92,7 +92,7 @@ def _behind(sides: Iterable[_Side], last: _Side, kind: type[RuleBracket]) -> Rul
 
 
 class _BracketPlace(NamedTuple):
-    """A way of counting, or what was counted, and the number of literals before it."""
+    """A way of counting or a counted bracket, and the number of literals before it."""
 
     bracket: Bracket | CountedBracket
     stop: int
@@ -100,7 +100,7 @@ class _BracketPlace(NamedTuple):
 
 @dataclass
 class _Side:
-    """What has been read of a body or head: literals, and the brackets after them."""
+    """A body or head while it is read: its literals, and the brackets after them."""
 
     literals: list[Literal] = field(default_factory=list)
     thresholds: list[ThresholdSpan] = field(default_factory=list)
@@ -130,7 +130,7 @@ class _Side:
                 literal.clear()
 
     def _add(self, bracket: Bracket, start: int, within: int) -> None:
-        """Add a bracket after the literals from `start`, which have thresholds from `within`."""
+        """Add a bracket of the literals from `start` on, whose thresholds begin at `within`."""
         if not bracket.is_threshold:
             self.brackets.append(_BracketPlace(bracket, len(self.literals)))
             return
@@ -156,7 +156,7 @@ def bracket_of(tree: SyntaxNode) -> Bracket:
 
 
 def _counted(tree: SyntaxNode) -> CountedBracket:
-    """What was counted of a rule."""
+    """The counted bracket of a syntax tree: figures that were counted for a rule."""
     hits, of, predicted, *rest = tree.children
     words = [str(of), *map(str, rest[:1])]
     figures = (str(hits), str(predicted))
@@ -180,7 +180,7 @@ def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
 
 
 def _atom(tree: SyntaxNode) -> Atom:
-    """Atom of a logical rule, without summation variables."""
+    """The atom of a logical rule; summation variables are refused."""
     atom = atom_of(tree)
     for argument, term in zip(atom.arguments, tree.children[1:], strict=True):
         if isinstance(argument, SumVariable):
@@ -192,20 +192,20 @@ def _atom(tree: SyntaxNode) -> Atom:
 
 
 def atom_of(tree: SyntaxNode) -> Atom:
-    """Atom that may have summation variables."""
+    """The atom of a syntax tree; it may have summation variables."""
     name, *terms = tree.children
     arguments = tuple([_term(cast("SyntaxNode", term)) for term in terms])
     return Atom(str(name), arguments, place_of(tree))
 
 
 def comparison_of(tree: SyntaxNode) -> Comparison:
-    """Two terms compared."""
+    """The comparison of a syntax tree."""
     left, operator, right = tree.children
     first, second = (_term(cast("SyntaxNode", term)) for term in (left, right))
     return Comparison(first, _OPERATORS[cast("Token", operator).type], second, place_of(tree))
 
 
-#: Rules have the same few variables again and again.
+#: Variables by name, cached: rules have the same few variables again and again.
 _variable = lru_cache(1024)(Variable)
 
 
@@ -231,7 +231,7 @@ def _exact_number(tree: SyntaxNode) -> float:
 
 
 def number_of(tree: SyntaxNode, called: str) -> float:
-    """Value of a number with its sign, within the range that sums and squares stay finite in."""
+    """Value of a number with its sign; refused if too large for sums and squares to stay finite."""
     text = "".join(map(str, tree.children))
     value = float(text)
     if abs(value) > MAX_NUMBER:

@@ -1,9 +1,9 @@
-"""How `parse_rules` reads: the text is cut into rules, each is parsed, and mistakes are explained.
+"""The parser behind `parse_rules`: cuts a text into rules, parses each, and explains mistakes.
 
-PSL has no mark for the end of a weighted rule. The parser is therefore fed token by token, and a
-rule ends where a line begins with a token that cannot continue it, or at the next weight. That is
-PSL's own reading of texts without mistakes, and it keeps a mistake on the line where it was made
-instead of blaming the next rule. One line may seem to continue a rule and turn out not to: in
+PSL has no mark for the end of a weighted rule. The parser is therefore fed token by token. A rule
+ends before a line whose first token cannot continue it, or before the next weight. Texts without
+mistakes are read as PSL reads them. A mistake is reported on its own line, not in the next rule.
+A line may seem to continue a rule and turn out not to: in
 
     0.5: a(A) <= 1
     b(A) = 1 .
@@ -61,13 +61,13 @@ _IN_BRACKETS = (
 )
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}
 
-#: The time of parsing negations grows with the square of their number.
+#: Maximum number of tokens: the time of parsing negations grows with the square of their number.
 MAX_TOKENS_OF_A_RULE = 20_000
 _TOO_LONG = f"the rule has more than {MAX_TOKENS_OF_A_RULE:,} names, numbers and signs"
 
 
 class _PartialRule:
-    """A rule that is being read: its tokens, and where it might have ended already."""
+    """A rule while it is read: its tokens, and the last place where it might have ended."""
 
     def __init__(self, brackets: bool) -> None:
         self.brackets = brackets
@@ -76,7 +76,7 @@ class _PartialRule:
         self.ended: tuple[Tree[Token], int] | None = None
 
     def feed(self, token: Token) -> bool:
-        """Feed a token; False where it is not allowed."""
+        """Feed a token; returns False if the token is not allowed."""
         if self.tokens and _on_new_line(token, self.tokens[-1]):
             tree = self.finished()
             if tree is not None:
@@ -90,7 +90,7 @@ class _PartialRule:
 
     @property
     def in_bracket(self) -> bool:
-        """Whether a bracket is open that is Hornbeam's own, not one of PSL's @Min and @Max."""
+        """Whether one of Hornbeam's brackets is open, not a bracket of PSL's @Min and @Max."""
         kinds = [token.type for token in self.tokens]
         last = max((i for i, kind in enumerate(kinds) if kind in ("LSQB", "RSQB")), default=0)
         return kinds[last:][:1] == ["LSQB"] and kinds[last - 1] != "FUNCTION"
@@ -102,7 +102,7 @@ class _PartialRule:
         return accepted if in_psl else accepted - {"LSQB"}
 
     def finished(self) -> Tree[Token] | None:
-        """Tree of the rule, None where it is not complete."""
+        """Tree of the rule; None if the rule is not complete."""
         try:
             state: InteractiveParser = self.state.copy()  # type: ignore[no-untyped-call]
             tree: Tree[Token] = state.feed_eof(self.tokens[-1])  # type: ignore[no-untyped-call]
@@ -111,7 +111,7 @@ class _PartialRule:
         return tree
 
     def without(self, stray: Token) -> tuple[Tree[Token], _PartialRule] | None:
-        """Split the partial rule at the last place where it could have ended."""
+        """Split at the last possible end; None if there is none, or the rest begins no rule."""
         if self.ended is None:
             return None
         tree, end = self.ended
@@ -142,7 +142,7 @@ def read_rules(text: str, name: str, *, brackets: bool = False) -> Iterator[PslR
 
 
 class _Reading:
-    """A text that is read token by token."""
+    """The reading of a text token by token."""
 
     def __init__(self, text: str, name: str, brackets: bool) -> None:
         self.text = text
@@ -151,10 +151,10 @@ class _Reading:
         self.partial = _PartialRule(brackets)
 
     def read(self, token: Token) -> Iterator[PslRule]:
-        """Yield the rule that ends before a token, if one does."""
+        """Read a token, and yield the rule that ends before it, if one does."""
         text, name, partial = self.text, self.name, self.partial
         if token.type == STRAY:
-            # an invisible letter, as pasted text may have, is shown by its number
+            # an invisible character, as in pasted text, is shown by its number
             shown = f"'{token}'" if token.isprintable() else f"the character U+{ord(token):04X}"
             raise _error(text, name, token.start_pos or 0, partial, shown)
         if len(partial.tokens) >= MAX_TOKENS_OF_A_RULE:
@@ -181,7 +181,7 @@ class _Reading:
             yield _rule(self._finished(), self.name)
 
     def _finished(self) -> Tree[Token]:
-        """Tree of the rule that has been fed; an error if it is incomplete."""
+        """Tree of the rule that has been read; an error if it is incomplete."""
         tree = self.partial.finished()
         if tree is None:
             position = self.partial.tokens[-1].end_pos or 0
@@ -195,7 +195,7 @@ _shapes: dict[tuple[tuple[str, ...], str | None, bool], Shape | None] = {}
 
 
 def _shape(line: TokenLine, brackets: bool) -> Shape | None:
-    """Shape of the one rule that a line is; None where it is not one, or may go on."""
+    """Shape of a line that is exactly one rule; None if it is not, or if the rule may go on."""
     key = line.kinds, line.following, brackets
     if key not in _shapes:
         if len(_shapes) >= MAX_SHAPES:
@@ -224,7 +224,7 @@ def _on_new_line(token: Token, last: Token) -> bool:
 
 
 def _may_begin_a_rule(token: Token, partial: _PartialRule) -> bool:
-    """Whether a token that cannot continue a rule begins the next; on its line, after an end."""
+    """Whether a token that cannot continue a rule begins the next: on a new line, or at an end."""
     last = partial.tokens[-1]
     if _on_new_line(token, last):
         return True
@@ -267,7 +267,7 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
 
 
 def _expected(tokens: set[str], at_start: bool) -> str:
-    """Describe the tokens that are allowed here."""
+    """Describe allowed tokens in the words of messages."""
     words = ["a weight such as '0.83:'"] if at_start else []
     if "GREATER" in tokens:
         words, tokens = ["'>='", "'>'", "'/'", "']'"], set()

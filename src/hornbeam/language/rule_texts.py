@@ -1,8 +1,8 @@
 """Texts of rules: whole programs or the logical rules of model files, and identifiers in them.
 
-PSL ignores the case of predicates and allows letters, digits and underscores only. A name that is
-such an identifier stays as it is; any other has its characters replaced by underscores, with a
-number appended where two would be the same. So names and identifiers are one to one.
+PSL ignores the case of predicates and allows only letters, digits and underscores. A name that PSL
+allows stays as it is. In other names, underscores replace the characters that PSL does not allow. A
+number is appended where two identifiers would be equal. So names and identifiers are one to one.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def parse_rules(text: str, name: str) -> list[PslRule]:
-    """Rules of a text, in its order; messages call it by `name`, with line and column.
+    """Read the rules of a text, in their order; `name` is the name of the text in messages.
 
-    A byte order mark and any line ends are tolerated.
+    A byte order mark and any kind of line end are accepted.
 
     Examples
     --------
@@ -33,16 +33,16 @@ def parse_rules(text: str, name: str) -> list[PslRule]:
     >>> str(rule)
     '(-1.0 / 2.0) * friend(A, +B) + 1.0 >= 0.0 .'
     """
-    # Lark loads when a text is parsed: rules are made, shown and written without it.
+    # Lark is imported only when a text is parsed: making and writing rules does not need it.
     from hornbeam.language.parsing import read_rules
 
     return list(read_rules(unix_lines(text), name))
 
 
 def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
-    """Rules of a text that holds logical rules only, as model files do; see `parse_rules`.
+    """Read the rules of a text with logical rules only, as model files have; see `parse_rules`.
 
-    They may have brackets: ways of counting after rules, thresholds after atoms and groups.
+    Rules may have brackets: ways of counting after rules, thresholds after atoms and groups.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def unix_lines(text: str) -> str:
 
 
 def identifiers(names: Iterable[str]) -> Mapping[str, str]:
-    """Identifier of every name; the same names give the same identifiers in any order.
+    """The identifier of every name, which does not depend on the order of the names.
 
     Examples
     --------
@@ -93,12 +93,12 @@ def identifiers(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def header_names(spelt: Mapping[str, str]) -> dict[str, str]:
-    """Names by identifiers where the two differ, as they stand in the header of a model file."""
+    """Names by identifier, where the two differ, for the header of a model file."""
     return {spelt[name]: name for name in sorted(spelt) if spelt[name] != name}
 
 
 def are_header_names(value: object) -> bool:
-    """Whether identifiers, distinct when case is ignored, have names that facts can have."""
+    """Whether a value maps identifiers, distinct when case is ignored, to names of facts."""
     return (
         isinstance(value, dict)
         and all(IDENTIFIER.match(identifier) for identifier in value)
@@ -109,7 +109,7 @@ def are_header_names(value: object) -> bool:
 
 
 def names_by_identifier(stated: Mapping[str, str]) -> dict[str, str]:
-    """Names by their identifiers in lower case: PSL ignores the case of predicates."""
+    """Names by identifier in lower case, since PSL ignores the case of predicates."""
     return {identifier.lower(): name for identifier, name in stated.items()}
 
 

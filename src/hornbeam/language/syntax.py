@@ -12,12 +12,12 @@ Rules of model files may have brackets, which are Hornbeam's own. They say what 
     0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
     0.66: neighbour(X, A) & in_subregion(A, Y) -> in_subregion(X, Y) [88 of 129]
 
-The grammar is `psl.lark`. A rule may run over several lines; it ends at its period (and filters),
-or where a line begins that cannot continue it. Constants are in quotes, with the escapes \\ \' \"
-\t \n \r, and hold no line break; a number among the arguments is a constant too.
+The grammar is `psl.lark`. A rule may run over several lines. It ends at its period (and filters),
+or before a line that cannot continue it. Constants are in quotes, with the escapes \\ \' \"
+\t \n \r, and have no line break. A number among the arguments is a constant too.
 
-Here are terms, atoms and logical rules; `hornbeam.language.arithmetic_rules` has arithmetic rules,
-and `hornbeam.language.rule_texts` reads texts.
+This module has terms, atoms and logical rules. `hornbeam.language.arithmetic_rules` has arithmetic
+rules, and `hornbeam.language.rule_texts` reads texts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Place(NamedTuple):
 
 
 def error_at(place: Place | None, name: str, problem: str) -> DataError:
-    """Make an error at a place (if known) of the text that messages call `name`."""
+    """Make an error at a place (if known) of a text; `name` is the text's name in messages."""
     line, column = (place.line, place.column) if place else (None, None)
     return DataError(name, problem, line=line, column=column)
 
@@ -63,7 +63,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A term that stands for itself, an entity's name."""
+    """A term that stands for one entity, by its name."""
 
     value: str
 
@@ -73,7 +73,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class SumVariable:
-    """An argument `+V` in an arithmetic rule: the atoms of all its constants are added up."""
+    """An argument `+V` in an arithmetic rule: the atoms of all constants V are added up."""
 
     name: str
 
@@ -112,7 +112,7 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two terms compared."""
+    """A comparison of two terms."""
 
     left: Term
     operator: Operator
@@ -136,7 +136,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Bracket:
-    """A bracket after a rule or some of its literals; Hornbeam's own, not PSL's.
+    """A bracket after a rule or after some of its literals, Hornbeam's extension of PSL.
 
     A way of counting is a name, or a name divided by a number: `[log]`, `[share / 0.0123]`. A
     threshold compares a name with a number: `[n >= 25]`, `[share > 0.012]`.
@@ -155,7 +155,7 @@ class Bracket:
 
     @property
     def is_threshold(self) -> bool:
-        """Whether it compares."""
+        """Whether the bracket compares, which makes it a threshold."""
         return self.operator in (">=", ">")
 
     def __str__(self) -> str:
@@ -167,10 +167,10 @@ class Bracket:
 
 @dataclass(frozen=True)
 class CountedBracket:
-    """What was counted of a rule, after it: `[88 of 129]`, `[88 of 129, weight -0.5]`.
+    """The bracket of a rule's counted figures: `[88 of 129]`, `[88 of 129, weight -0.5]`.
 
-    The rule proposed `predicted` answers of queries, and `hits` of them were right. `weight` is
-    what the ranking adds for the rule alone.
+    The rule proposed `predicted` answers of queries, and `hits` of them were right. `weight` is the
+    number that the ranking adds for the rule alone.
     """
 
     hits: int
@@ -196,8 +196,9 @@ class ThresholdSpan:
 class LogicalRule:
     """A conjunction that implies a disjunction; without a body, the disjunction itself.
 
-    `weight` is None in a hard rule. `squared` is PSL's `^2`. The rules of a model may have a way of
-    counting, thresholds, which do not overlap and are in their order, and what was counted.
+    `weight` is None in a hard rule. `squared` is PSL's `^2`. Only rules of models have brackets:
+    `weighing` is the way of counting, `thresholds` are in the order of the text and do not overlap,
+    and `counted` has the counted figures.
     """
 
     weight: float | None
@@ -227,7 +228,7 @@ class LogicalRule:
 
 
 def check_weight(weight: float | None, squared: bool) -> None:
-    """Refuse weights that are not numbers, and exponents of hard rules."""
+    """Refuse weights that are not finite, and exponents of hard rules."""
     if weight is None and squared:
         raise ValueError("a hard rule has no exponent")
     if weight is not None and not math.isfinite(weight):
@@ -235,7 +236,7 @@ def check_weight(weight: float | None, squared: bool) -> None:
 
 
 def weight_text(weight: float) -> str:
-    """Shortest text that reads back as the same float; PSL takes no `+` in an exponent.
+    """Shortest text that reads back as the same float, without `+` in an exponent, as in PSL.
 
     Examples
     --------
@@ -246,7 +247,7 @@ def weight_text(weight: float) -> str:
 
 
 def weighted_text(core: str, weight: float | None, squared: bool) -> str:
-    """The text of a rule with its weight and exponent, or with the period of a hard one."""
+    """The text of a rule with its weight and exponent, or with the period of a hard rule."""
     if weight is None:
         return f"{core} ."
     return f"{weight_text(weight)}: {core}{' ^2' if squared else ''}"
@@ -263,7 +264,7 @@ def _check_spans(thresholds: Sequence[ThresholdSpan], n_literals: int) -> None:
 
 
 def _with_thresholds(literals: Sequence[str], thresholds: Sequence[ThresholdSpan]) -> Iterator[str]:
-    """Yield texts of literals; those before a threshold are one text with it."""
+    """Yield texts of literals; a threshold and the literals of its span form one text."""
     end = 0
     for span in thresholds:
         yield from literals[end : span.start]

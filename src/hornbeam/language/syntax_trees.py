@@ -1,9 +1,9 @@
 """From the syntax tree of one rule to the rule.
 
-Only arithmetic is not straightforward. PSL reads a sum from left to right and lets every
-coefficient, before an atom or after its `/`, grow as far as it can: a run of numbers in front of
-an atom is one coefficient, a run after a `/` one denominator, any other run one constant. The
-grammar gives the parts of a sum and the signs between them; `_summands` forms the runs.
+Only arithmetic is not straightforward. PSL reads a sum from left to right, and every coefficient
+takes in as many numbers as it can. A run of numbers before an atom is one coefficient, a run after
+a `/` is one denominator, any other run is one constant. The grammar gives the parts of a sum and
+the signs between them; `_summands` forms the runs.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from hornbeam.language.syntax import Atom, Comparison, Place
 
 _ONE = Number(1.0)
 
-#: How deep coefficients and conditions may be nested, so that recursion is safe wherever they go.
+#: How deep coefficients and conditions may be nested, so that functions may recurse over them.
 MAX_DEPTH = 50
 TOO_DEEP = f"the rule is nested too deeply; expected at most {MAX_DEPTH} operators in each other"
 
 
 def rule_of(tree: SyntaxNode) -> PslRule:
-    """Rule of a syntax tree; a `RefusedError` at what the grammar allows and rules do not."""
+    """The rule of a syntax tree; a `RefusedError` where the grammar allows more than rules do."""
     parts = {part.data: part for part in tree.children if isinstance(part, Tree)}
     weight = number_of(parts["weight"], "weight") if "weight" in parts else None
     squared = any(part == "^2" for part in tree.children)
@@ -110,7 +110,7 @@ class _SumPart:
 
 
 def _side(tree: SyntaxNode) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]]:
-    """Summands of a side, its constants made one and put last; and the comparisons among them."""
+    """Summands of a side, the sum of its constants last; and the comparisons of the side."""
     found = list(_summands(tree.children))
     atoms = [Summand(number, atom) for number, atom in found if isinstance(atom, Atom)]
     comparisons = tuple(atom for _, atom in found if isinstance(atom, Comparison))
@@ -124,7 +124,7 @@ def _side(tree: SyntaxNode) -> tuple[tuple[Summand, ...], tuple[Comparison, ...]
 def _summands(
     children: Sequence[SyntaxPart],
 ) -> Iterator[tuple[Coefficient, Atom | Comparison | None]]:
-    """Yield (coefficient, atom) in their order; constants have no atom."""
+    """Yield (coefficient, atom) in the order of the text; for constants the atom is None."""
     parts = list(_parts(children))
     at = 0
     while at < len(parts):
@@ -200,7 +200,7 @@ def _negated(coefficient: Coefficient) -> Coefficient:
 
 
 def _product(tree: SyntaxNode) -> Coefficient:
-    """Coefficients with `*` and `/` between them; the tree leans to the left."""
+    """The coefficient of a product: factors with `*` and `/` between them, from left to right."""
     if len(tree.children) == 1:
         return _coefficient(cast("SyntaxNode", tree.children[0]))
     before, operator, last = tree.children
@@ -209,7 +209,7 @@ def _product(tree: SyntaxNode) -> Coefficient:
 
 
 def _constants(tree: SyntaxNode) -> Coefficient:
-    """Products with `+` and `-` between them, from left to right."""
+    """The coefficient of a sum: products with `+` and `-` between them, from left to right."""
     [(constant, _)] = _summands(tree.children)
     return constant
 
@@ -234,7 +234,7 @@ def _filter(tree: SyntaxNode) -> Filter:
 
 
 def _conditions(parts: Iterable[SyntaxPart]) -> Iterator[Condition]:
-    """Yield the conditions among parts that may hold literals, conjunctions and disjunctions."""
+    """Yield the conditions of a filter's parts: literals, conjunctions and disjunctions."""
     literal: list[SyntaxPart] = []
     for part in parts:
         if isinstance(part, Tree) and part.data in ("all", "any"):
@@ -247,7 +247,7 @@ def _conditions(parts: Iterable[SyntaxPart]) -> Iterator[Condition]:
 
 
 def _compound(tree: SyntaxNode) -> Condition:
-    """All or any of some conditions; nested ones of the same kind are flattened."""
+    """A conjunction or disjunction; nested conditions of the same kind are flattened."""
     kind = AllOf if tree.data == "all" else AnyOf
     flat: list[Condition] = []
     for part in _conditions(tree.children):
