@@ -1,1 +1,1 @@
-"""The facts as a graph: adjacency lists, and the helpers that all kernels over them share."""
+"""The facts as a graph: adjacency lists, and the helpers that kernels over such lists share."""

@@ -5,8 +5,8 @@ bytes (node and code) each.
 
 Atoms of three or more arguments become edges between any two arguments, their projections. An atom
 `ta(a, b, c)` is an edge a -> b of the relation of places 0 and 1, a -> c of 0 and 2, and b -> c of
-1 and 2 (`hornbeam.rules.body.Step.relation` names them). Atoms that differ in the other arguments
-only are parallel edges: each is a grounding of its own.
+1 and 2. `hornbeam.rules.body.Step.relation` names these relations. Atoms that differ only in the
+other arguments are parallel edges: each is a grounding of its own.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -35,17 +35,18 @@ kernel = kernels("the layout of the graph")
 
 #: Facts that NumPy sorts before Numba is imported.
 SMALL_GRAPH = 100_000
-#: Degrees are looked up in a table of all nodes and codes, which is ten times as fast as a search,
-#: where that has at most so many entries per edge.
+#: Maximum entries per edge of a table with the degrees of all nodes and codes. A look-up in such a
+#: table is ten times as fast as a search.
 MAX_TABLE = 8
 #: Edges of a graph above which compiling the walks between single nodes pays.
 WALKS_WORTH_COMPILING = 20_000
 
 
 class Adjacency(NamedTuple):
-    """Edges by node, each node's sorted by (code, neighbour); `value` is empty for 0/1 facts.
+    """Edges by node: node v has the edges `offsets[v]` to `offsets[v + 1]`.
 
-    Edges of one code between the same nodes are parallel: projections of different atoms.
+    A node's edges are sorted by code and neighbour. `value` is empty if all facts are 0 or 1. Edges
+    of one code between the same nodes are parallel: projections of different atoms.
     """
 
     offsets: Ints
@@ -54,7 +55,7 @@ class Adjacency(NamedTuple):
     value: Ids
 
     def degree(self, nodes: Ids) -> Ints:
-        """How many edges each of some nodes has."""
+        """Number of edges of each node."""
         return self.offsets[nodes + 1] - self.offsets[nodes]
 
     def neighbours(self, node: int, code: int) -> Ids:
@@ -66,10 +67,10 @@ class Adjacency(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """What a path search walks.
+    """The adjacency lists that a path search walks.
 
-    `forward` lists the steps that leave a node. `backward` lists, also by leaving step, the steps
-    whose reversal may be walked towards the node; the two differ only under a fan-out limit.
+    `forward` lists the steps that leave a node. `backward` lists leaving steps, too: those whose
+    reversal may be walked towards the node. The two differ only under a fan-out limit.
     """
 
     forward: Adjacency
@@ -88,7 +89,7 @@ class Graph:
 
     @classmethod
     def of(cls, facts: Facts) -> Graph:
-        """Build from the binary facts of `walked` facts."""
+        """Build the graph from the binary facts; for wider atoms see `with_projections`."""
         atoms = facts.binary
         value = atoms.millionths if atoms.millionths is not None else np.empty(0, dtype=np.int32)
         subject, object_ = atoms.arguments
@@ -101,7 +102,7 @@ class Graph:
         return kernel.for_size(len(self.forward.neighbour), WALKS_WORTH_COMPILING)
 
     def limited(self, max_fanout: int | None) -> Graph:
-        """The graph without steps of which a node has more than `max_fanout` per code, if given."""
+        """Drop a node's steps of one code if there are more than `max_fanout`; None keeps all."""
         if max_fanout is None:
             return self
         leaving, arriving = (degree <= max_fanout for degree in self.step_degrees(self.forward))
@@ -110,7 +111,7 @@ class Graph:
         )
 
     def step_degrees(self, edges: Adjacency) -> tuple[Ids, Ids]:
-        """Degrees of the steps along some edges: of the step at its node, and of its reversal.
+        """Degrees of the steps along `edges`, and degrees of the reversals of these steps.
 
         The degree of a step is the number of edges of its code that leave the node in this graph.
         """
@@ -130,7 +131,7 @@ class Graph:
 
     @cached_property
     def _degrees(self) -> tuple[Ints, Ids]:
-        """Sorted keys (node, code) of all edges, and their numbers of edges."""
+        """Sorted distinct keys (node, code), and the number of edges of each key."""
         key = pair_keys(part_numbers(self.forward.offsets), self.forward.code, self.n_codes)
         starts = run_starts(key)
         return key[starts], np.diff(np.append(starts, len(key))).astype(np.int32)
@@ -149,7 +150,7 @@ def adjacency_of(
 def _sorted_adjacency(
     subject: Ids, predicate: Integers, object_: Ids, value: Ids, n_entities: int, code_of: Integers
 ) -> Adjacency:
-    """Adjacency by one sort of all edges; `code_of` has the code of a step along a predicate."""
+    """Adjacency by one sort of all edges; `code_of[p]` is the code of a step along predicate p."""
     node, neighbour = np.concatenate([subject, object_]), np.concatenate([object_, subject])
     code = np.concatenate([code_of[predicate], inverse_code(code_of)[predicate]])
     order = np.lexsort((neighbour, code, node))
@@ -188,11 +189,11 @@ def scatter(  # type: ignore[no-untyped-def]
 ):
     """Scatter each fact to both its nodes in an order that leaves every node's edges sorted.
 
-    Facts come sorted by subject, predicate, object. Taken predicate by predicate, first along it
-    and then against it, they reach every node in the order of codes and then of neighbours;
-    parallel edges keep their order. The last six arrays are filled, `offsets` and `ends` from 0:
-    `rows` lists the facts predicate by predicate, those of predicate p up to `ends[p]`, and the
-    edges of node v are afterwards those from `offsets[v]` to below `offsets[v + 1]`.
+    Facts come sorted by subject, predicate, object. They are taken predicate by predicate, first
+    along it and then against it. So they reach every node in the order of codes and neighbours;
+    parallel edges keep their order. The last six arrays are filled; `offsets` and `ends` must be 0
+    before. `rows` lists the facts by predicate, the facts of predicate p up to `ends[p]`.
+    Afterwards node v has the edges from `offsets[v]` to below `offsets[v + 1]`.
     """
     for i in range(len(subject)):
         offsets[subject[i] + 2] += 1
@@ -224,7 +225,7 @@ def scatter(  # type: ignore[no-untyped-def]
 def list_properties(first_run, run_step, neighbour, code, found):  # type: ignore[no-untyped-def]
     """Fill `found` with the number of the run that contains the reversal of each edge.
 
-    Node v has the runs `first_run[v]` to `first_run[v + 1]`, each of the edges of one code.
+    Node v has the runs `first_run[v]` to `first_run[v + 1]`; a run has the edges of one code.
     """
     for e in range(len(neighbour)):
         v = neighbour[e]
@@ -248,7 +249,7 @@ def projections(predicate: str, arity: int) -> dict[tuple[int, int], str]:
 
 
 def walked_predicates(predicates: Names, not_binary: Mapping[str, int]) -> Names:
-    """The predicates and all projections of those of three or more arguments."""
+    """All predicates, and the projections of predicates with three or more arguments."""
     more = [
         name
         for predicate, arity in not_binary.items()
@@ -258,7 +259,7 @@ def walked_predicates(predicates: Names, not_binary: Mapping[str, int]) -> Names
 
 
 def with_projections(facts: Facts) -> Facts:
-    """The unary facts and all edges, wider atoms projected; the facts themselves if none are wider.
+    """Unary facts and all edges, wider atoms as projections; `facts` itself if no atom is wider.
 
     Examples
     --------

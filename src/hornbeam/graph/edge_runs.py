@@ -25,7 +25,7 @@ def place_of(values, low, high, wanted):
 
 
 def contains(values, wanted):
-    """Whether a sorted array has a value."""
+    """Whether the sorted array `values` contains `wanted`."""
     at = place_of(values, 0, len(values), wanted)
     return at < len(values) and values[at] == wanted
 
@@ -45,14 +45,14 @@ def run_to(offsets, neighbour, code, node, step, end):
 
 
 def edges_on(offsets, neighbour, code, node, step, is_last, end):
-    """Range of the edges of a path's next step; those to its end if it is the last step."""
+    """Range of the edges of a path's next step; if it is the last step, only the edges to `end`."""
     if is_last:
         return run_to(offsets, neighbour, code, node, step, end)
     return run_of(offsets, code, node, step)
 
 
 def is_among(values, size, wanted):
-    """Whether one of the first `size` values, in any order, is the wanted one."""
+    """Whether `wanted` is among the first `size` values, which need not be sorted."""
     for i in range(size):
         if values[i] == wanted:
             return True
@@ -60,7 +60,7 @@ def is_among(values, size, wanted):
 
 
 def grown(array, size, more):
-    """The array if `more` entries fit behind its first `size`, else a longer copy of these."""
+    """The array if it has room for `more` entries after its first `size`, else a longer copy."""
     if size + more <= len(array):
         return array
     longer = np.empty(2 * (size + more), dtype=array.dtype)

@@ -6,8 +6,8 @@ A link (s, o) of a relation has the hash
 
 with five random coefficients per relation and purpose. A sample has the links of the smallest
 hashes, and a link's fold is its hash modulo the number of folds. So a database chooses the same
-links as memory (`hornbeam.graphs.sql.link_tables` has the same formula), in any order of rows, and
-further facts do not change the folds of the others. No product here needs more than 63 bits.
+links as memory (`hornbeam.graphs.sql.link_tables` has the same formula), in any order of rows.
+Adding facts does not change the folds of other facts. No product here needs more than 63 bits.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class LinkHash:
 
     @classmethod
     def of_fold(cls, seed: int, predicate: int, canonical: Ids) -> LinkHash:
-        """Coefficients by which links are hidden.
+        """Coefficients of the hashes that assign links to folds.
 
-        Links that say the same are hidden together: the links of a predicate have the hashes of
-        those of its canonical step (`hornbeam.graphs.linked_graph`), and where that is symmetric a
-        link has the hash of its inverse.
+        Links that state the same are hidden together. The links of a predicate are hashed as links
+        of its canonical step (`hornbeam.graphs.linked_graph`). If that step is symmetric, a link
+        has the hash of its inverse.
         """
         step = int(canonical[step_code(predicate)])
         found = cls.of(seed, HIDING, predicate_of(step))

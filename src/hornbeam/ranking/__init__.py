@@ -1,1 +1,1 @@
-"""Queries with one argument missing, their ranked answers, and ranks of true answers; any model."""
+"""Queries with one argument missing, ranked answers, and ranks of true answers, for any model."""

@@ -1,6 +1,7 @@
-"""A model of either kind over facts, as a ranker: answers of queries by names, and their ranks.
+"""Rankers: a model of either kind over facts answers queries by names, and ranks the answers.
 
-`RuleRanker` is that of rule models; `hornbeam.graphs.graph_ranker` has those of whole graphs.
+`RuleRanker` is the ranker of rule models; `hornbeam.graphs.graph_ranker` has the rankers of whole
+graphs.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ from hornbeam.scoring.scored_links import with_names
 class FactRanker(ABC):
     """A model over facts, ready to answer queries; see `hornbeam.ranking.queries.Ranker`.
 
-    `facts` have the ids of queries and answers, `types` say which answers fit their relations.
+    Queries and answers have the ids of `facts`; `types` say which answers fit a relation.
     """
 
     facts: Facts
     types: ArgumentTypes
 
-    #: Whether `answers` has answers that are facts already.
+    #: Whether the method `answers` returns answers that are facts already.
     proposes_facts: ClassVar[bool] = True
 
     @property
@@ -60,7 +61,7 @@ class FactRanker(ABC):
         """Every proposed answer of every query, best first; all other entities tie below."""
 
     def probabilities(self, answers: Answers) -> Floats | None:
-        """Probability of every answer, given all answers of its query; None without any."""
+        """Probability of every answer, from all answers of its query; None for models without."""
         return None
 
     def listing(self, top: int) -> Self:
@@ -68,7 +69,7 @@ class FactRanker(ABC):
         return self
 
     def named(self, names: EntityNames) -> Self:
-        """The same ranker, which knows the types that are given with names, too."""
+        """The same ranker, which also knows the types of entities that `names` give."""
         return replace(self, types=replace(self.types, names=names)) if names.types else self
 
     def rank(
@@ -84,8 +85,8 @@ class FactRanker(ABC):
 
         The columns are subject, relation, object, score, rank and query (its number, from 1), and
         probability where the model has probabilities. Answers that are facts already are left out
-        unless `known`; equal scores share the mean of their ranks. Queries name entities by ids or
-        by `names`, without these by those in the facts; see `hornbeam.ranking.named_queries`.
+        unless `known` is true. Equal scores share the mean of their ranks. Queries name entities by
+        ids or by `names`, by default the names in the facts (`hornbeam.ranking.named_queries`).
         """
         if known and not self.proposes_facts:
             raise InputError("a model of a whole graph gives new answers only: leave out `known`")
@@ -133,7 +134,7 @@ class FactRanker(ABC):
 
 
 def _filled(answer: list[str], given: list[str], rows: Positions, is_answer: Array) -> list[str]:
-    """One argument of every row: the answer where the query asks for it, else the given one."""
+    """One argument of every row: the answer where the query asks for it, else the query's own."""
     return [
         name if wanted else given[row]
         for name, row, wanted in zip(answer, rows.tolist(), is_answer.tolist(), strict=True)
@@ -162,7 +163,7 @@ def _report_fewer(
 
 
 def tied_ranks(found: Answers) -> Array:
-    """Ranks of answers among those of their query, from 1; equal scores share the mean.
+    """Ranks of answers among all answers of their query, from 1; equal scores share the mean.
 
     Examples
     --------
@@ -184,9 +185,10 @@ def tied_ranks(found: Answers) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RuleRanker(FactRanker):
-    """Proposes, with their scores, the other arguments of pairs that may be proposed, or are facts.
+    """The ranker of a rule model.
 
-    See `hornbeam.scoring.proposals.proposable`.
+    A query's answers are the other arguments of its pairs that are facts or may be proposed
+    (`hornbeam.scoring.proposals.proposable`).
     """
 
     model: RuleModel
@@ -195,7 +197,7 @@ class RuleRanker(FactRanker):
 
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, *, score: Score = Score.MEAN) -> RuleRanker:
-        """A model over facts, to whose predicates missing targets are added."""
+        """A ranker over an engine's facts; targets that the facts lack become predicates."""
         warn_of_missing_names(model, engine)
         if model.semantics.collective:
             raise InputError(
@@ -231,7 +233,7 @@ class RuleRanker(FactRanker):
         return Answers.concatenated([*parts, Answers.none(0)]).take(back)
 
     def _from(self, step: int, starts: Ids, progress: Progress) -> Answers:
-        """Answers of the queries along one step, by their known arguments."""
+        """Answers of the queries along one step whose known arguments are `starts`."""
         blocks = list[ScoredPairs]()
         for done, pairs in self._proposer(step).links_from(starts):
             order = np.lexsort((pairs.end, -pairs.score, pairs.start))

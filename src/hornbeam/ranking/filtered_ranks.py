@@ -1,11 +1,11 @@
 """Filtered ranks of true answers.
 
 A test triple t(a, b) is two queries, (a, t, ?) and (?, t, b). Candidates are all entities of the
-facts, the filter and the test, except for the query's other answers that are true in one of these.
-Candidates that the ranker does not propose tie below all that it proposes, and ties (of 12
-significant digits) are averaged: the rank is the mean of the optimistic and the pessimistic one
-(PyKEEN calls it realistic). All tables have one numbering of names: that of the facts, further
-names after it.
+facts, the filter and the test, except for other answers that are true in one of the three tables.
+Candidates that the ranker does not propose tie below all proposed candidates. Ties (equal in 12
+significant digits) are averaged: the rank is the mean of the optimistic and the pessimistic rank
+(PyKEEN calls it realistic). All tables share one numbering of names: first the names of the facts,
+then further names.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from hornbeam.facts.table import Facts
 from hornbeam.ranking.queries import Answers, Queries, Ranker, Triples, answered
 from hornbeam.rules.codes import code_limit, step_code
 
-#: Maximum and minimum number of distinct queries at a time; between them, as many as have at most
-#: MAX_ANSWERS answers if every entity is proposed.
+#: Maximum and minimum number of distinct queries per batch. Between these limits a batch has at
+#: most MAX_ANSWERS answers, even if every entity is proposed.
 MAX_QUERIES, MIN_QUERIES, MAX_ANSWERS = 5000, 200, 10_000_000
 
 
@@ -83,12 +83,12 @@ class UnitedTriples:
         return atom_keys(triples.subject, triples.relation, triples.object, *sizes)
 
     def among(self, triples: Triples, others: Triples) -> Bools:
-        """Which triples are among others."""
+        """Which triples are also in `others`."""
         return contained(self.keys(triples), np.sort(self.keys(others)))
 
 
 def unite(facts: Facts, others: Sequence[Facts]) -> UnitedTriples:
-    """Number the names of further tables after those of the facts.
+    """Number the names of further tables after the names of the facts.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def _name(known: Names, more: Names, number: int) -> str:
 
 
 def _numbers(names: Names, known: Names, more: Names) -> Ids:
-    """Numbers of names, known ones first."""
+    """Numbers of names: known names have the first numbers, `more` names the next."""
     first, further = names.translate(known), names.translate(more)
     return np.where(first >= 0, first, further + len(known)).astype(np.int32)
 
@@ -135,8 +135,8 @@ def _numbers(names: Names, known: Names, more: Names) -> Ids:
 class Ranks:
     """The rank of every query's true answer, queries for objects first.
 
-    The ids of `queries` are those of `united`: names that only the test has are numbered after
-    those of the facts.
+    `queries` have the ids of `united`: names that only the test has are numbered after the names of
+    the facts.
     """
 
     united: UnitedTriples
@@ -186,7 +186,7 @@ def filtered_ranks(
 
 
 def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
-    """Queries with the ids that a ranker knows, -1 for all others."""
+    """Queries with the ids of the facts, which a ranker knows; all other ids become -1."""
     known = np.where(queries.known < len(united.facts.entities), queries.known, -1)
     relation = np.where(queries.relation < len(united.facts.predicates), queries.relation, -1)
     return Queries(relation.astype(np.int32), known.astype(np.int32), queries.asks_subject)
@@ -196,7 +196,7 @@ def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
 class KnownAnswers:
     """True triples as answers in both directions: sorted keys of (step, known, answer).
 
-    That is the order of the queries, so that look-ups are close to each other.
+    Queries have the same order, so that look-ups are close to each other in memory.
     """
 
     keys: Ints
@@ -204,7 +204,7 @@ class KnownAnswers:
 
     @classmethod
     def of(cls, united: UnitedTriples) -> KnownAnswers:
-        """All triples of all tables."""
+        """The known answers that all triples of all tables give."""
         n = united.n_entities
         check_key_size(n, code_limit(united.n_relations))
         keys = list[Ints]()
@@ -216,7 +216,7 @@ class KnownAnswers:
         return cls(ordered[run_starts(ordered)], n)
 
     def ranks(self, distinct: Queries, found: Answers, group: Integers, answer: Integers) -> Floats:
-        """Ranks of true answers; `group` has the distinct query of each."""
+        """Ranks of the true answers `answer`; `group[i]` is the row of i's query in `distinct`."""
         _check_order(found)
         scores = _tied(found)
         keys = self._keys(distinct, found.query, found.entities)
@@ -237,7 +237,7 @@ class KnownAnswers:
         return pair_keys(of_query[rows], answer, self.n_entities)
 
     def _candidates(self, queries: Queries) -> Ints:
-        """Number of candidates per query: one true answer, and all that are not known answers."""
+        """Number of candidates per query: one true answer, and all entities but known answers."""
         rows = np.arange(len(queries))
         first = self._keys(queries, rows, np.zeros(len(queries), dtype=np.int32))
         low, high = np.searchsorted(self.keys, np.stack([first, first + self.n_entities]))
@@ -245,7 +245,7 @@ class KnownAnswers:
 
 
 def _looked_up(wanted: Ints, keys: Ints, values: Floats) -> Floats:
-    """The values of wanted keys; NaN of those that are not among the keys."""
+    """The values of the `wanted` keys, NaN for wanted keys that `keys` does not have."""
     order = np.argsort(keys)
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
     at = np.append(order, 0)[at]
@@ -253,7 +253,7 @@ def _looked_up(wanted: Ints, keys: Ints, values: Floats) -> Floats:
 
 
 def _tied(found: Answers) -> Floats:
-    """Scores of answers; answers of a query that tie have the score of the first of them."""
+    """Scores of answers; tied answers of a query all get the score of the first tied answer."""
     starts = np.append(True, ~are_ties(found.scores))[: len(found.scores)]
     starts[found.offsets[:-1][np.diff(found.offsets) > 0]] = True
     return np.asarray(found.scores[starts][np.cumsum(starts) - 1])
@@ -266,7 +266,7 @@ def _check_order(found: Answers) -> None:
 
 
 def _count(scores: Floats, low: Ints, high: Ints, value: Floats, *, ties: bool) -> Ints:
-    """Number of falling scores in low:high above a value (or equal), by vectorised bisection."""
+    """Number of falling scores in low:high above a value (with `ties`, or equal), by bisection."""
     start, low, high = low, low.copy(), high.copy()
     while (low < high).any():
         middle = np.minimum((low + high) // 2, len(scores) - 1)

@@ -1,4 +1,4 @@
-"""Reading queries: rows of subject, relation and object, one of the arguments a question mark."""
+"""Reading queries: rows of subject, relation and object, where one argument is a question mark."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ ASKED = "?"
 
 @dataclass(frozen=True, eq=False)
 class NamedQueries:
-    """Queries by their names, in the order they were given.
+    """Queries by the names of entities and relations, in the order they were given.
 
-    `rows` has them as pairs one argument of which is a question mark, by `asks_subject`.
+    `rows` has the queries as pairs. The question mark is the subject where `asks_subject` is true,
+    else the object.
     """
 
     rows: Targets
@@ -38,18 +39,18 @@ class NamedQueries:
         return len(self.rows)
 
     def names_at(self, row: int) -> tuple[str, str, str]:
-        """Subject, relation and object of a query, one of them "?"."""
+        """Subject, relation and object of a query, where one argument is "?"."""
         return self.rows.names_at(row)
 
     def by_ids(self, names: EntityNames, facts: Facts) -> NamedQueries:
-        """The queries with the ids of entities that are given by name; refuses ambiguous names."""
+        """The queries with ids in place of names of entities; refuses ambiguous names."""
         given = self.rows.entities
         meant = names.entities(given, lambda asked: asked.translate(facts.entities))
         meant.pop(ASKED, None)
         return replace(self, rows=self.rows.renamed(meant))
 
     def located(self, facts: Facts) -> Queries:
-        """The queries by the ids of facts, -1 where these do not have a name."""
+        """The queries by the ids of `facts`, -1 where the facts do not have the name."""
         relation = self.rows.predicates.translate(facts.predicates)[self.rows.predicate]
         known = np.where(self.asks_subject, self.rows.object, self.rows.subject)
         entity = self.rows.entities.translate(facts.entities)[known]
@@ -64,8 +65,8 @@ def read_queries(
 ) -> NamedQueries:
     """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
 
-    They keep their order and repetitions; a fourth column is ignored. See `read_facts` for
-    `columns` and `header`.
+    Queries keep their order, and repeated queries stay; a fourth column is ignored. See
+    `read_facts` for `columns` and `header`.
 
     Raises
     ------
@@ -90,16 +91,16 @@ def read_queries(
 
 
 def as_queries(given: Input | NamedQueries) -> NamedQueries:
-    """Queries as they are, or read from a path, a frame or tuples."""
+    """The queries themselves if they are `NamedQueries`, else read from a path, frame or tuples."""
     if isinstance(given, NamedQueries):
         return given
     return _plain_queries(given) or read_queries(given)
 
 
 def _plain_queries(given: Input) -> NamedQueries | None:
-    """Fast path: queries given as well-formed tuples of str; None for anything else.
+    """Queries from well-formed tuples of str, read without a database; None for other inputs.
 
-    A reader opens a database first, which takes longer than answering a few queries.
+    Opening the database of a reader takes longer than answering a few queries.
     """
     if not isinstance(given, list | tuple) or not given:
         return None
@@ -122,12 +123,12 @@ def _plain_queries(given: Input) -> NamedQueries | None:
 def check_answerable(
     named: NamedQueries, facts: Facts, relations: Collection[str], names: EntityNames
 ) -> None:
-    """Warn of queries that get no answer: of relations without rules, and with unknown names.
+    """Warn of queries that get no answer: their relation has no rules, or the facts lack a name.
 
     Raises
     ------
     hornbeam.errors.InputError
-        Where no query has names that the facts know.
+        Where every query has a name that the facts lack.
     """
     queries = named.located(facts)
     for i, name in enumerate(named.rows.predicates):

@@ -55,11 +55,11 @@ class Triples:
         return len(self.relation)
 
     def select(self, rows: Integers | Bools) -> Triples:
-        """Select the triples at some rows."""
+        """Select the triples at `rows`."""
         return Triples(self.relation[rows], self.subject[rows], self.object[rows])
 
     def among(self, others: Triples, n_entities: int, n_relations: int) -> Bools:
-        """Which triples are among others, over as many entities and relations."""
+        """Which triples are also in `others`, of the same numbers of entities and relations."""
         mine, theirs = (
             atom_keys(table.subject, table.relation, table.object, n_entities, n_relations)
             for table in (self, others)
@@ -104,17 +104,17 @@ class Queries:
         return (self.relation >= 0) & (self.known >= 0)
 
     def select(self, rows: Integers | Bools) -> Queries:
-        """Select the queries at some rows."""
+        """Select the queries at `rows`."""
         answer = None if self.answer is None else self.answer[rows]
         return Queries(self.relation[rows], self.known[rows], self.asks_subject[rows], answer)
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Proposed answers of queries; those of query i are offsets[i]:offsets[i + 1].
+    """Proposed answers of queries; query i has the answers offsets[i]:offsets[i + 1].
 
-    Each entity is among them once, best score first. Entities that are not proposed tie below all
-    that are.
+    A query has every proposed entity once, best score first. Entities that are not proposed tie
+    below all proposed entities.
     """
 
     offsets: Integers
@@ -128,7 +128,7 @@ class Answers:
 
     @classmethod
     def concatenated(cls, parts: Sequence[Answers]) -> Answers:
-        """Answers of some queries, then of others; needs at least one part."""
+        """The answers of all parts, one part after the other; needs at least one part."""
         return cls(
             pointers(np.concatenate([part.sizes for part in parts])),
             np.concatenate([part.entities for part in parts]),
@@ -145,11 +145,11 @@ class Answers:
 
     @property
     def query(self) -> Positions:
-        """The query that each answer is of."""
+        """The number of every answer's query."""
         return part_numbers(self.offsets)
 
     def take(self, rows: Integers) -> Answers:
-        """Answers of some of the queries, in that order; a query may be repeated."""
+        """Answers of the queries at `rows`, in that order; a query may be repeated."""
         low, high = self.offsets[rows], self.offsets[rows + 1]
         chosen = ranges(low, high)
         return Answers(pointers(high - low), self.entities[chosen], self.scores[chosen])
@@ -162,7 +162,7 @@ class Answers:
         return Triples(queries.relation[query], subject, np.where(asks_subject, known, answer))
 
     def where(self, kept: Bools) -> Answers:
-        """Keep some of the answers, of all queries."""
+        """Keep the answers where `kept` is true; queries without answers stay."""
         sizes = np.bincount(self.query[kept], minlength=len(self))
         return Answers(pointers(sizes), self.entities[kept], self.scores[kept])
 
@@ -175,7 +175,7 @@ class Answers:
 
 
 class Ranker(Protocol):
-    """Proposes answers, with scores."""
+    """Anything that proposes answers of queries, with scores."""
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Every proposed answer of every query, best first; all other entities tie below.
@@ -185,7 +185,7 @@ class Ranker(Protocol):
 
 
 def answered(ranker: Ranker, queries: Queries, progress: Progress = SILENT) -> Answers:
-    """Answers of a ranker; a query with a name that the facts do not have gets none."""
+    """Answers of a ranker; a query with a name that the facts do not have gets no answer."""
     askable = queries.askable
     found = ranker.answers(queries.select(np.flatnonzero(askable)), progress)
     sizes = np.zeros(len(queries), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Evaluation of ranks: filtered MRR and Hits@k of a ranker on test triples, and by relation."""
+"""Evaluation of ranks: filtered MRR and Hits@k of a ranker on test triples, also per relation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GraphEvaluation:
     queries
         Two per test triple.
     relations
-        The same by relation and direction.
+        The same figures per relation and direction.
     candidates
         Entities of facts, filter and test.
     unknown
@@ -71,7 +71,7 @@ class GraphEvaluation:
     ranks: Ranks
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but single ranks as plain values, for JSON."""
+        """All attributes but `ranks` as plain values, for JSON."""
         names = [field.name for field in fields(self) if field.name != "ranks"]
         relations = [asdict(ranks) for ranks in self.relations]
         return {**{name: getattr(self, name) for name in names}, "relations": relations}
@@ -107,11 +107,11 @@ def evaluate_ranks(
     ranker
         Proposes answers from the facts.
     test
-        True triples; those with values below 0.5 are left out.
+        True triples; triples with values below 0.5 are left out.
     also_known
-        Further triples that are not wrong answers, such as those of a validation set.
+        Further triples that are not wrong answers, such as the triples of a validation set.
     relations
-        Rank triples of these only: those that the ranker has rules for.
+        The relations to rank triples of: those that the ranker has rules for. None for all.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def evaluate_ranks(
 def _of_relations(
     united: UnitedTriples, triples: Triples, relations: Collection[str] | None
 ) -> Bools:
-    """Which triples are of the given relations, all if these are None."""
+    """Which triples are of the given `relations`; all triples if `relations` is None."""
     if relations is None:
         return np.ones(len(triples), dtype=np.bool_)
     wanted = [i for i in range(united.n_relations) if united.relation(i) in relations]
@@ -187,7 +187,7 @@ def _report(unknown: int, in_facts: int, left_out: int, progress: Progress) -> N
 
 
 def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
-    """Figures of each relation by name, objects before subjects."""
+    """Figures of each relation, sorted by name; queries for objects before those for subjects."""
     found = []
     for relation in np.unique(ranks.queries.relation).tolist():
         rows = ranks.queries.relation == relation
@@ -199,7 +199,7 @@ def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
 
 
 def _figures(ranks: Ranks, rows: Bools | slice) -> tuple[float, float, float, float, int]:
-    """MRR, Hits@1, Hits@3 and Hits@10 of the queries at some rows, and their number."""
+    """MRR, Hits@1, Hits@3 and Hits@10 of the queries at `rows`, and the number of queries."""
     rank = ranks.rank[rows]
     hits_1, hits_3, hits_10 = (float(np.mean(rank <= k)) for k in (1, 3, 10))
     return float(np.mean(1.0 / rank)), hits_1, hits_3, hits_10, len(rank)
