@@ -1,11 +1,11 @@
-"""Evidence of rules for queries, as joins, and pools of candidates with features from it.
+"""Evidence of rules for queries, by joins, and pools of candidates with features from the evidence.
 
-Rules are paths, constants and backward rules. A property is a step and an entity, or ANY. The
-tables `asked`, `known` and `fired` are those of `hornbeam.graphs.sql.walk_queries`; `asked_steps`
-has the steps of the queries. Every rule that fires is a row (query, entity, kind, order, hits,
-predicted): the kinds are those of `hornbeam.graphs.features`, and three columns of order give the
-order in which the kernels of `hornbeam.graphs.evidence_kernels` add it, so that sums of floats are
-the same to the last bit.
+Rules are path rules, rules with constants and backward rules. A property is a step and an entity,
+or ANY for any entity. `hornbeam.graphs.sql.walk_queries` describes the tables `asked`, `known` and
+`fired`; `asked_steps` has the steps of the queries. Every rule that fires is a row (query, entity,
+kind, order, hits, predicted). The kinds are the classes of `hornbeam.graphs.features`. Three
+columns of order give the order in which `hornbeam.graphs.evidence_kernels` adds up rules, so that
+sums of floats are the same to the last bit.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from hornbeam.graphs.workload import batches
 from hornbeam.rules.codes import inverse_code_sql, inverse_sql, predicate_of
 from hornbeam.rules.rule_model import SMOOTHING
 
-#: Maximum number of rows of fired rules and candidates that are fetched at a time.
+#: Maximum number of rows, of fired rules and candidates, that are fetched at a time.
 ROWS = 1_000_000
-#: Doubles in both dialects; without an exponent DuckDB reads a decimal.
+#: Doubles in both dialects of SQL; a number without an exponent is a decimal in DuckDB.
 _MINIMUM, _SMOOTHING = f"{MIN_CONFIDENCE:e}", f"{SMOOTHING:e}"
 #: The step of a query walked backwards.
 _BACK = inverse_code_sql("a.step")
@@ -48,7 +48,7 @@ _ASKED_PROPERTIES = (
     "FROM @properties AS h JOIN asked AS a ON h.holder = a.source "
     f"WHERE h.step <> a.step OR h.entity <> {ANY}"
 )
-#: Answers along the steps of queries, and the number of other answers of their entity.
+#: Answers along the steps of queries, and how many other answers the same entity has.
 _ANSWERED = (
     "SELECT l.entity, l.step AS target, l.other AS answer, r.size - 1 AS others "
     "FROM @links AS l JOIN asked_steps AS s ON s.step = l.step "
@@ -69,7 +69,7 @@ _CONSTANTS = (
 def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: bool) -> None:
     """Create the table `constants` of rules with constants.
 
-    Those of the properties of the sources in `asked`, or all.
+    With `of_sources`, only rules of properties that sources in `asked` have; else all rules.
     """
     tables.database.upload("asked_steps", {"step": np.array(steps, dtype=np.int32)})
     if of_sources:
@@ -80,9 +80,9 @@ def count_constants(tables: LinkTables, steps: Sequence[int], *, of_sources: boo
 
 
 def _constant_counts(of_sources: bool) -> str:
-    """Per property and answer: the number of entities that have both.
+    """Select, per property and answer, the number of entities that have both.
 
-    For the properties of sources, or for all properties of entities with answers.
+    With `of_sources`, only for properties of sources; else for all properties.
     """
     held, same = "@properties AS h", f"(a.target <> h.step OR h.entity <> {ANY})"
     if of_sources:
@@ -97,7 +97,7 @@ def _constant_counts(of_sources: bool) -> str:
 
 
 def best_constants(most: int) -> str:
-    """The rules of the highest confidence per step, in the order of `ConstantRules`."""
+    """Select `most` rules of the highest confidence per step, in the order of `ConstantRules`."""
     return (
         "SELECT * FROM (SELECT r.*, row_number() OVER (PARTITION BY r.target ORDER BY "
         f"r.hits / (r.predicted + {_SMOOTHING}) DESC, r.hits DESC, "
@@ -150,7 +150,7 @@ def fire_rules(
     rules: Mapping[int, PathRules],
     queries: QueriesByStep,
 ) -> None:
-    """Create the tables `firing` and `candidates`: rules that fire for queries, and answers."""
+    """Create the tables `firing` (rules that fire for queries) and `candidates` (of queries)."""
     upload, create = tables.database.upload, tables.create
     walk_paths(tables, {step: some.paths for step, some in rules.items()}, queries)
     upload("asked_steps", {"step": np.array(list(queries), dtype=np.int32)})
@@ -176,7 +176,7 @@ def fire_rules(
 
 
 def _unknown(query: str, entity: str) -> str:
-    """Whether an entity is not a known answer of a query."""
+    """The condition that an entity is not a known answer of a query."""
     known = f"k.query = {query} AND k.entity = {entity}"
     return f"NOT EXISTS (SELECT 1 FROM known AS k WHERE {known})"
 
@@ -188,7 +188,7 @@ _FREQUENT = (
     f"JOIN asked_steps AS s ON r.step = {inverse_code_sql('s.step')}) AS p "
     f"WHERE p.place <= {FREQUENT}"
 )
-#: Whether another link leads in the direction of the query.
+#: The condition that another link leads in the direction of the query.
 _SAME = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
 #: Conditions of other links from a source to a candidate: in the query's direction, against it, of
 #: its inverse step.
@@ -201,7 +201,7 @@ _SUMS = ", ".join(
     f"CAST(sum(CASE WHEN {condition} THEN 1 ELSE 0 END) AS BIGINT) AS {name}"
     for name, condition in _LINKED.items()
 )
-#: Columns of `candidates` that count these links, and the sum of their weights.
+#: Columns of `candidates` that count other links, and the sum of their weights.
 LINK_COUNTS = (*_LINKED, "together")
 #: Entities proposed by rules or frequency that are not known answers, with their counts.
 _CANDIDATES = (
@@ -233,8 +233,8 @@ def fired_pools(
 ) -> list[Pool]:
     """One pool per step, from the tables `firing` and `candidates` of the queries.
 
-    `links` has the number of links of every predicate, `limit` is the maximum number of candidates
-    of a source that are described; `further` lists the others too.
+    `links` has the number of links of every predicate. At most `limit` candidates of a source are
+    described by features; with `further`, the other candidates are listed, too.
     """
     sizes = [len(some.sources) for some in queries.values()]
     sources = np.concatenate([some.sources for some in queries.values()])
@@ -258,7 +258,7 @@ def fired_pools(
 
 
 def _chunks(database: Database, n_queries: int) -> list[slice]:
-    """Ranges of queries that are fetched together; a query of more than ROWS rows alone."""
+    """Ranges of queries to fetch together; a query of more than ROWS rows is a range of its own."""
     rows = np.zeros(n_queries, dtype=np.int64)
     for table in ("firing", "candidates"):
         sizes = database.fetch(f"SELECT query, count(*) AS size FROM {table} GROUP BY query")
@@ -272,7 +272,8 @@ def _gathered(
 ) -> Sequence[Array]:
     """The candidates of a range of queries, and their number per query.
 
-    Number of described candidates, they and their features; number of further ones, and they.
+    Returns the number of described candidates, these candidates and their features; then the number
+    of further candidates, and these candidates.
     """
     where = f"WHERE query >= {numbers.start} AND query < {numbers.stop}"
     listed = database.fetch(

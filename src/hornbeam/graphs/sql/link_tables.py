@@ -4,14 +4,14 @@
     links    entity, step, other: every triple, walked forwards and backwards
     runs     entity, step, size: how many links an entity has along a step
     properties    holder, step, entity: every link, and every run as a link to ANY (-1)
-    degrees  entity, degree: how many it has at all
+    degrees  entity, degree: how many links an entity has in all
     holders  step, holders: how many entities have links along a step
     walks    the links that paths take: a run that is longer than any rule may propose is one link
              to TOO_MANY (-1)
-    pair_weights  step, target, weight: of the first for the second, in millionths
+    pair_weights  step, target, weight: of the step for the target, in millionths
 
-Names of tables differ from graph to graph by a suffix; they contain ids only. Selects write @links
-for the table of links of the graph that they are run on, and so on.
+The names of a graph's tables end in its suffix. The tables contain ids only. In a select, @links
+stands for the table `links` of the graph that the select is run on, and so on.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from hornbeam.rules.codes import code_limit
 
 #: The end of a link that replaces a run to too many entities, and the entity of a property (s, _).
 TOO_MANY = ANY = -1
-#: A sample sorts the links below a hash, on average TIMES as many as wanted plus MORE: fewer than
-#: wanted among them is extremely unlikely, and detected.
+#: A sample sorts only links of small hashes: on average TIMES as many as wanted, plus MORE. If
+#: fewer links than wanted have small hashes, which is extremely unlikely, all links are sorted.
 TIMES, MORE = 4, 400
-#: The select of every table but `triples` and `pair_weights`.
+#: The select that creates each table but `triples` and `pair_weights`.
 SELECTS = {
     "links": every_step("@triples", ("entity", "step", "other")),
     "runs": "SELECT entity, step, count(*) AS size FROM @links GROUP BY entity, step",
@@ -53,13 +53,13 @@ SELECTS = {
         f"UNION ALL SELECT entity, step, {TOO_MANY} AS other FROM @long_runs"
     ),
 }
-#: Tables that are not stored.
+#: Tables that are views and not stored.
 VIEWS = {"properties", "walks"}
 
 
 @dataclass(frozen=True, eq=False)
 class LinkTables:
-    """Tables of a graph; `suffix` distinguishes those of several graphs."""
+    """Tables of a graph; `suffix` distinguishes the tables of several graphs."""
 
     database: Database
     suffix: str
@@ -67,11 +67,11 @@ class LinkTables:
     _made: set[str] = field(default_factory=set)
 
     def sql(self, select: str) -> str:
-        """A select with the names of this graph's tables, which are created where they are not."""
+        """A select with the names of this graph's tables; missing tables are created."""
         return re.sub(r"@(\w+)", lambda match: self._name(match[1]), select)
 
     def create(self, table: str, select: str) -> None:
-        """Make (or replace) a table that is not one of this graph alone."""
+        """Create or replace a table whose name has no suffix of a graph."""
         self.database.create(table, self.sql(select))
 
     def fetch(self, select: str) -> dict[str, Array]:
@@ -83,7 +83,7 @@ class LinkTables:
         return int(self.fetch(select)["n"][0])
 
     def without_steps(self, dropped: Sequence[int]) -> LinkTables:
-        """Tables of the same graph without the links along some steps."""
+        """Tables of the same graph without the links along the `dropped` steps."""
         if not len(dropped):
             return self
         others = LinkTables(self.database, f"{self.suffix}_searched", self.n_predicates)
@@ -101,13 +101,13 @@ class LinkTables:
         return f"{table}_{self.suffix}"
 
     def make(self, table: str, select: str, stored: bool = True) -> None:
-        """Create one of the tables by a select of its own: `triples` at first."""
+        """Create one of this graph's tables, such as `triples`, by a given select."""
         make = self.database.create if stored else self.database.view
         make(f"{table}_{self.suffix}", select)
         self._made.add(table)
 
     def _weight_columns(self) -> TableColumns:
-        """Weights of a pair's links for each other that are not 0, as columns."""
+        """Weights of a pair's links for each other, without weights of 0, as columns."""
         weights, step_limit = NO_WEIGHTS, code_limit(self.n_predicates)
         if step_limit <= MAX_STEPS:
             counts = self.fetch(
@@ -124,7 +124,7 @@ class LinkTables:
     # --- pairs with several links -----------------------------------------------------------------
 
     def linked_shares(self, facts: int, held: Triples | None = None) -> LinkedShares:
-        """As `hornbeam.graphs.linked_pairs` in memory, for a graph of `facts` facts."""
+        """Same as `hornbeam.graphs.linked_pairs.linked_shares`; the graph has `facts` facts."""
         pairs = (
             "SELECT LEAST(subject, object) AS low, GREATEST(subject, object) AS high, "
             "count(*) AS links FROM @triples "
@@ -150,7 +150,7 @@ class LinkTables:
     def sample(
         self, hashes: Mapping[int, LinkHash], sizes: Sequence[int], most: int
     ) -> dict[str, Array]:
-        """The `most` links of the smallest hashes of every relation, which has `sizes` links."""
+        """Per relation, which has `sizes` links, the `most` links of the smallest hashes."""
         numbered, wanted = self._numbered(hashes), sum(min(size, most) for size in sizes)
         for sorted_links in (TIMES * most + MORE, max(sizes, default=0)):
             below = [int(min(sorted_links / max(size, 1), 1.0) * PRIME) for size in sizes]
@@ -170,7 +170,7 @@ class LinkTables:
     def of_fold(
         self, suffix: str, hashes: Mapping[int, LinkHash], folds: int, number: int, hidden: bool
     ) -> LinkTables:
-        """Tables of the graph of the triples of a fold, or of all others."""
+        """Tables of the graph of a fold's triples (with `hidden`), or of all other triples."""
         triples = (
             f"SELECT subject, predicate, object FROM ({self._numbered(hashes)}) AS n "
             f"WHERE n.number % {folds} {'=' if hidden else '<>'} {number}"
@@ -180,7 +180,7 @@ class LinkTables:
         return part
 
     def _numbered(self, hashes: Mapping[int, LinkHash]) -> str:
-        """Select the triples of some relations with their hashes, the column `number`.
+        """A select of the relations' triples with their hashes, in the column `number`.
 
         The coefficients of the relations are uploaded as the table `hashes`.
         """

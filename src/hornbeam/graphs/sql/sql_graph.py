@@ -1,7 +1,7 @@
 """A graph in a database: the same rules and the same counts as in memory, by joins.
 
-Queries of many relations are answered together, as many as `PAIRS` allows: that bounds what the
-database holds at a time, which it may spill to disk, and what is fetched.
+Queries of many relations are answered together, as many as `PAIRS` allows. That bounds the rows
+that the database holds at a time (it may spill them to disk), and the rows that are fetched.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from hornbeam.rules.body import Step
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import CountedRule
 
-#: Maximum sources times rules counted at a time, and sources whose candidates are gathered.
+#: Maximum sources times rules that are counted at a time; maximum sources with candidates gathered.
 PAIRS, SOURCES = 500_000, 5_000
 #: Maximum links of the relations whose rules with constants are counted at a time.
 LINKS = 500_000
-#: Bytes of database memory that these limits need; with less memory they are lowered.
+#: Bytes of database memory that the limits above need; with less memory the limits are lowered.
 ROOM = 500_000_000
 
 
@@ -120,20 +120,20 @@ class SqlGraph:
 
     @cached_property
     def holders_by_step(self) -> Ints:
-        """Number of entities that have links along a step, for every step."""
+        """Number of entities with links along each step."""
         found = self.tables.fetch("SELECT step, holders FROM @holders")
         return _scattered(found["step"], found["holders"], self.size.step_limit)
 
     @cached_property
     def canonical_steps(self) -> Ids:
-        """For every step the smallest one with the same links."""
+        """For every step the smallest step with the same links."""
         steps = np.arange(2, self.size.step_limit)
         sizes, holders = self.links_by_predicate[predicate_of(steps)], self.holders_by_step
         figures = np.stack([sizes, holders[steps], holders[inverse_code(steps)]], axis=1)
         _, alike = np.unique(figures, axis=0, return_inverse=True)
         with self.lock:
             self.database.upload("step_figures", {"step": steps, "alike": alike.reshape(-1)})
-            # links that two steps share, of those with the same figures
+            # number of links that two steps share, for steps with the same figures
             found = self.tables.fetch(
                 "SELECT l.step, m.step AS other, count(*) AS n FROM step_figures AS f "
                 "JOIN @links AS l ON l.step = f.step JOIN @links AS m "
@@ -147,11 +147,11 @@ class SqlGraph:
         return canonical
 
     def with_chosen_ridge(self, plan: GraphPlan, work: Workload) -> SqlGraph:
-        """The same graph: there is no ridge."""
+        """The same graph: a graph in a database has no ridge."""
         return self
 
     def links(self, relation: str) -> tuple[Ids, Ids]:
-        """Subjects and objects of the links of a relation; none of an unknown one."""
+        """Subjects and objects of a relation's links; none if the relation is unknown."""
         predicate = self.predicates.index(relation)
         found = self.tables.fetch(
             f"SELECT subject, object FROM @triples WHERE predicate = {predicate}"
@@ -159,11 +159,11 @@ class SqlGraph:
         return found["subject"].astype(np.int32), found["object"].astype(np.int32)
 
     def located(self, names: Names) -> Ids:
-        """Ids of entities by name, -1 where no fact has them."""
+        """Ids of the entities with the given names, -1 for names that no fact has."""
         return self.engine.locate(names)
 
     def linked_shares(self, held: Triples | None = None) -> LinkedShares:
-        """Fractions of pairs that are linked by more than one relation."""
+        """Fractions of pairs that have a further link."""
         return self.tables.linked_shares(self.size.facts, held)
 
     def holds(self, triples: Triples) -> Bools:
@@ -187,7 +187,7 @@ class SqlGraph:
     def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, a sample of at most `most` per relation."""
+        """Links along steps as queries; of each relation a sample of at most `most` links."""
         predicates = sorted({predicate_of(step) for step in steps})
         sizes = self.links_by_predicate[predicates]
         wanted = int(sizes.max(initial=0)) if most is None else most
@@ -202,7 +202,7 @@ class SqlGraph:
     def discover(
         self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
-        """The paths of canonical steps that connect the ends of the steps' links most often."""
+        """Per step, the paths of canonical steps that most often connect the ends of its links."""
         canonical, found = plan.canonical, dict[int, PathTable]()
         sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
         dropped = np.flatnonzero(canonical != np.arange(len(canonical)))
@@ -256,7 +256,7 @@ class SqlGraph:
         portion: Portion,
         further: bool = False,
     ) -> list[Pool]:
-        """At most `limit` candidates of every source, with their features, or `further` ones."""
+        """Pools of at most `limit` candidates per source with features; `further` adds the rest."""
 
         def one(steps: list[int]) -> list[Pool]:
             some = {step: queries[step] for step in steps}
@@ -289,7 +289,7 @@ class SqlGraph:
     def best_constants(
         self, steps: Sequence[int], portion: Portion
     ) -> dict[int, tuple[CountedRule, ...]]:
-        """The rules with constants of the highest confidence, by step."""
+        """Per step, the rules with constants that have the highest confidence."""
         sizes = {step: int(self.links_by_predicate[predicate_of(step)]) for step in steps}
 
         def one(some: list[int]) -> dict[int, tuple[CountedRule, ...]]:
@@ -313,7 +313,7 @@ class SqlGraph:
     # --- folds ------------------------------------------------------------------------------------
 
     def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[SqlGraph, SqlGraph]]:
-        """Pairs of the graph without a fold and that fold."""
+        """Pairs of graphs: the graph without a fold, and that fold alone."""
         present = np.flatnonzero(self.links_by_predicate).tolist()
         hashes = {p: LinkHash.of_fold(plan.seed, p, plan.canonical) for p in present}
         for number in range(plan.extent.hidden):
@@ -333,10 +333,10 @@ class SqlGraph:
         most: int,
         portion: Portion,
     ) -> list[Result]:
-        """Results of batches of steps, one at a time; those without time left are missing.
+        """Results of batches of steps, one by one; batches for which no time is left are missing.
 
-        The sizes of a batch add up to no more than `most`, lowered to the memory that the database
-        may use.
+        The sizes of a batch add up to no more than `most`, or less if the database has less memory
+        than `ROOM`.
         """
         allowed = int(most * min(self.engine.max_rows * ROW_BYTES / ROOM, 1.0))
         parts = batches(steps, [sizes[step] for step in steps], allowed)

@@ -1,7 +1,7 @@
 """Ranking by a graph in a database: names, known answers, candidates of sources.
 
-Names of all entities are fetched, so that answers have the ids of the graph; from its links only
-those that answer queries.
+Names of all entities are fetched, so that answers have the ids of the graph. Of its links, only
+known answers of a test's queries, and links that tell types of arguments, are fetched.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.queries import Triples
 
-#: Names fetched at once.
+#: Number of names that are fetched at a time.
 CHUNK = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SqlRanker(GraphRanker):
-    """Answers queries from links in a database, one at a time; see `GraphRanker`."""
+    """Answers queries from links in a database, by one thread; see `GraphRanker`."""
 
     graph: SqlGraph
 
     @classmethod
     def of(cls, model: RankingModel, engine: SqlEngine, test: Facts | None = None) -> SqlRanker:
-        """Leave the links in the database; those that answer the queries of a `test` are fetched.
+        """Leave the links in the database; known answers of a test's queries are fetched.
 
         Raises
         ------
         hornbeam.errors.InputError
-            Where the engine answers no queries, or not by such a model.
+            Where the engine answers no queries, or the model has a ridge.
         """
         graph = SqlGraph.of(engine, GraphSettings(model.constants, model.backward))
         if graph.counts_given_rules_only:
@@ -57,12 +57,12 @@ class SqlRanker(GraphRanker):
                 "the model fits constants together, which a database does not: learn it there, or "
                 "give the facts in memory"
             )
-        # a connection answers one query at a time
+        # a connection runs one select at a time
         facts, steps = facts_about(graph, test), numbered_model(model, graph.predicates)
         return cls(facts, types_about(graph, facts.entities), model, steps, threads=1, graph=graph)
 
     def without_linked(self) -> SqlRanker:
-        """Always an error: candidates are not looked up by their links."""
+        """Always an error: a database does not leave out linked candidates."""
         raise InputError("`leave_out_linked` needs facts in memory")
 
     def without_facts(self, triples: Triples) -> SqlRanker:

@@ -1,17 +1,17 @@
-"""Walks as joins: what path rules reach, and the parts of a graph in which paths are searched.
+"""Walks as joins: entities that path rules reach, and parts of a graph to search for paths.
 
-What `hornbeam.graphs.evidence_kernels` does with path rules source by source is done here level by
-level for all queries of many relations. `asked` (query, step, source, queries) has one row per
-source and step; `trie` (node, parent, code, rule) has the paths of all steps, where the parent of a
-first node is the negative of the query's step. `reached` has the entities that a query reaches in a
-node of the trie, and the `first` entity of the walks there, or `SEVERAL`. A node where a query
-reaches too many entities is dropped with its whole subtree.
+`hornbeam.graphs.evidence_kernels` walks path rules source by source. Here all queries of many
+relations walk them together, level by level. `asked` (query, step, source, queries) has one row per
+source and step. `trie` (node, parent, code, rule) has the paths of all steps; the parent of a first
+node is the negative of the query's step. `reached` has the entities that a query reaches in a node
+of the trie, and the `first` entity of the walks there, or `SEVERAL`. A node where a query reaches
+too many entities is dropped with its whole subtree.
 
 The search for paths between the ends a and c of a link (`hornbeam.graphs.discovery_kernels`) walks
-up to half of a path from either end, so it needs all links of the entities near them and no others.
-From a it visits a fixed number of links, in the order of steps and ends; entities after these are
-left out. The ids of a part are the ranks of those of the graph, so that the order of links is the
-same and the search finds the same paths.
+up to half of a path from either end. So it needs all links of entities near a and c, and no other
+links. From a it visits a fixed number of links, in the order of steps and ends; later entities are
+left out. The ids in a part are ranks of the graph's ids. So the order of links is the same and the
+search finds the same paths.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from hornbeam.graphs.sql.link_tables import LinkTables
 from hornbeam.graphs.workload import batches
 from hornbeam.rules.codes import is_inverse, predicate_of
 
-#: Maximum number of links of a part that are fetched at a time; a single relation may have more.
+#: Maximum number of links that are fetched for a part; a part for a single step may have more.
 ROWS_OF_PART = 2_000_000
-#: Known answers of the queries, and which of them the queries ask for (`answers`).
+#: Known answers of the queries, and which known answers the queries ask for (`answers`).
 KNOWN = (
     "SELECT a.query, l.other AS entity, CASE WHEN w.entity IS NULL THEN 0 ELSE 1 END AS asked "
     "FROM @links AS l JOIN asked AS a ON l.entity = a.source AND l.step = a.step "
@@ -47,7 +47,7 @@ KEPT = (
     f"HAVING count(*) <= {MAX_PROPOSED} AND min(entity) >= 0) AS s "
     "ON s.query = x.query AND s.node = x.node"
 )
-#: Hits and predictions of every rule: a query predicts proposals minus other known answers.
+#: Hits and predictions of every rule, which predicts its proposals minus other known answers.
 COUNTS = (
     "SELECT f.rule, CAST(sum(CASE WHEN k.asked = 1 THEN 1 ELSE 0 END) AS BIGINT) AS hits, "
     "CAST(sum(CASE WHEN k.asked IS NULL THEN a.queries ELSE k.asked END) AS BIGINT) AS "
@@ -59,7 +59,7 @@ COUNTS = (
 def _joint_trie(paths: Mapping[int, PathTable]) -> tuple[dict[str, Array], int]:
     """The table `trie` of the paths of all steps, and the length of the longest path.
 
-    Nodes and rules are numbered on from step to step.
+    The numbers of nodes and rules continue from step to step.
     """
     nodes, rules, depth = 0, 0, 0
     parts = [(np.empty(0, dtype=np.int64),) * 3]
@@ -103,9 +103,9 @@ def _concatenated(parts: Iterable[Array]) -> Ids:
 
 
 def walk_paths(tables: LinkTables, paths: Mapping[int, PathTable], queries: QueriesByStep) -> None:
-    """Create the tables `fired` and `known`: the paths that queries fire, and known answers.
+    """Create the tables `fired` and `known`: path rules that fire for queries, and known answers.
 
-    The rules that fire are numbered on from step to step of `paths`.
+    The numbers of rules continue from step to step of `paths`.
     """
     database = tables.database
     (asked, answers), (trie, longest) = asked_columns(queries), _joint_trie(paths)
@@ -118,12 +118,12 @@ def walk_paths(tables: LinkTables, paths: Mapping[int, PathTable], queries: Quer
         tables.create("expanded", _expanded(depth))
         tables.create(f"reached_{depth}", KEPT)
         levels.append(_fired(depth))
-    # nodes of starts are not in the trie: no rule fires there
+    # nodes where walks begin are not in the trie: no rule fires there
     database.view("fired", " UNION ALL ".join(levels or [_fired(0)]))
 
 
 def _expanded(depth: int) -> str:
-    """Ends of one more step, each once per query and node; TOO_MANY among them for long runs."""
+    """Select the ends of one more step, once per query and node; a long run ends in TOO_MANY."""
     # a walk that came back to its source ends there
     first, on = ("w.other", "") if depth == 1 else ("f.first", " AND r.entity <> r.source")
     frontier = (
@@ -139,10 +139,10 @@ def _expanded(depth: int) -> str:
 
 
 def _fired(depth: int) -> str:
-    """Rules that end in the nodes of a level, and what they propose.
+    """Select the rules that end in the nodes of a level, and the entities that they propose.
 
-    An entity that all walks to it pass first is reached by the link of the query only, and is left
-    out.
+    An entity is left out if it is the first entity of all walks to it: these may take the link that
+    the query asks for.
     """
     own = " AND r.first <> r.entity" if depth > 1 else ""
     return (
@@ -157,7 +157,7 @@ def _fired(depth: int) -> str:
 def neighbourhoods(
     tables: LinkTables, queries: QueriesByStep, length: int
 ) -> Iterator[tuple[LinkedGraph, QueriesByStep]]:
-    """Parts of the graph that the search for paths visits, and the queries of some steps there."""
+    """Parts of the graph that the search for paths visits, each with the queries of its steps."""
     database = tables.database
     asked, answers = asked_columns(queries)
     place = answers["query"]
@@ -176,7 +176,7 @@ def neighbourhoods(
 
 
 def _near(prefix: int, suffix: int) -> str:
-    """Entities whose links the search for the paths of a step visits."""
+    """Select the entities whose links the search for paths visits, by step."""
     levels = ["SELECT step, a AS entity FROM pairs", "SELECT step, c AS entity FROM pairs"]
     for end, depth, limited in (("a", prefix, True), ("c", suffix, False)):
         start = f"SELECT number, step, a, c, {end} AS entity FROM pairs"
@@ -187,7 +187,7 @@ def _near(prefix: int, suffix: int) -> str:
 
 
 def _next(before: str, level: int, limited: bool) -> str:
-    """Entities one step further, other than a and c, as far as the search's limit of links."""
+    """Select the entities one step further, but a and c, within the search's limit of links."""
     path = "".join(f", x.s{k}, x.e{k}" for k in range(1, level))
     order = "".join(f"s{k}, e{k}, " for k in range(1, level))
     walked = (
@@ -212,7 +212,7 @@ def _next(before: str, level: int, limited: bool) -> str:
 def _fetched(tables: LinkTables, queries: QueriesByStep) -> tuple[LinkedGraph, QueriesByStep]:
     """The links near some queries as a graph with ids of its own, and the queries by these ids.
 
-    Links that were found from both ends occur once.
+    Links that were fetched from both ends occur once.
     """
     listed = ", ".join(map(str, queries))
     near = f"SELECT DISTINCT entity FROM near WHERE step IN ({listed})"
