@@ -49,8 +49,8 @@ from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.body import MAX_PATH
 from hornbeam.rules.codes import step_code
 
-#: Minimum number of held-out queries to choose settings by; and the number from which on they are
-#: used for that only (fewer are also used to fit weights).
+#: Minimum number of held-out queries to choose settings by, and the number from which on they
+#: choose settings only. Fewer held-out queries are also used to fit weights.
 MIN_QUERIES, MANY_QUERIES = 200, 10_000
 
 
@@ -72,21 +72,21 @@ def learn_graph(
     Parameters
     ----------
     facts
-        The graph, as a file, a frame, tuples or `Facts`, or an engine of `open_duckdb` or
-        `open_spark`, which keeps it where it is; facts of other than two arguments are left out.
-        A database does not fit constants together, and Spark counts given `rules` alone.
+        The graph: a file, a frame, tuples, `Facts`, or an engine of `open_duckdb` or `open_spark`,
+        which leaves the graph in its database. Only facts of two arguments are used. In a database
+        constants are not fitted together, and Spark only counts given `rules`.
     valid
-        Held-out facts, which decide on features and penalties. If there are few of them, weights
+        Held-out facts, which decide on features and penalties. If held-out facts are few, weights
         are then fitted to their queries, too. They are never evidence: rules are counted from
         `facts` alone.
     relations
-        Learn these only; bodies of rules may have all.
+        Relations to learn, by default all; bodies of rules may have any relation.
     rules
-        A file of AnyBURL or AMIE: its path rules are used instead of discovering some.
+        A file of AnyBURL or AMIE. Its path rules are used, and no path rules are discovered.
     max_length
         The longest path, 1 to 5; "auto" by density.
     time_limit
-        Seconds after which nothing new is started; the model is made of what is finished.
+        Seconds after which no work is started; the model is made of the finished parts.
     seed
         For all random choices; the same seed gives the same model on any number of threads.
     threads
@@ -94,12 +94,12 @@ def learn_graph(
     progress
         Called with the progress made.
     settings
-        Parts to leave out, for comparisons.
+        Parts of the method to leave out, for comparisons.
 
     Raises
     ------
     hornbeam.errors.InputError
-        Where there is no graph, or no such relation or length.
+        Where the facts have no links or lack a relation, or `max_length` is out of range.
     """
     settings = settings or GraphSettings()
     graph = open_graph(facts, settings)
@@ -142,7 +142,7 @@ def learn_graph(
 
 
 def check_only_counted(rules: object, valid: object) -> None:
-    """Raise an error for what Spark does not offer."""
+    """Raise an error if Spark is asked to find rules or to use held-out facts."""
     if rules is None:
         raise InputError("Spark counts given rules and looks for none: give `rules`, or use DuckDB")
     if valid is not None:
@@ -217,12 +217,12 @@ def _ranked(
     )
 
 
-#: Best confidence first: the ranking if the time limit allowed no training queries.
+#: The ranking if the time limit allowed no training queries: best confidence first.
 UNFITTED = FittedRanking(("best",), np.ones(1), np.ones(1), {}, None)
 
 
 class _Fitted(NamedTuple):
-    """What was fitted to queries: the ranking, weights of rules, and which queries chose."""
+    """Results of fitting: ranking, rules' own weights, calibration, judging queries, their MRR."""
 
     ranking: FittedRanking = UNFITTED
     own: Mapping[int, Floats] = MappingProxyType({})
@@ -266,7 +266,7 @@ def _fitted(
     ]
     truth = np.concatenate([pool.truth for pool in judged])
     calibration = fit_calibration(np.concatenate(odds), truth)
-    # free these copies of queries before the next ones are made
+    # free these copies of queries before further copies are made
     del trials, measured_by, judged
     if not decides and not work.expired():
         queries = train if held is None else with_held(train, held)
@@ -278,8 +278,8 @@ def _fitted(
 def _only_chooses(held: Pool, learning: GraphLearning, linked: LinkedShares) -> bool:
     """Whether held-out facts only choose settings, and weights are not fitted to them.
 
-    True if they are many, if they decide on rule weights, and if the split depends on links, which
-    fitted weights would exploit.
+    True if held-out facts are many, if they decide on rule weights, or if the split depends on
+    links: fitted weights would exploit such a split.
     """
     many = held.n_queries >= MANY_QUERIES
     return many or learning.shares.weighting > 0 or linked.caution is not None

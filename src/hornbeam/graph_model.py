@@ -1,4 +1,4 @@
-"""`GraphModel`: what users do with a model of a whole graph, by the names that `Model` has."""
+"""`GraphModel`, a model of a whole graph; its methods have the names of `Model`'s methods."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
 from hornbeam.scoring.evaluation import Evaluation
 
-#: What ranks are filtered by, where the files have no names.
+#: Name of the facts that ranks are filtered by, if the caller gives no other.
 FILTERS = "the facts, the filter and the test"
-#: Maximum number of a model's relations in a message.
+#: Maximum number of relations that a message names.
 NAMED_RELATIONS = 5
 
 
 @dataclass(frozen=True)
 class GraphModel(RankingModel, AnyModel):
-    """What ranks the missing links of a graph; its fields are those of `RankingModel`."""
+    """A model that ranks the missing links of a graph; its fields are those of `RankingModel`."""
 
     _judged = "probability"
     _explains_unseen = False
@@ -89,11 +89,11 @@ class GraphModel(RankingModel, AnyModel):
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
         progress: Progress = SILENT, leave_out_linked: bool = False,
     ) -> ResultTable:  # fmt: skip
-        """Find the `top` most probable new links of `target`, or of every relation without it.
+        """Find the `top` most probable new links of `target`; without it, of each relation.
 
-        They start from `subjects`, by default the known subjects of the relation; with
-        `per_subject`, `top` links of each. `rank` is that of the object among the answers of its
-        subject. For `leave_out_linked` see `ranker`.
+        Links start from `subjects`, by default the known subjects of the relation. With
+        `per_subject`, each subject has `top` links. The column `rank` is the object's rank among
+        the answers of its subject. For `leave_out_linked` see `ranker`.
         """
         if engine != EngineName.MEMORY:
             raise InputError("a model of a whole graph proposes links from facts in memory only")
@@ -114,8 +114,9 @@ class GraphModel(RankingModel, AnyModel):
     ) -> Evaluation:  # fmt: skip
         """How well probabilities agree with the labels of triples; `evaluate_ranks` judges ranks.
 
-        Up to version 0.8 this was `evaluate_ranks`. It still is, with a warning, where `filter` or
-        `leave_out_linked` is given, or triples without labels; the next version has no such case.
+        Up to version 0.8 this method did what `evaluate_ranks` does. It still does, with a warning,
+        if `filter` or `leave_out_linked` is given, or triples have no labels. The next version will
+        not.
         """
         if filter is not None or leave_out_linked or _are_all_true(labels):
             warn_of_old_name("`GraphModel.evaluate` of ranks", "`GraphModel.evaluate_ranks`")
@@ -123,7 +124,7 @@ class GraphModel(RankingModel, AnyModel):
                 facts, labels, filter=filter, threads=threads, progress=progress,
                 leave_out_linked=leave_out_linked,
             )  # fmt: skip
-            return cast("Evaluation", ranks)  # what callers by the old name expect
+            return cast("Evaluation", ranks)  # callers by the old name expect ranks
         return super().evaluate(
             facts, labels, score=score, engine=engine, threads=threads, progress=progress
         )
@@ -135,8 +136,8 @@ class GraphModel(RankingModel, AnyModel):
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
 
-        Triples of the `filter` are not wrong answers; test triples with values below 0.5 are left
-        out. For `leave_out_linked` see `ranker`.
+        Triples of the `filter` do not count as wrong answers. Test triples with values below 0.5
+        are left out. For `leave_out_linked` see `ranker`.
         """
         test = as_facts(test)
         ranker = self.ranker(
@@ -153,21 +154,21 @@ class GraphModel(RankingModel, AnyModel):
         Parameters
         ----------
         facts
-            Files, frames, tuples, what `read_facts` returns, or an engine of `open_duckdb`.
+            Files, frames, tuples, a result of `read_facts`, or an engine of `open_duckdb`.
         score
             "mean": the answers of a graph have one kind of score.
         threads
             Threads to use; one per core by default.
         leave_out_linked
-            Leave out candidates that any relation links to the query's entity. That uses knowledge
-            of how some data sets were split (`LinkedShares`), and needs facts in memory.
+            Leave out candidates that any relation links to the query's entity. The option uses
+            knowledge of how some data sets were split (`LinkedShares`). It needs facts in memory.
         test
-            True triples to be evaluated later, which an engine needs now.
+            True triples that will be evaluated; an engine needs them in advance.
 
         Raises
         ------
         hornbeam.errors.InputError
-            Where an engine does not offer it.
+            Where an engine cannot rank by this model, or not with `leave_out_linked`.
         """
         _check_score(score)
         ranker: GraphRanker
@@ -194,7 +195,7 @@ class GraphModel(RankingModel, AnyModel):
             Subject, relation and object, by ids or by `names`; or subject and object, the relation
             by `target`.
         pairs, flip
-            For rule models: triples of a graph are ranked one by one, and no score decides.
+            Ignored: only rule models score pairs together, or decide by a score.
         paths
             Maximum number of groundings per rule.
         reasons
@@ -207,7 +208,7 @@ class GraphModel(RankingModel, AnyModel):
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None,
         reasons: int = REASONS,
     ) -> GraphExplainer:  # fmt: skip
-        """Prepare to explain many triples by `reasons` rules per part; ignores `pairs`."""
+        """Prepare to explain many triples by `reasons` rules per score part; ignores `pairs`."""
         return GraphExplainer(MemoryRanker.of(self, facts_of(facts), threads=threads), reasons)
 
     def report(
@@ -216,10 +217,10 @@ class GraphModel(RankingModel, AnyModel):
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
         filtered_by: str = FILTERS,
     ) -> str:  # fmt: skip
-        """Write one HTML page: what was learned, and how well it ranks true triples of a `test`.
+        """The HTML page about the model: its rules, and how well it ranks true triples of `test`.
 
-        Triples of the `filter` are not wrong answers; on the page `filtered_by` names what
-        filtered. The model says itself how it was learned.
+        Triples of the `filter` do not count as wrong answers; the page says that ranks are filtered
+        by `filtered_by`. A `trace` is refused: the model itself records how it was learned.
         """
         from hornbeam.reporting.report import graph_report
 
@@ -248,7 +249,7 @@ class GraphModel(RankingModel, AnyModel):
     ) -> FilePath:  # fmt: skip
         """Write the rules for other tools to a file: .csv, .jsonl, or .anyburl; returns its path.
 
-        They need neither `facts` nor `pairs`. A ranking cannot be written as a PSL program.
+        Rules need neither `facts` nor `pairs`. A ranking cannot be written as a PSL program.
         """
         if output is None:
             raise InputError("name a file for the rules: `output`")
@@ -269,7 +270,7 @@ class GraphModel(RankingModel, AnyModel):
 
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Self:
-        """Read a model from its text; errors call it `name`.
+        """Read a model from its text; errors call the text `name`.
 
         Raises
         ------
@@ -286,7 +287,7 @@ class GraphModel(RankingModel, AnyModel):
         return cls.parse(text, source)
 
     def _warn_of_another_graph(self, facts: Facts) -> None:
-        """Warn if the facts have no relation of the model: it cannot answer anything."""
+        """Warn if the facts have no relation of the model: the model cannot answer anything."""
         if any(facts.predicates.index(name) >= 0 for name in self.targets):
             return
         n, first = len(self.targets), ", ".join(self.targets[:NAMED_RELATIONS])
@@ -303,8 +304,8 @@ def _check_score(score: Score | str) -> None:
 
 
 def _are_all_true(labels: Input) -> bool:
-    """Whether triples are all true, as those without labels are."""
-    if isinstance(labels, Targets):  # were read as labels
+    """Whether all triples are true, as triples without labels are."""
+    if isinstance(labels, Targets):  # already read as labels
         return False
     values = as_facts(labels).binary.millionths
     return values is None or bool((values >= HALF).all())

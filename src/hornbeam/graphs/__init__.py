@@ -1,15 +1,15 @@
 """Learning whole graphs: rules for every relation, and a ranking of missing links by them.
 
-In reading order, each group after those that it is made of:
+In reading order, each group of modules after the groups that it uses:
 
-* queries and ranks, of any model: `queries`, `named_queries`, `filtered_ranks`,
-  `rank_evaluation`, `fact_ranker`;
+* queries and ranks, of any model, in `hornbeam.ranking`: `queries`, `named_queries`,
+  `filtered_ranks`, `rank_evaluation`, `fact_ranker`;
 * links as arrays: `linked_graph`, `grouped_queries`;
 * rules and their evidence: `path_rules`, `constants`, `ridge`, `linked_pairs`, `features`,
   `graph_evidence`, `evidence_kernels`, `pools`;
-* counting them: `graph_counter`, `memory_graph`, `sql/`;
+* counting rules: `graph_counter`, `memory_graph`, `sql/`;
 * the ranking: `softmax`, `lbfgs`, `ranking_fit`, `ranking_choice`;
 * learning: `graph_settings`, `workload`, `graph_stages`;
 * the model: `ranking_model`, `model_parts`, `graph_text`, `format_1`, `rule_files`;
-* its use: `graph_ranker`, `graph_scorer`, `graph_reasons`, `graph_explainer`.
+* use of the model: `graph_ranker`, `graph_scorer`, `graph_reasons`, `graph_explainer`.
 """

@@ -1,9 +1,9 @@
 """Loops over properties of entities: rules with constants, counted, and fitted together.
 
-Per property p and answer c the counting loops add up, over the entities x that have p and the
-answer c along the step, 1 and |answers of x| - 1: hits, and the queries of other answers, where c
-is known and therefore not predicted. The last two loops fill the Gram matrix of entities and the
-denominators of properties (`hornbeam.graphs.ridge`).
+The counting loops go over the entities x that have a property p and the answer c along the step.
+Per p and c they add up 1, the hits, and |answers of x| - 1, the `others`. The latter are queries
+for other answers of x, where c is known and therefore not predicted. The last two loops fill the
+Gram matrix of entities and the denominators of properties (`hornbeam.graphs.ridge`).
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -21,14 +21,14 @@ kernel = kernels("the counting of constants")
 
 #: Minimum hits and minimum confidence of a rule.
 MIN_HITS, MIN_CONFIDENCE = 2, 0.005
-#: Numbers of a rule while rules are counted: property, answer, hits, predicted.
+#: How many numbers a rule has while rules are counted: property, answer, hits, predicted.
 PER_RULE = 4
 
 kernel = kernels("the ridge class")
 
 
 def add_answers(answers, touched, n_touched, hits, others):
-    """Count the answers of one more entity with the property; returns how many are touched."""
+    """Count the answers of one more entity with the property; returns the new `n_touched`."""
     for c in answers:
         if hits[c] == 0:
             touched[n_touched] = c
@@ -39,10 +39,10 @@ def add_answers(answers, touched, n_touched, hits, others):
 
 
 def keep_rules(rules, filled, p, own, queries, touched, hits, others):
-    """Add the rules of a property above the thresholds and clear its counts.
+    """Add the rules of a property that are above the thresholds, and clear the property's counts.
 
-    Returns the rules, `PER_RULE` numbers each, in an array that may be longer, and how many
-    numbers they have.
+    Returns an array that begins with the rules, `PER_RULE` numbers each, and how many of its
+    numbers are filled.
     """
     rules = grown(rules, filled, PER_RULE * len(touched))
     for c in touched:
@@ -61,9 +61,9 @@ def keep_rules(rules, filled, p, own, queries, touched, hits, others):
 
 @kernel
 def common_properties(links, step, times):
-    """Properties (s, d) that at least two of the entities with answers along a step have.
+    """Properties (s, d) that at least two entities with answers along a step have.
 
-    `times` is zero for every property.
+    `times` must be zero for every property.
     """
     listed = np.empty(1024, dtype=np.int64)
     filled = 0
@@ -84,10 +84,10 @@ def common_properties(links, step, times):
 
 @kernel
 def count_constants(links, step, run_of, properties, hits, others, touched):
-    """Rules t(X, c) <- s(X, d) of some properties: exact, over all queries along `step`.
+    """Rules t(X, c) <- s(X, d) of the given properties, counted over all queries along `step`.
 
-    `run_of` has the run of every entity along the step, or -1; `hits` and `others` are zero for
-    every entity, and `touched` has room for all entities. Returns the rules as of `keep_rules`.
+    `run_of` has the run of every entity along the step, or -1. `hits` and `others` must be zero for
+    every entity, and `touched` have room for all entities. Returns rules as `keep_rules` does.
     """
     rules = np.empty(4096, dtype=np.int64)
     filled = 0
@@ -109,11 +109,11 @@ def count_constants(links, step, run_of, properties, hits, others, touched):
 
 @kernel
 def count_open(links, step, first, answer, n_steps, hits, others, touched):
-    """Rules t(X, c) <- s(X, _) of all steps s: exact, over all queries along `step`.
+    """Rules t(X, c) <- s(X, _) of all steps s, counted over all queries along `step`.
 
-    The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`, numbered among
-    the answers of the step so that counts are close together in memory. These entities are first
-    sorted by the steps that they have links along, so that no entity without answers is visited.
+    The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`. Answers are
+    numbered within the step, so that counts are close together in memory. Entities with answers
+    are first listed by the steps of their links, so that no other entity is visited.
     """
     n_runs = len(links.run_step)
     start = np.zeros(n_steps + 2, dtype=np.int64)
@@ -161,7 +161,7 @@ def add_shared(run_start, end, gram):
 
 @kernel
 def add_quadratic(run_start, end, inverse, out):
-    """Set `out` to x^T A x of every property, x being its 0/1 column."""
+    """Set `out` to x^T A x per property: x is the property's 0/1 column, A is `inverse`."""
     for p in range(len(out)):
         total = 0.0
         start, stop = run_start[p], run_start[p + 1]

@@ -25,7 +25,7 @@ FREQUENT = 50
 
 
 class ConstantTable(NamedTuple):
-    """Rules by property: those of `property[i]` are `start[i]` to `start[i + 1]`."""
+    """Rules by property: `property[i]` has the rules `start[i]` to `start[i + 1]`."""
 
     property: Ints
     start: Ints
@@ -36,7 +36,7 @@ class ConstantTable(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ConstantRules:
-    """Rules of one step by number of property (`hornbeam.graphs.linked_graph`) and answer."""
+    """Rules of one step: per rule its property (`hornbeam.graphs.linked_graph`), answer, counts."""
 
     step: int
     property: Ints
@@ -54,7 +54,7 @@ class ConstantRules:
 
     @cached_property
     def table(self) -> ConstantTable:
-        """The rules as kernels look them up."""
+        """The rules in the form in which kernels look them up."""
         starts = run_starts(self.property) if len(self) else np.empty(0, dtype=np.int64)
         return ConstantTable(
             self.property[starts],
@@ -66,13 +66,13 @@ class ConstantRules:
 
     @classmethod
     def of(cls, step: int, rules: Ints, answers: Ids | None = None) -> ConstantRules:
-        """Rules from the numbers that kernels return; answers are places in `answers`, or ids."""
+        """Rules from a kernel's numbers, whose answers are ids, or places in `answers` if given."""
         property_, answer, hits, predicted = rules.reshape(-1, PER_RULE).T.copy()
         ids = answer.astype(np.int32) if answers is None else answers[answer]
         return cls(step, property_, ids, hits, predicted)
 
     def and_then(self, others: ConstantRules) -> ConstantRules:
-        """These rules, then others, of later properties."""
+        """The rules followed by `others`, whose properties have higher numbers."""
         names = ("property", "answer", "hits", "predicted")
         parts = (np.concatenate([getattr(self, name), getattr(others, name)]) for name in names)
         return ConstantRules(self.step, *parts)
@@ -85,9 +85,9 @@ class ConstantRules:
 
 
 def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) -> ConstantRules:
-    """Count rules t(X, c) <- s(X, d) of a step, exactly; keep those above the thresholds.
+    """Count rules t(X, c) <- s(X, d) of a step, exactly; keep rules above the thresholds.
 
-    All of them, or those that can fire for given `sources`: a single query needs only a few.
+    With `sources`, only rules that can fire for them are counted: a single query needs only a few.
     """
     links = graph.links
     if sources is None:
@@ -106,7 +106,7 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
 
 
 def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
-    """Count rules t(X, c) <- s(X, _) of a step, exactly; keep those above the thresholds."""
+    """Count rules t(X, c) <- s(X, _) of a step, exactly; keep rules above the thresholds."""
     queries = queries_along(graph, step)
     answers = graph.holders(inverse_code(step))
     number = np.empty(graph.n_entities, dtype=np.int32)
@@ -120,7 +120,7 @@ def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
 
 
 def _counters(n: int) -> tuple[Ints, Ints, Ids]:
-    """Hits and others of every entity, zero, and room for a list of them.
+    """Zeros for the hits and the others of every entity, and room for a list of all entities.
 
     Allocated here and not in the kernels: np.zeros costs nothing for pages that are never touched.
     """
@@ -130,7 +130,7 @@ def _counters(n: int) -> tuple[Ints, Ints, Ids]:
 class AnswerFrequencies(NamedTuple):
     """Frequent answers, and the logarithms of frequencies among a step's answers.
 
-    `log_share[k]` is that of an entity which is the answer of k links.
+    `log_share[k]` is the log frequency of an entity that is the answer of k links.
     """
 
     frequent: Ids

@@ -1,11 +1,12 @@
-"""The search for paths between the two ends a and c of a link, which meets in the middle.
+"""The search for paths between the two ends a and c of a link: walks from both meet in the middle.
 
-From c all walks of up to `suffix` steps are listed by the entity they reach; from a all walks of up
-to `prefix` steps are enumerated, and the longest of them are joined with the list. A path of `n`
-steps is found once: as a prefix alone if n <= prefix, otherwise as a prefix of `prefix` steps and a
-suffix of n - prefix. No entity in between is a or c, so the link is never part of its own path.
+From c all walks of up to `suffix` steps are listed by the entity they reach. From a all walks of up
+to `prefix` steps are enumerated, and walks of exactly `prefix` steps are joined with the list. A
+path of `n` steps is found once: as a prefix alone if n <= prefix, otherwise as a prefix of `prefix`
+steps and a suffix of n - prefix. No entity in between is a or c, so the link is never part of its
+own path.
 
-A path is one integer, `bits` bits per step, its last step in the lowest (`sequence_key`).
+A path is one integer, `bits` bits per step, the last step in the lowest bits (`sequence_key`).
 """
 
 # ruff: noqa: ANN001, ANN201, SIM109
@@ -20,13 +21,13 @@ from hornbeam.graph.edge_runs import grown
 
 kernel = kernels("the discovery of paths")
 
-#: The hash function of paths. The prime is far from powers of 2, which keys are made of, and the
-#: product of both has less than 63 bits.
+#: The hash function of paths. The prime is far from powers of 2, which keys are made of. The
+#: product of prime and factor has less than 63 bits.
 PRIME, FACTOR = 1_500_450_271, 1_103_515_245
 
 
 def open_links(links, entity, path, level):
-    """Set a stack level to the links of an entity: first, end, their run, the path to it."""
+    """Set a stack level to an entity's links: first and end, the first link's run, and the path."""
     level[0] = links.run_start[links.first_run[entity]]
     level[1] = links.run_start[links.first_run[entity + 1]]
     level[2] = links.first_run[entity]
@@ -45,7 +46,7 @@ def next_link(links, level):
 
 
 def list_suffixes(links, a, c, suffix, bits, node, key, size, stack):
-    """List walks from c by the entity reached, as paths from there to c; returns their number."""
+    """List walks from c by the entity reached, as paths from there to c; returns how many."""
     found = 0
     depth = 0
     open_links(links, c, 0, stack[0])
@@ -68,7 +69,7 @@ def list_suffixes(links, a, c, suffix, bits, node, key, size, stack):
 
 
 def walk_prefixes(links, a, c, own, prefix, bits, first, last, key, size, stack, out, most):
-    """Enumerate walks from a and write the paths to c to `out`; returns their number."""
+    """Enumerate walks from a and write the paths from a to c to `out`; returns how many."""
     found = 0
     visited = 0
     depth = 0
@@ -100,9 +101,9 @@ def walk_prefixes(links, a, c, own, prefix, bits, first, last, key, size, stack,
 
 
 def list_distinct(keys, table, out):
-    """Write every distinct key, all of which are positive, to `out`; returns their number.
+    """Write every distinct key to `out`, and return how many there are; keys are positive.
 
-    `table` is a hash table of 2^m slots, at least twice as many as keys: faster than sorting.
+    `table` becomes a hash table, faster than sorting: 2^m slots, at least twice as many as keys.
     """
     table[:] = 0
     found = 0
@@ -119,7 +120,7 @@ def list_distinct(keys, table, out):
 
 @kernel
 def paths_between(links, starts, ends, step, prefix, suffix, bits, most, n_entities):
-    """Distinct paths of every link from `starts` to `ends` along `step`, in one array."""
+    """The distinct paths of each link from `starts` to `ends` along `step`, link after link."""
     node = np.empty(most, dtype=np.int64)
     key = np.empty(most, dtype=np.int64)
     size = np.empty(most, dtype=np.int64)

@@ -4,9 +4,9 @@ All loops work on the steps of `hornbeam.graphs.linked_graph`. A query's source 
 and its known answers are the run of a along t.
 
 *Paths.* The rules of a step form a trie, listed in preorder, so that the entities reached by a
-prefix are found once. A path to c never returns to a, and c is not its first entity: that leaves
-out whatever connects a and c by the link t(a, c) itself. Each entity reached has the first entity
-of the walks to it, or `SEVERAL`.
+prefix are computed once. A path to c never returns to a, and c is not its first entity. This leaves
+out paths that connect a and c by the link t(a, c) itself. For every entity reached, the first
+entity of the walks to it is stored, or `SEVERAL` if their first entities differ.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -41,11 +41,11 @@ from hornbeam.rules.rule_model import SMOOTHING
 
 kernel = kernels("the evidence of rules")
 
-#: Several first entities.
+#: Stands for the first entity of walks whose first entities differ.
 SEVERAL = -2
 #: A rule that proposes more answers than this is ignored for the query.
 MAX_PROPOSED = 500
-#: Lower bounds before logarithms are taken: of confidences, and of ridge scores / the best one.
+#: Lower bounds before logarithms are taken: of confidences, and of ridge scores / best ridge score.
 CONFIDENCE_FLOOR = 1e-4
 RIDGE_FLOOR = 1e-3
 #: Weights of links are integers in units of 1 / MILLION.
@@ -53,7 +53,7 @@ MILLION = 1_000_000
 
 
 def find_run(links, entity, step):
-    """Run of an entity along a step, -1 where there is none."""
+    """Run of an entity along a step, -1 if it has no links along the step."""
     if len(links.run_at) > 0:
         return np.int64(links.run_at[entity, step])
     stop = links.first_run[entity + 1]
@@ -62,7 +62,7 @@ def find_run(links, entity, step):
 
 
 def expand(links, step, source, depth, walk):
-    """Walk one step from the entities at `depth` - 1; the number reached, 0 if too many."""
+    """Walk one step from the entities at `depth` - 1; returns how many it finds, 0 if too many."""
     walk.stamp[0] += 1
     stamp = walk.stamp[0]
     node, first, seen = walk.node[depth], walk.first[depth], walk.seen[depth]
@@ -93,11 +93,11 @@ def expand(links, step, source, depth, walk):
 
 
 def next_rule(links, trie, source, i, walk):
-    """Walk the trie from its node i, 0 to begin, to the next rule that proposes answers.
+    """Walk the trie from its node i, 0 to begin, to the next rule that is reached.
 
-    Returns the node after it, the rule, or -1 if there is none, and the number of its answers,
-    which are in `walk.answer`. (A generator would be shorter, but a compiled one never frees the
-    arrays that it was given.)
+    Returns the node after the rule, the rule (-1 after the last), and the number of its answers,
+    which are in `walk.answer`. (A generator would be shorter, but a compiled generator never frees
+    the arrays that it was given.)
     """
     if i == 0:
         walk.node[0, 0] = source
@@ -126,9 +126,9 @@ def next_rule(links, trie, source, i, walk):
 def count_paths(links, shared, part, walk):
     """Hits and predictions of the path rules of several steps, in two rows.
 
-    `shared` has the paths, rules and queries of all steps (`hornbeam.graphs.path_rules`); the
-    queries of the sources in `part` are counted. A query predicts the rule's answers minus the
-    other known ones.
+    `shared` has the paths, rules and queries of all steps (`hornbeam.graphs.path_rules`); only the
+    queries of the sources in `part` are counted. For a query, a rule predicts its answers minus the
+    other known answers.
     """
     targets, sources = shared.targets, shared.sources
     known = np.zeros((len(targets), walk.node.shape[1]), dtype=np.int8)
@@ -201,7 +201,7 @@ def fired_paths(links, trie, sources, offsets, entity, walk):
 
 
 def propose(found, c):
-    """Make c a candidate, unless it is one already."""
+    """Make c a candidate, unless it is a candidate already."""
     if not found.is_listed[c]:
         found.is_listed[c] = True
         found.listed[found.size[0]] = c
@@ -209,7 +209,7 @@ def propose(found, c):
 
 
 def fire(found, c, group, confidence, loss):
-    """Add the evidence of a rule that fires for c to that of the rule's class."""
+    """Add a rule that fires for c to the evidence of the rule's class."""
     propose(found, c)
     row = found.evidence[c, group]
     if confidence > row[2]:
@@ -243,7 +243,7 @@ def share_property(properties, p):
 
 
 def fire_backward(links, a, step, run, properties, is_known, found):
-    """Fire rules t(a, Y) <- property of Y, if at least two known answers of a share it."""
+    """Fire rules t(a, Y) <- property of Y, if at least two known answers of a have the property."""
     n_runs = len(links.run_step)
     properties.size[0] = 0
     for k in range(links.run_start[run], links.run_start[run + 1]):
@@ -295,13 +295,13 @@ def fire_all(links, tables, a, run, scratch):
 
 
 def mark(ends, start, stop, is_known, value):
-    """Set whether entities are known."""
+    """Set `is_known` to `value` for the entities ends[start:stop]."""
     for k in range(start, stop):
         is_known[ends[k]] = value
 
 
 def drop_known(found, is_known):
-    """Remove the known ones from the listed candidates, and clear the marks of all."""
+    """Remove known entities from the listed candidates, and unset `is_listed` of all candidates."""
     free = 0
     for k in range(found.size[0]):
         c = found.listed[k]
@@ -315,9 +315,9 @@ def drop_known(found, is_known):
 
 
 def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
-    """At most `most` candidates: all as they are if these are no more than `limit`.
+    """At most `most` of the listed candidates: all, as listed, if there are at most `limit`.
 
-    Else alternately the best by confidence and the best by ridge.
+    Otherwise they are chosen alternately: the best by confidence, and the best by the ridge.
     """
     n = len(listed)
     if n <= limit:
@@ -355,8 +355,9 @@ def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
 def count_linked(links, a, step, weights, linked, more):
     """Count the other links from a to its neighbours (`more` = 1), or clear the counts (0).
 
-    Columns of `linked`: other relations in the query's direction, those against it, the relation
-    itself against it, and the sum of their weights for it (`hornbeam.graphs.linked_pairs`).
+    The columns of `linked` count links of other relations in the query's direction, of other
+    relations against it, and of the relation itself against it. The last column adds up the links'
+    weights for the query's step (`hornbeam.graphs.linked_pairs`).
     """
     for r in range(links.first_run[a], links.first_run[a + 1]):
         other = links.run_step[r]
@@ -371,7 +372,7 @@ def count_linked(links, a, step, weights, linked, more):
 
 
 def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
-    """Features of a candidate without the ridge's (see `hornbeam.graphs.features`)."""
+    """All features of a candidate but the ridge's (see `hornbeam.graphs.features`)."""
     best = 0.0
     total = 0.0
     for g in range(evidence.shape[1]):
@@ -397,7 +398,7 @@ def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
 
 
 def describe_ridge(listed, chosen, forward, backward, feature):
-    """The ridge's features of the chosen candidates, relative to the best of all listed."""
+    """The ridge's features of the chosen candidates, relative to the best listed candidate."""
     best_forward, best_backward, best_sum = 1e-9, 1e-9, 1e-9
     for c in listed:
         ahead, back = max(float(forward[c]), 0.0), max(float(backward[c]), 0.0)
@@ -414,12 +415,13 @@ def describe_ridge(listed, chosen, forward, backward, feature):
 
 @kernel
 def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch):
-    """The best `limit` candidates of every source and their features; up to `most` without these.
+    """The best `limit` candidates per source with features, then up to `most` without features.
 
     For `tables` and `scratch` see `hornbeam.graphs.graph_evidence`; `scratch` is restored on
     return, except for its stamps. `ridge.forward` and `ridge.backward` are rows of ridge scores
-    (none without a ridge), `ridge.proposed` the ridge's candidates.
-    Returns numbers of candidates, candidates, features, and both of further ones, in their order.
+    (no rows without a ridge), `ridge.proposed` has the ridge's candidates.
+    Returns, source after source, the number of candidates, the candidates and their features; then
+    the number of further candidates, and the further candidates.
     """
     forward, backward, step = ridge.forward, ridge.backward, tables.trie.target
     has_ridge = len(forward) > 0
@@ -491,16 +493,16 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
 def gather_fired(
     group, confidence, loss, rows, offsets, itself, prior, seen, degree, linked, limit, most, found
 ):
-    """Candidates of every source as of `gather`, from rules that fired in a database.
+    """Candidates of every source, as `gather` returns them, from rules that fired in a database.
 
-    The rules of candidate i are `rows[i]` to `rows[i + 1]`, in the order in which `gather` would
-    fire them. The candidates of source s are `offsets[s]` to `offsets[s + 1]`, by id; `itself[s]`
-    is the source among them, or -1. `prior` and `seen` are those of the candidates, `linked` is
-    that of `count_linked`, and `found` has all candidates listed.
+    Candidate i has the rules `rows[i]` to `rows[i + 1]`, in the order in which `gather` would fire
+    them. Source s has the candidates `offsets[s]` to `offsets[s + 1]`, by id; `itself[s]` is the
+    candidate that is the source itself, or -1. `prior`, `seen` and `degree` have one element per
+    candidate, `linked` has the columns of `count_linked`, and `found` lists all candidates.
     """
     for c in range(len(rows) - 1):
         for k in range(rows[c], rows[c + 1]):
-            # of backward rules computed as in `fire_backward`, to the same bits
+            # the loss of backward rules is computed as in `fire_backward`, to the same bits
             own = -math.log1p(-confidence[k]) if group[k] == BACKWARD else loss[k]
             fire(found, c, group[k], confidence[k], own)
     size = offsets[1:] - offsets[:-1]

@@ -1,7 +1,7 @@
-"""The features of candidates: the one place that says what a column of a pool is.
+"""The features of candidates: the only place that says which feature a column of a pool has.
 
-Rules that are counted one by one form classes. A class is a name in `CLASSES`, which begins the
-names of its features, and a member of `EvidenceKind`, which names its part of a score.
+Rules that are counted individually form classes. A class has a name in `CLASSES`, with which the
+names of its features begin, and a member of `EvidenceKind`, which names its part of a score.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from hornbeam.base.arrays import Ints
 #: Classes of rules: paths, rules with constants about the known argument, and about the answer.
 CLASSES = ("path", "forward", "backward")
 PATH, FORWARD, BACKWARD = range(len(CLASSES))
-#: Evidence of a class while rules fire: its best confidences, and in the columns after them the sum
-#: of -log(1 - confidence) and the number of rules.
+#: Columns of a class's evidence while rules fire: first its best confidences, then the sum of
+#: -log(1 - confidence) and the number of rules.
 N_BEST = 3
 TOTAL, FIRED = N_BEST, N_BEST + 1
 EVIDENCE_SHAPE = (len(CLASSES), FIRED + 1)
-#: OtherColumns of the other links of a pair while they are counted; the last is a sum of weights.
+#: Columns of the other links of a pair while they are counted; the last is a sum of weights.
 ALONG, AGAINST, REVERSE, TOGETHER = range(4)
 
 
 class ClassColumns(NamedTuple):
-    """Features of a class of rules; its columns are counted from its first one on.
+    """Features of a class of rules; columns are numbered from the first column of the class.
 
-    The best confidences, the confidence of all rules if they are independent (noisy or), how many
-    fired, and the sum of their -log(1 - confidence). All are logarithms.
+    The features are the best confidences, the confidence of all rules if rules are independent
+    (noisy or), the number of fired rules, and the sum of -log(1 - confidence). All are logarithms.
     """
 
     best: int
@@ -44,10 +44,11 @@ class ClassColumns(NamedTuple):
 class OtherColumns(NamedTuple):
     """Features that do not belong to one class of rules.
 
-    The links are other links between the known argument and the answer: in the query's direction,
-    against it, and of the relation itself against it; and all of them with weights that were fitted
-    together. They are evidence against an answer if pairs have one link at most, which no rule can
-    express. The ridge's features are missing where constants are not fitted together.
+    Features `linked_...` count other links between the known argument and the answer: in the
+    query's direction, against it, and of the relation itself against it. `linked_together` adds up
+    weights of all other links, which are fitted together. If pairs have one link at most, other
+    links are evidence against an answer, which no rule can express. The ridge's features are
+    missing where constants are not fitted together.
     """
 
     best: int
@@ -97,5 +98,5 @@ class EvidenceKind(StrEnum):
 
 
 def columns_of(features: Sequence[str]) -> Ints:
-    """OtherColumns of features in a pool."""
+    """Columns of features in a pool."""
     return np.array([FEATURES.index(name) for name in features], dtype=np.int64)

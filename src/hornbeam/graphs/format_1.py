@@ -1,4 +1,4 @@
-"""Models of graphs in format 1, which versions up to 0.8 wrote, put into the words of format 2.
+"""Models of graphs in format 1, which versions up to 0.8 wrote, translated into format 2.
 
     ## treats(X, Y), Y is asked for
     queries	120
@@ -6,8 +6,8 @@
     0.8571	12	9	0.0	treats(X, Y) <- contains(X, A), treats(A, Y)
     0.7143	5	2	treats(X, "flu") <- class(X, "antiviral")
 
-The columns of a path rule are its confidence, hits, predictions, its own weight and the rule; rules
-with constants have no weight of their own. Names other than plain words are quoted as in JSON.
+The columns of a path rule are confidence, hits, predictions, its own weight and the rule. Rules
+with constants have no weight of their own. Names that are not plain words are quoted as in JSON.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _RULE = re.compile(rf"{_ANY_ATOM} <- {_ANY_ATOM}(?:, {_ANY_ATOM})*", re.ASCII)
 def in_format_2(
     lines: Sequence[str], features: Sequence[str], source: str
 ) -> tuple[list[str], dict[str, str]]:
-    """The lines of a text in format 2, each at its place, and names of relations by identifiers.
+    """The text in format 2, line for line, and the names of relations by identifiers.
 
-    The first line is the header; `source` is named in errors.
+    The first of the `lines` is the header; errors name the `source`.
     """
     translation = _Translation(features)
     for number, line in enumerate(lines[1:], start=2):
@@ -50,14 +50,14 @@ def in_format_2(
 
 
 def named_weights(weights: Mapping[str, Any], features: Sequence[str]) -> tuple[float, ...]:
-    """Weights in the order of the features; the files of both formats name them."""
+    """Weights in the order of the features; files of both formats give weights by feature."""
     if set(weights) != set(features):
         raise ValueError(f"expected weights of {', '.join(features)}")
     return tuple(float(weights[name]) for name in features)
 
 
 class _Translation:
-    """What has been translated: lines, heads and figures of sections by line, identifiers."""
+    """The translation so far: lines, heads and figures of sections by line, and identifiers."""
 
     def __init__(self, features: Sequence[str]) -> None:
         self.features = features
@@ -66,7 +66,7 @@ class _Translation:
         self.identifiers: dict[str, str] = {}
 
     def line(self, line: str) -> str:
-        """A line in format 2; a section has the figures of its lines, so these become empty."""
+        """A line in format 2, empty for a section's figures, which its first line will have."""
         if line.startswith(SECTION):
             [head] = _ATOM.findall(line)
             self.sections[len(self.lines)] = self._atom(*head), {"queries": 0}
@@ -99,7 +99,7 @@ class _Translation:
         return f"{identifier}({self._term(first)}, {self._term(second)})"
 
     def _term(self, term: str) -> str:
-        """A constant, which is quoted; a variable; `_`, the only one besides X in its rule."""
+        """A term in format 2: a quoted constant, or a variable; `_`, any entity, becomes A."""
         if term.startswith('"'):
             return str(Constant(json.loads(term)))
         return "A" if term == "_" else term

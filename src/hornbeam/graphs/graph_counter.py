@@ -54,17 +54,17 @@ class GraphCounter(Protocol):
 
     @property
     def holders_by_step(self) -> Ints:
-        """Number of entities that have links along a step, for every step."""
+        """Number of entities with links along each step."""
 
     @property
     def canonical_steps(self) -> Ids:
-        """For every step the smallest one with the same links; see `linked_graph`."""
+        """For every step the smallest step with the same links; see `linked_graph`."""
 
     def located(self, names: Names) -> Ids:
-        """Ids of entities by name, -1 where no fact has them."""
+        """Ids of the entities with the given names, -1 for names that no fact has."""
 
     def linked_shares(self, held: Triples | None = None) -> LinkedShares:
-        """Fractions of pairs that are linked by more than one relation; see `linked_shares`."""
+        """Fractions of pairs that have a further link; see `LinkedShares`."""
 
     def holds(self, triples: Triples) -> Bools:
         """Which triples the graph has."""
@@ -72,17 +72,17 @@ class GraphCounter(Protocol):
     def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, a sample of at most `most` per relation."""
+        """Links along steps as queries; of each relation a sample of at most `most` links."""
 
     def discover(
         self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
-        """The paths of canonical steps that connect the ends of the steps' links most often."""
+        """Per step, the paths of canonical steps that most often connect the ends of its links."""
 
     def count(
         self, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
     ) -> dict[int, PathRules]:
-        """Hits and predictions of paths, by step; no rules of a step without time left."""
+        """Hits and predictions of paths, by step; a step for which no time is left has no rules."""
 
     def pools(
         self,
@@ -92,7 +92,7 @@ class GraphCounter(Protocol):
         fold: int,
         portion: Portion,
     ) -> list[Pool]:
-        """At most `limit` candidates of every source, with their features."""
+        """Pools of at most `limit` candidates per source, with their features."""
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates of a pool of the rules' step."""
@@ -100,7 +100,7 @@ class GraphCounter(Protocol):
     def best_constants(
         self, steps: Sequence[int], portion: Portion
     ) -> dict[int, tuple[CountedRule, ...]]:
-        """The rules with constants of the highest confidence, by step."""
+        """Per step, the rules with constants that have the highest confidence."""
 
     def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[GraphCounter, GraphCounter]]:
-        """Pairs of the graph without a fold and that fold; see `grouped_queries`."""
+        """Pairs of graphs: the graph without a fold, and that fold alone; see `grouped_queries`."""

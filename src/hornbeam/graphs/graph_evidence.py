@@ -1,4 +1,4 @@
-"""A graph to answer queries from, with the statistics that are counted once per step and cached."""
+"""A graph to answer queries from, with statistics that are counted once per step and cached."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from hornbeam.graphs.path_rules import PathRules, Trie, TrieWalk
 from hornbeam.graphs.ridge import Ridge
 from hornbeam.rules.body import MAX_PATH
 
-#: Up to this many sources, rules with constants are counted for these alone; for more, for all
-#: sources of the step.
+#: For at most this many sources, rules with constants are counted for these sources alone. For more
+#: sources, they are counted for all sources of the step if they can be cached.
 FEW_SOURCES = 8
 
 
@@ -42,7 +42,7 @@ class CandidateArrays(NamedTuple):
 
     @classmethod
     def of(cls, n: int, *, listed: bool = False) -> CandidateArrays:
-        """Arrays for candidates below n without evidence, all of them listed or none."""
+        """Arrays for the candidates 0 to n - 1 without evidence; all are listed, or none."""
         return cls(
             np.zeros((n, *EVIDENCE_SHAPE)),
             np.empty(n, dtype=np.int32),
@@ -62,8 +62,8 @@ class PropertyArrays(NamedTuple):
 class GatherScratch(NamedTuple):
     """Arrays that a kernel fills and clears for every source; one set per working thread.
 
-    They have an element per entity or property, so allocating them for a single query would take
-    longer than answering it.
+    The arrays have one element per entity or property. Allocating them for a single query would
+    take longer than answering it.
     """
 
     walk: TrieWalk
@@ -94,10 +94,10 @@ class GatherScratch(NamedTuple):
 
 
 class StepTables(NamedTuple):
-    """What the rules of one step fire by, and what else describes an answer.
+    """Tables of one step: its rules, and the statistics that describe an answer.
 
-    `log_share[k]` is the prior of an entity which is the answer of k links, `weights` are those of
-    a pair's links for each other (`hornbeam.graphs.linked_pairs`).
+    `log_share[k]` is the prior of an entity that is the answer of k links. `weights` has the
+    weights of a pair's links for each other (`hornbeam.graphs.linked_pairs`).
     """
 
     trie: Trie
@@ -110,7 +110,7 @@ class StepTables(NamedTuple):
 
 
 class StepStatistics(NamedTuple):
-    """What all queries of one step share, independent of their sources."""
+    """Statistics that all queries of one step share, independent of their sources."""
 
     any_entity_rules: ConstantRules
     frequencies: AnswerFrequencies
@@ -120,7 +120,7 @@ class StepStatistics(NamedTuple):
 class GraphEvidence:
     """A graph that queries are answered from.
 
-    Its constants are fitted together if there is a `penalty`; `settings` say which other classes of
+    Constants are fitted together if there is a `penalty`. `settings` say which other classes of
     rules are used. `remembered` is the number of steps whose rules with constants are cached for
     further queries.
     """
@@ -134,7 +134,7 @@ class GraphEvidence:
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
 
     def prepare(self) -> None:
-        """Compute what all queries share, once, before several threads need it."""
+        """Compute the arrays that all queries share, once, before several threads need them."""
         self.graph.prepare()
         _ = self.ridge, self.pair_weights
         if self.ridge is not None:
@@ -142,7 +142,7 @@ class GraphEvidence:
 
     @cached_property
     def ridge(self) -> Ridge | None:
-        """The constants fitted together."""
+        """The constants fitted together, None without a penalty."""
         return None if self.penalty is None else Ridge.fit(self.graph, self.penalty)
 
     @cached_property
@@ -162,14 +162,14 @@ class GraphEvidence:
         return found
 
     def constants(self, common: StepStatistics, sources: Ids | None = None) -> ConstantRules:
-        """Rules with constants of a step: all, or all with s(X, _) and those of given sources."""
+        """Rules with constants of a step; with `sources`, rules with s(X, d) for `sources` only."""
         rules = common.any_entity_rules
         if not self.settings.constants:
             return rules
         return constant_rules(self.graph, rules.step, sources).and_then(rules)
 
     def tables(self, rules: PathRules, sources: Ids) -> StepTables:
-        """Tables for queries of the rules' step; for `sources` unless further queries may come."""
+        """Tables of the rules' step; with constants of all sources if cached, else of `sources`."""
         step, common, graph = rules.step, self.common(rules.step), self.graph
         constants = self._constants.get(step)
         if constants is None and (len(sources) <= FEW_SOURCES or not self.remembered):
@@ -186,7 +186,7 @@ class GraphEvidence:
 
     @contextmanager
     def scratch(self) -> Iterator[GatherScratch]:
-        """Borrow scratch arrays exclusively for the block."""
+        """Borrow scratch arrays for the `with` block; no other thread gets them."""
         try:
             scratch = self._free.pop()
         except IndexError:

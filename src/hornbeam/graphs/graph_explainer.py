@@ -1,4 +1,4 @@
-"""Explains the rank of an answer: its rules, and the answers ranked above it."""
+"""Explains the rank of an answer: the rules that fire for it, and the answers ranked above it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hornbeam.rules.codes import step_code
 
 #: Default number of rules that are named per part of a score.
 REASONS = 3
-#: Answers above the explained one that are shown, each with its best rules.
+#: Number of answers shown above the explained answer, and number of rules shown for each.
 ABOVE, RULES_ABOVE = 3, 1
 
 
@@ -33,8 +33,8 @@ ABOVE, RULES_ABOVE = 3, 1
 class GraphExplainer:
     """A model of a whole graph over facts, ready to explain triples.
 
-    `reasons` is the number of rules that are named per part of a score: the best rules of every
-    part, so that no part hides the others.
+    `reasons` is the number of rules that are named per part of a score. Every part has its own best
+    rules, so that no part hides another.
     """
 
     ranker: MemoryRanker
@@ -42,12 +42,12 @@ class GraphExplainer:
 
     @property
     def model(self) -> RankingModel:
-        """The rules."""
+        """The model, which has the rules."""
         return self.ranker.model
 
     @property
     def facts(self) -> Facts:
-        """The evidence."""
+        """The facts, which are the evidence."""
         return self.ranker.facts
 
     def explain(
@@ -60,7 +60,7 @@ class GraphExplainer:
         flip: bool = True,
         progress: Progress = SILENT,
     ) -> Explanation:
-        """Explain a triple as the answer of two queries; it is removed from the facts first.
+        """Explain a triple as the answer of two queries, without the triple itself as a fact.
 
         At most `paths` groundings are listed per rule. `flip` is ignored: a rank is no decision
         that facts could flip.
@@ -68,7 +68,8 @@ class GraphExplainer:
         Raises
         ------
         hornbeam.errors.InputError
-            Where the facts lack an entity or the relation, or the model has no rules for it.
+            Where the facts lack an entity or the relation, or the model has no rules for the
+            relation.
         """
         s, o = self.facts.entity(subject), self.facts.entity(object_)
         p = self.facts.predicates.index(target)
@@ -89,9 +90,9 @@ class GraphExplainer:
 def _ranked_parts(
     ranker: MemoryRanker, step: int, known: int, answer: int, reasons: int, paths: int
 ) -> ExplainedScore:
-    """An answer of a query: its rank, the parts of its score, and the answers above it."""
+    """The explanation of a query's answer: its rank, parts of its score, and answers above it."""
     pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
-    # what `rank` lists, and the answer in question whether it fits or not
+    # the candidates that `rank` lists, and the explained answer whether it fits or not
     fit = ranker.fit(step, np.full_like(pool.entity, known), pool.entity) | (pool.entity == answer)
     pool, score = pool.where(fit), score[fit]
     chance = ranker.probabilities(Answers(pool.offsets, pool.entity, score))

@@ -1,4 +1,4 @@
-"""A model of a graph over facts: ranked answers, and their probabilities."""
+"""Rankers by a model of a graph: ranked answers of queries over facts, and their probabilities."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from hornbeam.rules.codes import is_inverse, predicate_of
 
 #: Number of sources of one relation and direction that are answered at a time.
 PART = 512
-#: How far further candidates score below the pool. Their softmax shares are nil, so that
+#: How far further candidates score below the pool: their softmax shares are practically 0, so that
 #: probabilities do not depend on how many answers are listed.
 BELOW_POOL = 40.0
 #: Number of relations and directions whose constants are cached for further queries.
@@ -53,17 +53,17 @@ class GraphRanker(FactRanker):
     Parameters
     ----------
     facts, types
-        The graph to answer from: train's, or any other with the model's relations. For a database
-        its names, and the known answers of a test's queries.
+        The graph to answer from: the training graph, or any other with the model's relations. Of a
+        database, `facts` have the names, and the known answers of a test's queries.
     model
-        What was learned.
+        The learned model.
     steps
-        What the model has for every step whose relation the facts have, ascending.
+        Rules and weights of every step whose relation the facts have, by ascending step.
     threads
         Threads to use; one per core by default.
     listed
-        Answers per query that are wanted: the model's pool and the next best up to this number. All
-        that rules propose if it is None.
+        Wanted number of answers per query: the model's pool, then the next best candidates up to
+        this number. None lists all answers that rules propose.
     """
 
     model: RankingModel
@@ -77,26 +77,26 @@ class GraphRanker(FactRanker):
     def without_linked(self) -> GraphRanker:
         """The same ranker without candidates that any relation links to the known argument.
 
-        That uses knowledge of how some data sets were split (`LinkedShares`), so figures with it
-        are not comparable.
+        Leaving them out uses knowledge of how some data sets were split (`LinkedShares`), so
+        figures of this ranker are not comparable with others.
         """
 
     @abstractmethod
     def without_facts(self, triples: Triples) -> GraphRanker:
-        """A ranker that does not know some of the facts; a database always knows all of its facts.
+        """A ranker that does not know the facts `triples`; a database always knows all its facts.
 
         Types of arguments are then those of the other facts.
         """
 
     @abstractmethod
     def prepare(self) -> None:
-        """Compute what all queries share, once, before several threads need it."""
+        """Compute the arrays that all queries share, once, before several threads need them."""
 
     @abstractmethod
     def pool(self, rules: PathRules, sources: Ids, further: bool = False) -> Pool:
         """Candidates of every source along the rules' step, at most as many as the model allows.
 
-        With `further`, those beyond them are added without features.
+        With `further`, the candidates beyond that number are added without features.
         """
 
     @abstractmethod
@@ -113,10 +113,10 @@ class GraphRanker(FactRanker):
         return replace(self, listed=top)
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
-        """The candidates of every query that fit, best first; all others tie below them.
+        """The fitting candidates of every query, best first; all other entities tie below them.
 
-        Known answers, those among the facts, are not candidates. A query whose entity or relation
-        the facts or the model lack has none.
+        Known answers, those among the facts, are not candidates. A query has no candidates if the
+        facts lack its entity, or the facts or the model lack its relation.
         """
         step = queries.step
         known = np.array([code in self.steps for code in step.tolist()], dtype=np.bool_)
@@ -138,9 +138,9 @@ class GraphRanker(FactRanker):
         return probabilities(z, self.model.calibration)
 
     def scored(self, step: int, sources: Ids, further: bool = False) -> tuple[Pool, Floats]:
-        """The candidates of some sources of one step, with the model's features and scores.
+        """The candidates of sources of one step, with the model's features and scores.
 
-        `further` is that of `pool`.
+        For `further` see `pool`.
         """
         model = self.steps[step]
         pool = self.pool(model.rules, sources, further)
@@ -159,7 +159,7 @@ class GraphRanker(FactRanker):
         return parts
 
     def _ranked(self, part: tuple[int, Ids]) -> Answers:
-        """The candidates of some sources of one step that fit, best first."""
+        """The fitting candidates of sources of one step, best first."""
         step, sources = part
         wants_more = self.listed is None or self.listed > self.model.pool
         pool, score = self.scored(step, sources, wants_more)
@@ -176,10 +176,10 @@ class GraphRanker(FactRanker):
 
 
 def _with_further(found: Answers, further: FurtherCandidates) -> Answers:
-    """Answers of a pool, followed by further candidates, each a little below the one before it."""
+    """Answers of a pool, then further candidates, each scored a little below the previous one."""
     query = np.repeat(np.arange(len(found)), further.sizes)
     place = np.arange(len(query)) - np.repeat(pointers(further.sizes)[:-1], further.sizes)
-    # a query with further candidates has some in its pool; the last of them is its worst
+    # a query with further candidates has candidates in its pool, the worst of them last
     score = found.scores[found.offsets[1:][query] - 1] - BELOW_POOL - np.log1p(place)
     order = np.argsort(np.concatenate([found.query, query]), kind="stable")
     return Answers(
@@ -190,7 +190,7 @@ def _with_further(found: Answers, further: FurtherCandidates) -> Answers:
 
 
 def _columns(pool: Pool, columns: Ints) -> Singles:
-    """Features of a pool; those of the ridge are 0 if the graph is too large for it."""
+    """Features of a pool; the ridge's features are 0 if the graph is too large for a ridge."""
     wide = np.zeros((len(pool.entity), len(columns)), dtype=np.float32)
     present = columns < pool.feature.shape[1]
     wide[:, present] = pool.feature[:, columns[present]]
@@ -201,7 +201,7 @@ def _columns(pool: Pool, columns: Ints) -> Singles:
 class MemoryRanker(GraphRanker):
     """Answers queries from links in arrays; see `GraphRanker`.
 
-    `evidence` has the graph and, if the model has one and the graph is not too large, its ridge.
+    `evidence` has the graph, and a ridge if the model has one and the graph is not too large.
     """
 
     evidence: GraphEvidence = field(repr=False)
@@ -237,7 +237,7 @@ class MemoryRanker(GraphRanker):
         return replace(self, leave_out_linked=True)
 
     def without_facts(self, triples: Triples) -> MemoryRanker:
-        """A ranker over the other facts, whose rules are counted anew; itself if it has none."""
+        """A ranker over the other facts, which counts constants anew; itself if none is removed."""
         facts, table = self.facts, self.facts.binary
         sizes = len(facts.entities), len(facts.predicates)
         hidden = atom_keys(triples.subject, triples.relation, triples.object, *sizes)
@@ -253,7 +253,7 @@ class MemoryRanker(GraphRanker):
         return replace(ranker, types=types, listed=self.listed)
 
     def prepare(self) -> None:
-        """Compute what all queries share, once, before several threads need it."""
+        """Compute the arrays that all queries share, once, before several threads need them."""
         self.evidence.prepare()
 
     def pool(self, rules: PathRules, sources: Ids, further: bool = False) -> Pool:

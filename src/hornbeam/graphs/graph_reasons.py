@@ -36,7 +36,7 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, predicate_of
 from hornbeam.rules.rule_model import SMOOTHING
 
-#: The minimum weight of a rule that was fitted together with others for it to be named.
+#: Minimum absolute weight for naming a rule that was fitted together with other rules.
 MIN_WEIGHT = 1e-3
 
 
@@ -44,9 +44,9 @@ MIN_WEIGHT = 1e-3
 class FiredRule:
     """A rule that fired for a candidate, or, with a weight below 0, against it.
 
-    Its body is a walk along `codes` from `start`, which is the known entity or the candidate, to
-    `end`; None is any entity. Rules that are counted individually have hits and predictions; those
-    fitted together have a weight.
+    Its body is a walk along `codes` from `start`, the known entity or the candidate, to `end`,
+    where None stands for any entity. Rules that are counted individually have hits and predictions;
+    rules that are fitted together have a weight.
     """
 
     kind: EvidenceKind
@@ -64,20 +64,20 @@ class FiredRule:
 
     @property
     def confidence(self) -> float | None:
-        """Hits / (predicted + 5) of a rule that is counted."""
+        """Hits / (predicted + 5) of a counted rule, None for other rules."""
         return None if self.hits is None else self.hits / ((self.predicted or 0) + SMOOTHING)
 
     @property
     def order(self) -> tuple[float, str]:
-        """What rules of a kind are sorted by: the strongest first."""
+        """Sort key of the rules of a kind: the strongest rule first."""
         return -abs(self.confidence or self.weight or 0.0), str(self.clause)
 
 
 def fired_rules(ranker: MemoryRanker, pool: Pool, row: int) -> dict[EvidenceKind, list[FiredRule]]:
-    """All rules that fire for the candidate at a row of a pool of one source.
+    """All rules that fire for the candidate at a row of a pool of one source, by kind.
 
-    They are grouped by kind, the strongest first. Of the constants that are fitted together,
-    weights near 0 are left out.
+    The strongest rules of a kind come first. Rules that are fitted together are left out if their
+    weights are near 0.
     """
     asked = _Asked(ranker, int(pool.step[0]), int(pool.source[0]), int(pool.entity[row]))
     fired = list(asked.paths(pool, row))
@@ -136,7 +136,7 @@ def _grounding(facts: Facts, steps: list[Step], walk: list[int]) -> Grounding:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A candidate of a query of one step, whose rules are asked for, class by class."""
+    """A candidate of a query; its methods list the rules that fire for it, class by class."""
 
     ranker: MemoryRanker
     step: int
@@ -154,7 +154,7 @@ class _Asked:
     def _about(self, kind: EvidenceKind, number: int, of_answer: bool = False) -> FiredRule:
         """A rule about a property of the known entity or of the answer, without its figures.
 
-        It names the other one of the two.
+        The other one, the answer or the known entity, is a constant in the rule.
         """
         facts, (code, end) = self.ranker.facts, property_of(self.ranker.graph, number)
         start, other = self.source, self.candidate
@@ -166,7 +166,7 @@ class _Asked:
         return FiredRule(kind, clause, start, [code], end)
 
     def paths(self, pool: Pool, row: int) -> Iterator[FiredRule]:
-        """Path rules; the candidate is at a row of a pool."""
+        """Path rules; the candidate is at `row` of `pool`."""
         rules = self.ranker.steps[self.step].rules
         fired = self.ranker.firings(rules, pool)
         for number in fired.rule[fired.start[row] : fired.start[row + 1]].tolist():
@@ -175,7 +175,7 @@ class _Asked:
             yield rule.counted(rules.hits[number], rules.predicted[number])
 
     def forward(self) -> Iterator[FiredRule]:
-        """The rules t(X, c) <- property of X, for the properties of a."""
+        """Rules t(X, c) <- property of X, for the candidate c and the source's properties."""
         evidence, a = self.ranker.evidence, self.source
         rules = evidence.constants(evidence.common(self.step), np.array([a], dtype=np.int32))
         held = np.isin(rules.property, properties_of(self.ranker.graph, a))
@@ -184,7 +184,7 @@ class _Asked:
             yield rule.counted(rules.hits[row], rules.predicted[row])
 
     def backward(self) -> Iterator[FiredRule]:
-        """The rules t(a, Y) <- property of Y, for those of c that known answers of a share."""
+        """Rules t(a, Y) <- property of Y, for properties that candidate and known answers share."""
         graph, inverse = self.ranker.graph, inverse_code(self.step)
         known = graph.ends(self.source, self.step)
         own = {_property(graph, inverse, self.source), len(graph.links.run_step) + inverse}
@@ -198,7 +198,7 @@ class _Asked:
                 yield rule.counted(hits, len(holders))
 
     def ridge(self) -> Iterator[FiredRule]:
-        """Rules of the ridge about the known argument and the answer."""
+        """Rules of the ridge about properties of the known entity, then of the candidate."""
         for of_answer, step, (entity, other) in (
             (False, self.step, (self.source, self.candidate)),
             (True, inverse_code(self.step), (self.candidate, self.source)),
@@ -209,7 +209,7 @@ class _Asked:
                     yield replace(self._about(EvidenceKind.RIDGE, number, of_answer), weight=weight)
 
     def linked(self) -> Iterator[FiredRule]:
-        """Rules of the other links between the two."""
+        """Rules about other links between the known entity and the candidate."""
         graph, weights = self.ranker.graph, self.ranker.evidence.pair_weights
         for code in range(2, len(weights)):
             weight = int(weights[code, self.step]) / MILLION
@@ -218,15 +218,15 @@ class _Asked:
 
 
 class Walks:
-    """The walks from a to c by some steps, as rules take them; by one step to any end if c is None.
+    """The walks of a rule from a to c along `codes`; if c is None, of one step to any end.
 
-    A walk never returns to a, and its first step does not lead to c unless it is the only one.
-    Entities that lead to c are found first, backwards, so that no walk is started in vain.
+    A walk never returns to a, and its first step does not lead to c unless it is the only step.
+    First the entities that lead to c are listed, backwards, so that no walk is started in vain.
     """
 
     def __init__(self, graph: LinkedGraph, a: int, c: int | None, codes: list[int]) -> None:
         self.graph, self.start, self.codes = graph, a, codes
-        #: Per step the entities that it may lead to.
+        #: Per step, the entities that the step may lead to.
         self.leading = [set(graph.ends(a, codes[0]).tolist()) if c is None else {c}]
         for code in reversed(codes[1:]):
             before = {
@@ -238,7 +238,7 @@ class Walks:
             self.leading[0].discard(c)
 
     def _next(self, entity: int, depth: int) -> Iterator[int]:
-        """Where a walk may continue after some steps, ascending."""
+        """Entities that a walk may reach next from an entity at `depth`, ascending."""
         ends = self.graph.ends(entity, self.codes[depth]).tolist()
         return (end for end in ends if end in self.leading[depth])
 
@@ -272,7 +272,7 @@ class Walks:
 
 
 def properties_of(graph: LinkedGraph, entity: int) -> Ints:
-    """Numbers of the properties that an entity has: (s, d) for every link, (s, _) per step."""
+    """Numbers of an entity's properties: (s, d) per link, (s, _) per step with links."""
     links = graph.links
     runs = slice(int(links.first_run[entity]), int(links.first_run[entity + 1]))
     low, high = links.run_start[links.first_run[entity : entity + 2]]
@@ -289,16 +289,16 @@ def holders_of(graph: LinkedGraph, number: int) -> Ids:
 
 
 def _property(graph: LinkedGraph, step: int, entity: int) -> int:
-    """Number of the property 'linked to an entity by a step', -1 if no entity has it."""
+    """Number of the property 'linked to `entity` by `step`', -1 if no entity has the property."""
     return int(graph.run_of(np.array([entity]), inverse_code(step))[0])
 
 
 def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[int, float]]:
-    """Properties of an entity, with their weights for the property `target` (none if that is -1).
+    """Properties of an entity, with their weights for the property `target`; none if that is -1.
 
     With the matrices of `hornbeam.graphs.ridge` the weight of property i for property j is
-    B_ij = x_i^T A x_j / (1 - x_j^T A x_j); over the properties of an entity that lacks j they add
-    up to l times its score.
+    B_ij = x_i^T A x_j / (1 - x_j^T A x_j). The weights of all properties of an entity that lacks j
+    add up to l times its score by `Ridge.scores`.
     """
     ridge, graph = ranker.evidence.ridge, ranker.graph
     if ridge is None or target < 0:

@@ -1,4 +1,4 @@
-"""Scores of triples by a model of a whole graph: of given ones, and of new facts."""
+"""Scores of triples by a model of a whole graph: of given triples, and of new facts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hornbeam.ranking.queries import Queries, Triples, answered
 from hornbeam.rules.codes import step_code
 from hornbeam.scoring.scored_links import scored_table, with_names
 
-#: Queries that are answered at a time: all of their answers are in memory.
+#: Number of queries that are answered at a time; all of their answers are in memory.
 QUERIES = 1024
-#: Columns of new facts; the rank is that of the object among the answers of its subject.
+#: Columns of new facts; the rank is the object's rank among the answers of its subject.
 NEW_FACT = ("subject", "predicate", "object", "score", "probability", "rank")
 
 
@@ -40,9 +40,9 @@ class GraphScorer:
     def predict(
         self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
     ) -> ResultTable:
-        """Score triples, in their order; entities by ids or by `names`.
+        """Score triples, in their order; they name entities by ids or by `names`.
 
-        Triples that are among facts in memory are taken out of them first, all at once.
+        Triples that are facts in memory are removed from the facts first, all at once.
         """
         facts, called = self.ranker.facts, as_names(names)
         relations = sorted(self.ranker.relations)
@@ -94,7 +94,7 @@ class GraphScorer:
 
 
 def _answers_of(ranker: GraphRanker, asked: Triples, progress: Progress) -> tuple[Floats, Floats]:
-    """Score and probability of every object among the answers of its query; NaN and 0 if absent."""
+    """Score and probability of every object as an answer of its query; NaN and 0 if it is none."""
     score, probability = np.full(len(asked), np.nan), np.zeros(len(asked))
     order = np.lexsort((asked.subject, asked.relation))  # equal queries are answered once
     for low in range(0, len(asked), QUERIES):
@@ -124,11 +124,11 @@ def new_facts(
     names: EntityNames | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """The `top` most probable new facts per relation, for its known subjects or the given ones.
+    """The `top` most probable new facts per relation, of its known subjects or of `subjects`.
 
     With `per_subject`, the `top` facts of every subject, by subject. The columns are subject,
-    predicate, object, score, probability and rank: that of the object among the answers of its
-    subject. Scores are comparable among the answers of one subject only, probabilities among all.
+    predicate, object, score, probability and rank, the object's rank among the answers of its
+    subject. Scores are comparable only among the answers of one subject, probabilities among all.
     """
     facts, called = ranker.facts, NO_NAMES if names is None else names
     ranker = replace(ranker.named(called), listed=top)
@@ -161,7 +161,7 @@ def _best_of(
     per_subject: bool,
     progress: Progress,
 ) -> tuple[list[Any], ...]:
-    """The most probable new facts of one relation, or of every subject, as columns."""
+    """The most probable new facts of one relation, in all or per subject, as columns."""
     facts = ranker.facts
     queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)

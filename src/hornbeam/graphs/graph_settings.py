@@ -1,8 +1,9 @@
 """How much is searched and counted for a whole graph, and which parts of the method are used.
 
-Stages of learning are fractions of its time, by which the remaining time is estimated. Measured on
-graphs of 2,000 to 300,000 facts: all stages but the ridge together take a time that is linear in
-facts, each a fixed part of it; inverting the ridge's matrix is cubic in entities.
+Each stage of learning takes a fraction of the whole time; the remaining time is estimated by these
+fractions. They were measured on graphs of 2,000 to 300,000 facts. All stages but the ridge together
+take time linear in the facts, each stage a fixed part of it. Inverting the ridge's matrix takes
+time cubic in the entities.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from hornbeam.base.arrays import Ids
 from hornbeam.graphs.linked_graph import GraphSize
 
-#: Maximum number of facts of a small graph, and of one of middle size.
+#: Maximum number of facts of a small graph, and of a graph of middle size.
 SMALL, MIDDLE = 20_000, 150_000
-#: Seconds for a graph without its ridge: at least, and per fact.
+#: Seconds for learning a graph without its ridge: a minimum, and the seconds added per fact.
 MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 #: Seconds per cubed number of entities, for one inverse.
 SECONDS_PER_CUBE = 2.2e-11
@@ -29,15 +30,15 @@ class Extent:
     Attributes
     ----------
     sampled, found
-        Links of a relation that are searched for paths, and the maximum number of paths to judge.
+        Maximum number of links per relation that are searched for paths, and of paths to judge.
     judged, kept
-        Queries that paths are judged by, and the maximum number of paths that become rules.
+        Maximum number of links per relation that paths are judged by, and of paths that are kept.
     counted
-        Queries that confidences are counted over.
+        Maximum number of links per relation that confidences are counted over.
     pool
         Maximum number of candidates per query.
     folds, hidden
-        Folds of the graph, and how many of them are hidden, one after the other.
+        Number of folds of the graph, and how many folds are hidden, one after the other.
     queries
         Maximum number of training queries per fold, shared fairly among relations and directions.
     rediscover
@@ -57,7 +58,7 @@ class Extent:
 
     @classmethod
     def of(cls, size: GraphSize) -> Extent:
-        """What a graph's size allows."""
+        """The extent that a graph's size allows."""
         if size.facts <= SMALL:
             return cls(found=700)
         if size.facts <= MIDDLE:
@@ -67,10 +68,10 @@ class Extent:
 
 @dataclass(frozen=True, eq=False)
 class GraphPlan:
-    """How a graph is searched: paths of up to `length` canonical steps, to some extent, by a seed.
+    """How a graph is searched: paths of up to `length` canonical steps, an extent, and a seed.
 
-    `canonical` has the canonical step of every step (`hornbeam.graphs.linked_graph`). It is that of
-    the whole graph in all stages, as hidden links would make any two steps differ.
+    `canonical` has the canonical step of every step (`hornbeam.graphs.linked_graph`). All stages
+    use the canonical steps of the whole graph, as hidden links would make any two steps differ.
     """
 
     length: int
@@ -92,7 +93,7 @@ class GraphSettings:
     rule_weights
         A weight per path rule, in sparse graphs, if the MRR of held-out queries gains by it.
     extent
-        How much is searched and counted; by size unless given.
+        How much is searched and counted; None for the extent by the graph's size.
     """
 
     constants: bool = True
@@ -110,9 +111,10 @@ def inverse_seconds(size: GraphSize) -> float:
 
 @dataclass(frozen=True)
 class StageShares:
-    """Fractions of the whole work, which add up to 1 if repeated ones are counted each time.
+    """Each stage's fraction of the whole work; the fractions of all stages add up to 1.
 
-    `recounting` and `gathering` are those of one fold, `ridge` that of one inverse.
+    `recounting` and `gathering` are fractions for one fold, `ridge` is the fraction for one
+    inverse: the sum has them as often as they are repeated.
     """
 
     discovering: float

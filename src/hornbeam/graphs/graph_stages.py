@@ -1,4 +1,4 @@
-"""The stages of learning a graph: rules found and counted, queries to learn from gathered."""
+"""The stages of learning a graph: finding and counting rules, gathering queries to learn from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LATE_STAGE_SHARE = 0.2
 
 @dataclass(frozen=True, eq=False)
 class GraphLearning:
-    """What all stages of learning share; `steps` are the relations and directions to learn."""
+    """Data that all stages of learning share; `steps` are the relations and directions to learn."""
 
     graph: GraphCounter
     steps: list[int]
@@ -37,9 +37,9 @@ class GraphLearning:
     shares: StageShares
 
     def portion(self, share: float, until: float, preparation: float = 0.0) -> Portion:
-        """A fraction of the work, with the fraction of the time limit when it must start.
+        """A stage with the fraction `share` of the work; its items start before `until`.
 
-        A stage that starts late still gets a fraction of the remaining time.
+        `until` is a fraction of the time limit. A late stage still gets a part of the time left.
         """
         passed = self.work.passed
         late = passed + LATE_STAGE_SHARE * (1.0 - passed)
@@ -56,10 +56,10 @@ def find_rules(
     judging: tuple[float, float],
     counting: tuple[float, float],
 ) -> dict[int, PathRules]:
-    """Discover paths of every relation of a graph, judge them, and count those that are kept.
+    """Discover paths of every relation of a graph, judge the paths, and count the kept paths.
 
-    Each of the three stages has a fraction of the work, and the fraction of the time limit when it
-    must start.
+    Each of the three stages is given by its fraction of the work, and the fraction of the time
+    limit after which it starts nothing new.
     """
     plan, forward, holders = learning.plan, learning.steps[::2], graph.holders_by_step
     extent = plan.extent
@@ -116,10 +116,10 @@ def count_rules(
 def training_pool(
     learning: GraphLearning, rules: dict[int, PathRules], rediscover: bool
 ) -> tuple[Pool | None, list[GraphCounter]]:
-    """Training queries of all hidden folds; for weights of rules the graphs without them, too.
+    """Training queries of all hidden folds; for weights of rules also the graphs without a fold.
 
-    With `rediscover` the rules for a fold's queries are discovered without it: in a small graph,
-    rules of the whole graph depend on the hidden links and would get too high confidences.
+    With `rediscover` the rules for a fold's queries are discovered without the fold. In a small
+    graph, rules of the whole graph depend on hidden links and would get too high confidences.
     """
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
@@ -149,7 +149,7 @@ def training_pool(
 
 
 def fair_share(sizes: Ints, total: int) -> int:
-    """The largest number m such that min(size, m) adds up to at most `total`, at least 1.
+    """The largest m, at least 1, such that the sum of min(size, m) is at most `total`.
 
     Examples
     --------
@@ -167,10 +167,10 @@ def fair_share(sizes: Ints, total: int) -> int:
 
 
 def held_triples(graph: GraphCounter, valid: Facts) -> Triples | None:
-    """Held-out facts in the ids of train; None if all are in it.
+    """Held-out facts in the ids of the training graph; None if no held-out fact is left.
 
-    Left out are those with names that train does not have, and, with a warning, those in train
-    itself, which are never candidates.
+    Facts with names that the graph does not have are left out. So are, with a warning, facts of the
+    graph itself, which are never candidates.
     """
     atoms = valid.binary
     entity, relation = graph.located(valid.entities), valid.predicates.translate(graph.predicates)
@@ -187,7 +187,7 @@ def held_triples(graph: GraphCounter, valid: Facts) -> Triples | None:
 
 
 def held_pool(learning: GraphLearning, rules: dict[int, PathRules], held: Triples) -> Pool | None:
-    """Candidates of the held-out facts' queries, answered from all of train."""
+    """Candidates of the held-out facts' queries, answered from the whole training graph."""
     queries = {}
     for step in learning.steps:
         links = held.select(held.relation == predicate_of(step))

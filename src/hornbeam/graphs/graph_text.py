@@ -8,9 +8,9 @@
     # end
 
 Rules are written in the language of rule models (`hornbeam.language.syntax`): X is known and Y is
-the answer. The number before a rule is its confidence, for reading: hits and predictions, in the
-bracket, decide. A weight of the rule's own follows them. The header has the names of relations that
-are not identifiers. The last line distinguishes a whole model from one that was cut off.
+the answer. The number before a rule is its confidence, for people only: models are read from hits
+and predictions, in the bracket. A rule's own weight follows them. The header has the names of
+relations that are not identifiers. The last line shows that the model was not cut off.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from hornbeam.rules.rule_words import Words, applied_words
 FIRST = f"{GRAPH_MARK} "
 END = "# end"
 FORMAT = 2
-#: What the header has of a model, in this order.
+#: Fields of a model that the header has, in this order.
 HEADER = tuple(field.name for field in fields(RankingModel) if field.name != "relations")
-#: Begins the rules of a relation and direction.
+#: The line that begins the rules of a relation and direction.
 SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for: (\{.*\})", re.ASCII)
 #: The known argument and the answer in rules.
 KNOWN, ANSWER = Variable("X"), Variable("Y")
@@ -121,7 +121,7 @@ def graph_rule_words(clause: Clause, direction: Direction) -> Words:
 
 
 def read_model(text: str, source: str) -> RankingModel:
-    """Read a text that `write_model` wrote, or an earlier version; `source` is named in errors."""
+    """Read a text that `write_model` or an earlier version wrote; errors name the `source`."""
     lines = text.split("\n")
     if not lines[0].startswith(FIRST):
         problem = f'is not a model of a graph: expected "{FIRST.strip()} ..."'
@@ -138,7 +138,7 @@ def read_model(text: str, source: str) -> RankingModel:
         names = names_by_identifier(predicates)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(source, f"has a damaged header: {error}", line=1) from None
-    # models from before version 0.7 have no such line
+    # models from before version 0.7 have no last line of this kind
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
     features = fields["features"]
@@ -199,7 +199,7 @@ def _read_sections(
 def _section_without_rules(
     line: str, number: int, names: Mapping[str, str], features: Sequence[str], source: str
 ) -> RelationRules:
-    """What the line that begins a section says."""
+    """The section that a line begins, still without rules."""
     match = SECTION.fullmatch(line)
     if match is None or match[2] == match[3]:
         expected = '`## relation(X, Y), Y is asked for: {"queries": 12}`'
@@ -218,9 +218,9 @@ def _section_without_rules(
 
 
 def _mistake(rule: CountedRule, section: RelationRules, line: int) -> str | None:
-    """Why a rule is not one of the section that begins in a line, None if it is.
+    """Why a rule cannot belong to the section that begins in a line, None if it can.
 
-    It is a path, or a condition on the known argument that names the answer.
+    A section has paths, and conditions on the known argument with a constant as the answer.
     """
     clause, parts = rule.clause, rule.clause.body.parts
     if clause.target != section.relation:

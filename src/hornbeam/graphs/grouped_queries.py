@@ -1,11 +1,11 @@
 """Links of a graph as queries: one entity of a link is given, the other is the answer.
 
-Training queries are links of a *hidden fold*. A random fold of all relations' links is hidden,
-everything that a ranking model sees (confidences, constants, ridge, features) is computed without
-it, and its links are the queries to learn from. So training queries are like those of missing
-links. Leaving out one link at a time would not do: the number of remaining answers of its relation
-would reveal it. A link of a symmetric relation and its inverse are hidden together: a link that is
-missing lacks both.
+Training queries are links of a *hidden fold*, a random part of all relations' links. All that a
+ranking model sees (confidences, constants, ridge, features) is computed without the fold, and its
+links are the queries to learn from. So training queries are like queries for missing links. Leaving
+out one link at a time would not do: the number of remaining answers of its relation would reveal
+the link. A link of a symmetric relation and its inverse are hidden together: where a link is
+missing, its inverse is missing, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hornbeam.rules.codes import is_inverse
 
 
 class GroupedQueries(NamedTuple):
-    """Queries by source: those of source i ask for `answers[offsets[i]:offsets[i + 1]]`."""
+    """Queries by source: queries of source i ask for `answers[offsets[i]:offsets[i + 1]]`."""
 
     sources: Ids
     offsets: Ints
@@ -57,7 +57,7 @@ def queries_along(graph: LinkedGraph, step: int) -> GroupedQueries:
 def sampled_links(
     graph: LinkedGraph, predicate: int, most: int | None, hashes: LinkHash
 ) -> tuple[Ids, Ids]:
-    """Subjects and objects of a relation's links, or of a sample of at most `most`."""
+    """Subjects and objects of a relation's links, or of a sample of at most `most` links."""
     rows = graph.rows_of(predicate)
     subject, object_ = graph.subject[rows], graph.object[rows]
     if most is not None:
@@ -67,12 +67,12 @@ def sampled_links(
 
 
 def no_queries(sources: Ids) -> GroupedQueries:
-    """Sources to find candidates for, without queries whose answers are known."""
+    """Sources to find candidates for, without any answers to ask for."""
     return GroupedQueries(sources, np.zeros(len(sources) + 1, dtype=np.int64), sources[:0])
 
 
 def queries_of_links(step: int, subject: Ids, object_: Ids) -> GroupedQueries:
-    """Links of a step's relation as queries along the step, by their sources, ascending."""
+    """Links of a step's relation as queries along the step, grouped by source, ascending."""
     known, answer = (object_, subject) if is_inverse(step) else (subject, object_)
     order = np.lexsort((answer, known))
     known, answer = known[order], answer[order]
@@ -81,7 +81,7 @@ def queries_of_links(step: int, subject: Ids, object_: Ids) -> GroupedQueries:
 
 
 def folds_of(graph: LinkedGraph, plan: GraphPlan) -> Ints:
-    """The fold of every link, which depends on its ids and on the canonical steps alone."""
+    """The fold of every link, which depends on its ids, the plan and no other links."""
     fold = np.empty(len(graph), dtype=np.int64)
     for predicate in range(graph.n_predicates):
         rows = graph.rows_of(predicate)
@@ -91,7 +91,7 @@ def folds_of(graph: LinkedGraph, plan: GraphPlan) -> Ints:
 
 
 def hidden_folds(graph: LinkedGraph, plan: GraphPlan) -> Iterator[tuple[LinkedGraph, LinkedGraph]]:
-    """Pairs of the graph without a fold and that fold, as many as the plan hides."""
+    """Per fold that the plan hides: the graph without the fold, and the fold alone."""
     fold = folds_of(graph, plan)
     for number in range(plan.extent.hidden):
         yield graph.select(fold != number), graph.select(fold == number)

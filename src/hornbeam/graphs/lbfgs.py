@@ -1,7 +1,8 @@
 """Limited-memory BFGS for smooth convex functions of few variables.
 
-SciPy has one, but it calls BLAS for vectors of a dozen numbers: its threads wait for each other
-longer than the work takes, and its order of summation varies. Here every sum is NumPy's own.
+SciPy has an implementation, but it calls BLAS for vectors of a dozen numbers. The threads of BLAS
+wait for each other longer than the work takes, and its order of summation varies. Here every sum is
+NumPy's own.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 
-#: Armijo condition: required decrease as a fraction of the predicted one.
+#: Armijo condition: required decrease as a fraction of the predicted decrease.
 SUFFICIENT = 1e-4
 #: Maximum number of times that a step is halved.
 HALVINGS = 40
-#: Past steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
+#: Number of past steps that the curvature is estimated from (Nocedal and Wright, algorithm 7.4).
 PAST_STEPS = 10
 
 
@@ -50,11 +51,11 @@ def minimise(
     iterations
         Maximum number of iterations.
     min_gain
-        The search ends when an iteration gains less than this fraction of the value.
+        The search ends when an iteration gains at most this fraction of the value.
     expired
         Whether there is no time for a further iteration.
     precondition
-        Multiplies by an estimate of the inverse Hessian, which past steps improve on.
+        Multiplies a vector by an estimate of the inverse Hessian; past steps refine the estimate.
     """
     x = start.copy()
     value, gradient = function(x)

@@ -1,7 +1,7 @@
 """The graph as arrays: every entity's links by step, in both directions, and its properties.
 
-A *step* is a relation walked forwards or backwards (`hornbeam.rules.codes`); a query (a, t, ?) asks
-for the ends of the step t from a, a query (?, t, b) for those of the inverse step from b. So a step
+A *step* is a relation walked forwards or backwards (`hornbeam.rules.codes`). A query (a, t, ?) asks
+for the ends of the step t from a; (?, t, b) asks for the ends of the inverse step from b. So a step
 stands for a relation and a direction everywhere in this package.
 
 Links are sorted by entity, step and end. The links of one entity along one step are a *run*. The
@@ -10,12 +10,12 @@ inverse of s: its number is the number of that run. The property (s, _), "linked
 has the number `runs + s`.
 
 Some steps have the same links: a symmetric relation and its inverse, or two names of one relation.
-A path that takes one of them instead of another reaches the same entities, so a path of k such
-steps would have 2^k spellings or more, which are one rule. Paths are spelt with the *canonical*
-step, the smallest code with the same links (`hornbeam.rules.codes`). One path keeps another
-spelling: that of a rule's own step. `r(Y, X) -> r(X, Y)` has the same links in its body and in its
-head where r is symmetric, and still says something about other facts; `r(X, Y) -> r(X, Y)` does
-not.
+A path that takes one of these steps instead of another reaches the same entities. So one rule of k
+such steps would have 2^k spellings or more. Paths are spelt with the *canonical* step, the smallest
+code with the same links (`hornbeam.rules.codes`). The only exception is the path along the rule's
+own step, which is spelt with another step of the same links. Where r is symmetric,
+`r(Y, X) -> r(X, Y)` has the same links in body and head, and still says something about other
+facts; `r(X, Y) -> r(X, Y)` does not.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class LinkArrays(NamedTuple):
     from the entity `run_entity[r]` to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`.
     `property[i]` is the property that link i gives to the entity it starts from. The entities with
     runs of a step s are `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`, and
-    `holder_run` has these runs. `run_at[v, s]` is the run of v along s, or -1; it is empty where it
-    would be large.
+    `holder_run` has these runs. `run_at[v, s]` is the run of v along s, or -1; the table is empty
+    if it would be too large.
     """
 
     first_run: Ints
@@ -171,7 +171,7 @@ class LinkedGraph:
         return pair_keys(links.run_entity, links.run_step, self.step_limit)
 
     def run_of(self, entities: Integers, step: int) -> Ints:
-        """Run of every entity along a step, -1 where there is none."""
+        """Run of every entity along a step, -1 for entities without links along the step."""
         keys = pair_keys(entities, step, self.step_limit)
         at = np.minimum(np.searchsorted(self.run_keys, keys), max(len(self.run_keys) - 1, 0))
         if not len(self.run_keys):
@@ -198,7 +198,7 @@ class LinkedGraph:
 
 @dataclass(frozen=True)
 class GraphSize:
-    """Numbers of facts, entities and predicates; mean links of linked entities, both directions."""
+    """Numbers of facts, entities and predicates, and the mean number of links per linked entity."""
 
     facts: int
     entities: int
@@ -238,7 +238,7 @@ def other_spelling(step: int, canonical: Ids) -> int | None:
 
 
 def canonical_paths(paths: Ids, step: int, canonical: Ids) -> Ids:
-    """The distinct rules of a step among paths, in their order and canonical spelling.
+    """The paths as distinct rules of a step, in their order and in canonical spelling.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def canonical_paths(paths: Ids, step: int, canonical: Ids) -> Ids:
 
 
 def canonical_links(links: LinkArrays, canonical: Ids) -> LinkArrays:
-    """The links along canonical steps only, for searches that read runs and ends."""
+    """The links along canonical steps only; of the arrays, only runs and their ends are adapted."""
     kept = canonical[links.run_step] == links.run_step
     if kept.all():
         return links

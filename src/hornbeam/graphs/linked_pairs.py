@@ -1,8 +1,8 @@
-"""Pairs with several links: how many there are, and weights of a pair's links for one it lacks.
+"""Pairs with several links: how many there are, and a pair's evidence for links that it lacks.
 
-X is the 0/1 matrix of ordered pairs by steps, 1 where a step leads from the first to the second. As
-in `hornbeam.graphs.ridge`, the weights B that predict every step from all others, with penalty
-l |B|^2 and B_tt = 0, are
+X is the 0/1 matrix of ordered pairs by steps: 1 where a step leads from the pair's first entity to
+its second. As in `hornbeam.graphs.ridge`, the weights B that predict every step from all others,
+with penalty l |B|^2 and B_tt = 0, are
 
     B_st = -P_st / P_tt,    P = (X^T X + l I)^-1,
 
@@ -10,7 +10,7 @@ and the score of t(a, c) is the sum of B_st over the steps s that lead from a to
 t(X, Y) <- r(X, Y) and t(X, Y) <- r(Y, X) with signed weights. There are few steps, so that X^T X,
 which counts the pairs that any two steps link, is small however many facts there are.
 
-Weights are integer millionths, so that their sums do not depend on an order.
+Weights are integers, in millionths, so that their sums do not depend on the order of summation.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ NO_WEIGHTS: Ints = np.empty((0, 0), dtype=np.int64)
 
 
 def pair_weights(shared: Ints) -> Ints:
-    """The weight, in millionths, of every step (row) for every other (column).
+    """The weight, in millionths, of every step (row) for every other step (column).
 
     Parameters
     ----------
     shared
-        Number of ordered pairs that any two steps link; on the diagonal that of one step.
+        Number of ordered pairs that any two steps both link; on the diagonal, pairs of one step.
     """
     inverse = inverse_of(shared + PENALTY * np.eye(len(shared)))
     weights: Ints = np.rint(-MILLION * inverse / np.diag(inverse)).astype(np.int64)
@@ -49,12 +49,12 @@ def pair_weights(shared: Ints) -> Ints:
 
 
 def graph_pair_weights(graph: LinkedGraph) -> Ints:
-    """The weights of a graph; an empty array if it has too many relations."""
+    """The pair weights of a graph; an empty array if the graph has too many relations."""
     return pair_weights(shared_pairs(graph)) if graph.step_limit <= MAX_STEPS else NO_WEIGHTS
 
 
 def shared_pairs(graph: LinkedGraph) -> Ints:
-    """Number of ordered pairs that any two steps link."""
+    """Number of ordered pairs that any two steps both link."""
     keys = _unordered_pairs(graph, graph.n_entities)
     ordered = np.sort(keys)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
@@ -75,7 +75,7 @@ def shared_pairs(graph: LinkedGraph) -> Ints:
 
 
 def linked_shares(graph: LinkedGraph, held: Triples | None = None) -> LinkedShares:
-    """Fraction of train's pairs with a further link, in either direction, and of held-out pairs."""
+    """Fractions of the graph's and of held-out links whose two entities have a further link."""
     keys = _unordered_pairs(graph, graph.n_entities)
     pairs, counts = np.unique(keys, return_counts=True)
     train = float(counts[counts > 1].sum() / max(len(keys), 1))

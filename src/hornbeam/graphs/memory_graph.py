@@ -64,7 +64,7 @@ class MemoryGraph:
 
     @classmethod
     def of(cls, facts: Facts, settings: GraphSettings) -> MemoryGraph:
-        """Take the binary facts that round to true; a ridge's matrix of too many does not fit."""
+        """Take the binary facts that round to true; a graph of too many entities has no ridge."""
         graph = LinkedGraph.of(facts)
         has_ridge = settings.ridge and graph.n_entities <= MAX_ENTITIES
         return cls(facts, graph, settings, DEFAULT_PENALTY if has_ridge else None)
@@ -82,7 +82,7 @@ class MemoryGraph:
     def with_chosen_ridge(self, plan: GraphPlan, work: Workload) -> MemoryGraph:
         """The same graph, with the penalty by which the ridge ranks the first hidden fold best.
 
-        Without a ridge if its inverses would take longer than the remaining time.
+        There is no ridge if its inverses would take longer than the remaining time.
         """
         if self.ridge_penalty is None:
             return self
@@ -107,20 +107,20 @@ class MemoryGraph:
 
     @property
     def holders_by_step(self) -> Ints:
-        """Number of entities that have links along a step, for every step."""
+        """Number of entities with links along each step."""
         return np.diff(self.graph.links.first_holder)
 
     @property
     def canonical_steps(self) -> Ids:
-        """For every step the smallest one with the same links."""
+        """For every step the smallest step with the same links."""
         return canonical_steps(self.graph)
 
     def located(self, names: Names) -> Ids:
-        """Ids of entities by name, -1 where no fact has them."""
+        """Ids of the entities with the given names, -1 for names that no fact has."""
         return names.translate(self.facts.entities)
 
     def linked_shares(self, held: Triples | None = None) -> LinkedShares:
-        """Fractions of pairs that are linked by more than one relation."""
+        """Fractions of pairs that have a further link."""
         return linked_shares(self.graph, held)
 
     def holds(self, triples: Triples) -> Bools:
@@ -132,7 +132,7 @@ class MemoryGraph:
     def sampled(
         self, steps: Sequence[int], most: int | None, seed: int, purpose: int
     ) -> dict[int, GroupedQueries]:
-        """Links along steps as queries, a sample of at most `most` per relation."""
+        """Links along steps as queries; of each relation a sample of at most `most` links."""
         found: dict[int, GroupedQueries] = {}
         for predicate in sorted({predicate_of(step) for step in steps}):
             hashes = LinkHash.of(seed, purpose, predicate)
@@ -144,7 +144,7 @@ class MemoryGraph:
     def discover(
         self, steps: Sequence[int], plan: GraphPlan, portion: Portion
     ) -> dict[int, PathTable]:
-        """The paths of canonical steps that connect the ends of the steps' links most often."""
+        """Per step, the paths of canonical steps that most often connect the ends of its links."""
         sampled = self.sampled(steps, plan.extent.sampled, plan.seed, DISCOVERING)
         links = canonical_links(self.graph.links, plan.canonical)
         sizes = [len(sampled[step].sources) + 10.0 for step in steps]
@@ -169,7 +169,7 @@ class MemoryGraph:
         fold: int,
         portion: Portion,
     ) -> list[Pool]:
-        """At most `limit` candidates of every source, with their features."""
+        """Pools of at most `limit` candidates per source, with their features."""
         evidence = GraphEvidence(self.graph, self.ridge_penalty, self.settings)
         evidence.prepare()
         if self.ridge_penalty is not None:
@@ -190,7 +190,7 @@ class MemoryGraph:
     def best_constants(
         self, steps: Sequence[int], portion: Portion
     ) -> dict[int, tuple[CountedRule, ...]]:
-        """The rules with constants of the highest confidence, by step."""
+        """Per step, the rules with constants that have the highest confidence."""
 
         def best_of(step: int) -> tuple[CountedRule, ...]:
             rules = constant_rules(self.graph, step).and_then(any_entity_rules(self.graph, step))
@@ -199,7 +199,7 @@ class MemoryGraph:
         return dict(portion.each(best_of, steps, [1.0] * len(steps)))
 
     def hidden_folds(self, plan: GraphPlan) -> Iterator[tuple[MemoryGraph, MemoryGraph]]:
-        """Pairs of the graph without a fold and that fold."""
+        """Pairs of graphs: the graph without a fold, and that fold alone."""
         for rest, hidden in hidden_folds(self.graph, plan):
             yield replace(self, graph=rest), replace(self, graph=hidden)
 

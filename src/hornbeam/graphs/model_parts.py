@@ -27,17 +27,17 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
 from hornbeam.rules.rule_model import CountedRule
 
-#: Rules with constants that a model shows per relation and direction.
+#: Number of rules with constants that a model shows per relation and direction.
 SHOWN = 10
 
 
 def step_of(predicates: Names, code: int) -> Step:
-    """A code as a step."""
+    """The step that a code stands for."""
     return Step(predicates[predicate_of(code)], is_inverse(code))
 
 
 def direction_of(code: int) -> Direction:
-    """Which argument a step from the known one asks for."""
+    """Which argument a query along a step asks for."""
     return Direction.SUBJECT if is_inverse(code) else Direction.OBJECT
 
 
@@ -57,7 +57,7 @@ def relation_rules(
     own: Mapping[int, Floats],
     queries: Ints,
 ) -> tuple[RelationRules, ...]:
-    """All rules by names, the best first."""
+    """All rules with names in place of ids, per relation and direction, the best rules first."""
     return tuple(
         RelationRules(
             predicates[predicate_of(step)],
@@ -100,7 +100,8 @@ def clause_about(
 ) -> Clause:
     """The clause of a condition on the known argument of a step's relation, or on the answer.
 
-    The step `code` links that argument to `constant`, or to any entity; `other` is the other one.
+    The step `code` links that argument to `constant`, or to any entity if that is None. The other
+    argument is the entity `other`.
     """
     relation, argument = predicates[predicate_of(step)], int(is_inverse(step) != of_answer)
     return constant_clause(relation, argument, step_of(predicates, code), constant, other)
@@ -109,7 +110,7 @@ def clause_about(
 def best_constants(
     graph: LinkedGraph, facts: Facts, rules: ConstantRules
 ) -> tuple[CountedRule, ...]:
-    """The rules with constants of the highest confidence."""
+    """The rules with constants that have the highest confidence."""
     found = list[CountedRule]()
     for row in np.lexsort((-rules.hits, -rules.confidence))[:SHOWN].tolist():
         code, entity = property_of(graph, int(rules.property[row]))
@@ -123,7 +124,7 @@ def best_constants(
 class StepModel(NamedTuple):
     """Rules and weights of a model for one step, in the ids of facts.
 
-    Path rules with a weight each, and the weights of the model's features.
+    They are path rules, one weight per path rule, and the weights of the model's features.
     """
 
     rules: PathRules
@@ -132,7 +133,7 @@ class StepModel(NamedTuple):
 
 
 def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepModel]:
-    """The sections of a model by step, ascending, for the relations that facts have.
+    """Rules and weights of a model by step, ascending, for the relations that the facts have.
 
     Rules with relations that the facts lack are dropped.
     """

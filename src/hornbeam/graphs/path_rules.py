@@ -1,12 +1,12 @@
 """Path rules: which sequences of relations connect the ends of links, and their confidences.
 
-The confidence of a rule is hits / (predicted + 5) over training queries (a, t, ?): it hits if it
-proposes the answer, and predicts what it proposes minus the other known answers.
+The confidence of a rule is hits / (predicted + 5) over training queries (a, t, ?). A rule hits if
+it proposes the answer. It predicts its proposals minus the other known answers.
 
 Which entities a path reaches from a source does not depend on the step that it is a rule of. In a
-small and dense graph most paths are rules of many steps, and most entities have links along them;
-so all paths of all steps form one trie, which is walked once per source, and each path's answers
-are compared with the known ones of every step that it is a rule of.
+small and dense graph most paths are rules of many steps, and most entities have links along these
+steps. So all paths of all steps form one trie, which is walked once per source. The answers of a
+path are compared with the known answers of every step that it is a rule of.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hornbeam.rules.rule_model import SMOOTHING
 
 #: Number of sources per work item.
 SOURCES_PER_ITEM = 16
-#: A path rule as its steps, padded with 0 at the end: one row per rule.
+#: Path rules, one row per rule: the steps of its path, padded with 0 at the end.
 PathTable = Ids
 #: Mean links per entity above which the longest paths have two, three and four steps.
 DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
@@ -48,7 +48,7 @@ MAX_VISITED_LINKS = 200_000
 
 
 def longest_path(size: GraphSize) -> int:
-    """Longest paths that are worth their search at a graph's density: 2 to 5 steps."""
+    """Maximum length of paths that are worth a search at a graph's density: 2 to 5 steps."""
     links = size.mean_links
     if links > DENSE:
         return 2
@@ -59,7 +59,7 @@ def longest_path(size: GraphSize) -> int:
 
 
 def is_keyed(size: GraphSize, length: int) -> bool:
-    """Whether 64-bit keys can hold paths of a length: not with too many relations."""
+    """Whether 64-bit keys can hold paths of a length; they cannot if relations are too many."""
     return size.step_limit <= 1 << key_bits(length)
 
 
@@ -77,8 +77,8 @@ def discover_paths(
     queries
         The links that are searched.
     plan
-        The maximum number of steps of a path, the canonical steps, and the maximum number of paths,
-        which are chosen by the number of links that they connect.
+        The maximum number of steps of a path, the canonical steps, and the maximum number of paths.
+        Paths are chosen by the number of links that they connect.
     """
     length, canonical = plan.length, plan.canonical
     bits = key_bits(length)
@@ -91,13 +91,13 @@ def discover_paths(
     found, counts = found[counts >= min_links], counts[counts >= min_links]
     best = np.sort(np.argsort(-counts, kind="stable")[: plan.extent.found])
     codes = codes_of_keys(found[best].astype(np.uint64), bits, length)
-    # the steps of suffixes are the inverses of those that were walked, which may not be canonical
+    # steps of suffixes are inverses of the walked steps, and inverses may not be canonical
     paths = canonical[from_subject(codes, flipped=False).astype(np.int32)]
     other = other_spelling(step, canonical)
     connected = np.count_nonzero(starts != ends)
     if other is None or canonical[step] != step or connected < min_links:
         return paths
-    # the search leaves out a link's own step, and with it all steps of the same links
+    # the search leaves out a link's own step, and with it all steps with the same links
     return np.concatenate([path_table([[other]], length), paths])
 
 
@@ -155,7 +155,7 @@ class PathRules:
 
     @cached_property
     def trie(self) -> Trie:
-        """The rules as kernels walk them."""
+        """The rules in the form in which kernels walk them."""
         return build_trie(self.step, self.paths, self.confidence)
 
     @classmethod
@@ -170,7 +170,7 @@ def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     order = np.lexsort(paths.T[::-1])
     ordered = paths[order]
     lengths = np.count_nonzero(ordered, axis=1)
-    shared = np.zeros(len(paths), dtype=np.int64)  # common prefix with the path before
+    shared = np.zeros(len(paths), dtype=np.int64)  # steps shared with the previous path
     alike = (ordered[1:] == ordered[:-1]) & (ordered[1:] > 0)
     shared[1:] = np.cumprod(alike, axis=1).sum(axis=1)
     sizes = lengths - shared
@@ -184,7 +184,7 @@ def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
 
 
 def _behind_subtrees(depth: Ints) -> Ints:
-    """For every node in preorder the next one that is not deeper, or the number of nodes."""
+    """For every node in preorder the next node that is not deeper, or the number of nodes."""
     skip = np.empty(len(depth), dtype=np.int64)
     for level in np.unique(depth).tolist():
         ends = np.append(np.flatnonzero(depth <= level), len(depth))
@@ -196,8 +196,9 @@ def _behind_subtrees(depth: Ints) -> Ints:
 class TrieWalk(NamedTuple):
     """Scratch arrays of kernels that walk a trie from a source.
 
-    Per depth the entities reached, the first entity of the walks to each, the stamp of the step
-    that reached it, and how many were reached; the last stamp; the answers of one rule.
+    Per depth, `node` has the entities reached and `size` their number. Per depth and entity,
+    `first` has the first entity of the walks to it, `seen` the stamp of the step that reached it.
+    `stamp` has the last stamp, `answer` the answers of one rule.
     """
 
     node: Ids
@@ -222,7 +223,7 @@ class TrieWalk(NamedTuple):
 
 
 def best_rules(rules: PathRules, base: float, most: int) -> Ints:
-    """Numbers of the rules to keep, half by confidence, the others by hits log(confidence / base).
+    """Numbers of the rules to keep: half by confidence, half by hits log(confidence / base).
 
     `base` is the confidence of a rule that proposes answers at random.
     """
@@ -244,10 +245,10 @@ def best_rules(rules: PathRules, base: float, most: int) -> Ints:
 class SharedPaths(NamedTuple):
     """Paths of the steps `targets` as one trie, their rules, and the queries of these steps.
 
-    Rules are numbered step after step. Those of path p are `rule[first_rule[p]]` to
-    `rule[first_rule[p + 1]]`, and `rule_step` has the number of the step of each. Source i has the
-    queries `first_query[i]` to `first_query[i + 1]`, one per step: query q along step number
-    `query_step[q]` asks for `answer[low[q]]` to `answer[high[q]]`.
+    Rules are numbered step after step. Path p has the rules `rule[first_rule[p]]` to
+    `rule[first_rule[p + 1]]`, and `rule_step` has the number of each rule's step. Source i has the
+    queries `first_query[i]` to `first_query[i + 1]`, one per step. Query q, along step number
+    `query_step[q]`, asks for `answer[low[q]]` to `answer[high[q]]`.
     """
 
     targets: Ints
@@ -294,14 +295,14 @@ class SharedPaths(NamedTuple):
 
     @property
     def visits(self) -> int:
-        """How many times a path is walked from a source."""
+        """Number of walks: of every path from every source."""
         return len(self.sources) * (len(self.first_rule) - 1)
 
 
 def counted_rules(
     graph: LinkedGraph, paths: Mapping[int, PathTable], queries: QueriesByStep, portion: Portion
 ) -> dict[int, PathRules]:
-    """Hits and predictions of paths by step; there are no rules of a step without time left.
+    """Hits and predictions of paths by step; a step for which no time is left has no rules.
 
     All steps are counted in one walk per source, or one step after the other if that is less work.
     """

@@ -1,4 +1,4 @@
-"""Pools: the candidates of queries with their features, and which of them are true."""
+"""Pools: the candidates of queries with their features, and which candidates are true."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BLOCK = 64
 
 
 class FurtherCandidates(NamedTuple):
-    """Candidates of sources, `sizes[i]` of source i."""
+    """Candidates beyond the limit of a pool, `sizes[i]` of source i."""
 
     sizes: Ints
     entity: Ids
@@ -35,11 +35,11 @@ class FurtherCandidates(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Candidates of sources along steps: those of source i are offsets[i] to offsets[i + 1].
+    """Candidates of sources along steps: source i has the candidates offsets[i] to offsets[i + 1].
 
-    `missed` counts the true answers of every source that are not among its candidates; `fold` is
-    the number of the hidden fold that a source's queries come from. `further` are candidates beyond
-    those of every source, without features, in the order in which they would have been among them.
+    `missed` counts the true answers of every source that are not among its candidates. `fold` is
+    the number of the hidden fold that a source's queries come from. `further` are the next
+    candidates of every source, without features, in the order in which they would be added.
     """
 
     step: Ids
@@ -87,7 +87,7 @@ class Pool:
         return cls(offsets=pointers(sizes), **parts)
 
     def select(self, sources: Ints | Bools) -> Pool:
-        """Keep some sources, without further candidates."""
+        """Keep the given sources, without further candidates."""
         chosen = np.arange(len(self.source))[sources]
         rows = ranges(self.offsets[chosen], self.offsets[chosen + 1])
         return Pool(
@@ -102,18 +102,18 @@ class Pool:
         )
 
     def informative(self) -> Pool:
-        """The sources with both true and false candidates: only these move weights."""
+        """The sources with both true and false candidates: only such sources move weights."""
         of = part_numbers(self.offsets)
         true = np.bincount(of[self.truth], minlength=len(self.source))
         chosen = (true > 0) & (true < np.diff(self.offsets))
         return self if chosen.mean() > INFORMATIVE_SHARE else self.select(chosen)
 
     def where(self, kept: Bools) -> Pool:
-        """Keep some of the candidates."""
+        """Keep the candidates where `kept` is true."""
         return self._keeping(kept, self.truth, self.missed)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
-        """Leave out candidates that are true answers by other links than those queried."""
+        """Leave out the given answers, which are true by other links, unless they are asked for."""
         sources, place = np.unique(pair_keys(self.step, self.source), return_inverse=True)
         wanted = pair_keys(step, source)
         at = np.minimum(np.searchsorted(sources, wanted), len(sources) - 1)
@@ -123,7 +123,7 @@ class Pool:
         return self._keeping(self.truth | ~right, self.truth, self.missed)
 
     def asking(self, asked: Bools, known: Bools, missed: Ints) -> Pool:
-        """The same sources asked for some candidates; those not asked have no candidates.
+        """The same sources with other queries; a source without queries has no candidates.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Pool:
         return self._keeping(is_asked[of] & ~known, asked, missed)
 
     def _keeping(self, kept: Bools, truth: Bools, missed: Ints) -> Pool:
-        """Keep some candidates; `truth` and `missed` are those of all candidates and sources."""
+        """Keep some candidates; the new `truth` and `missed` are of all candidates and sources."""
         sizes = np.bincount(part_numbers(self.offsets)[kept], minlength=len(self.source))
         return replace(
             self,
@@ -178,7 +178,7 @@ def pool_of(
 ) -> Pool:
     """Gather at most `limit` candidates of every source along the rules' step.
 
-    With `further`, all others are added without features.
+    With `further`, all other candidates are added without features.
     """
     graph, tables = evidence.graph, evidence.tables(rules, queries.sources)
     run = gather.for_size(len(graph), WORTH_COMPILING)
@@ -191,7 +191,7 @@ def pool_of(
             gathered = run(
                 graph.links, tables, sources, ridge, limit, most, leave_out_linked, scratch
             )
-            parts.append([column.copy() for column in gathered])  # these are parts of larger arrays
+            parts.append([column.copy() for column in gathered])  # parts of larger arrays
     sizes, entity, feature, *beyond = map(np.concatenate, zip(*parts, strict=True))
     return Pool.of(rules.step, queries, sizes, entity, feature, fold, FurtherCandidates(*beyond))
 
@@ -207,7 +207,7 @@ def firings_of(graph: LinkedGraph, rules: PathRules, pool: Pool) -> Firings:
 
 
 class RidgeRows(NamedTuple):
-    """Scores of all entities by the ridge, a row per source, and the candidates that it proposes.
+    """The ridge's scores of all entities, one row per source, and the candidates it proposes.
 
     Without a ridge there are no rows.
     """

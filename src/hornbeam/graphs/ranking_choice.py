@@ -1,17 +1,18 @@
-"""The choice of the ranking model's features and penalties, and what it is worth.
+"""The choice of the ranking model's features and penalties, and the MRR that is reported for it.
 
-1. The set of features with the best MRR on queries that it was not fitted to is taken, so that the
-   ridge's features, or those of constants, stay only if they gain. With held-out facts, sets are
-   compared with weights per step, as they are used: the graph's weights alone do not show what many
-   features gain per step.
-2. The penalty that shrinks steps towards the graph, or the graph's model alone, by such queries.
-3. In a sparse graph a weight per path rule, if held-out queries gain by it
+1. The chosen set of features has the best MRR on queries that weights were not fitted to. So the
+   features of the ridge or of constants stay only if they gain. With held-out facts, sets are
+   compared with weights per step, as they will be used: the graph's weights alone do not show how
+   much many features gain per step.
+2. The penalty, which shrinks steps towards the graph, has the best MRR on such queries, too. The
+   graph's model alone is used if no weights per step have a better MRR.
+3. In a sparse graph there is a weight per path rule, if held-out queries gain by it
    (`hornbeam.graphs.ranking_fit`).
 
 The MRR that is reported is held out in two ways. *From weights:* judged links are neither fitted to
 nor evidence for fitted queries (`measuring_trials`). *From choices:* the best of several figures is
 too good on the queries that it was chosen by. Judged links are split into halves, and each half
-measures what the other half alone would choose.
+measures the model that the other half alone would choose.
 """
 
 from __future__ import annotations
@@ -48,24 +49,24 @@ WITHOUT_CONSTANTS = (
     *RIDGE, *FEATURES[COLUMN.frequency : N_PLAIN], "path_best", "path_noisy_or", "path_sum"
 )  # fmt: skip
 SETS = (BASIC, WITH_SUMS, FEATURES, WITHOUT_RIDGE, WITHOUT_CONSTANTS)
-#: L2 penalties of the distance between a step's weights and the graph's. The usual one is used
-#: without held-out facts to choose by; with held-out facts the weaker ones are tried first, then
-#: the stronger ones.
+#: L2 penalties of the distance between a step's weights and the graph's. Without held-out facts to
+#: choose by, the usual penalty is used. With held-out facts, weaker penalties are tried next, then
+#: stronger penalties.
 USUAL_PENALTY = 30.0
 WEAKER, STRONGER = (10.0, 3.0), (100.0,)
-#: Number of candidates that feature sets are compared on: the larger of a total and one per step.
+#: Candidates that feature sets are compared on: a total, or a number per step if that gives more.
 COMPARED, COMPARED_PER_STEP = 300_000, 5_000
 #: Weights of the halves of judged links.
 BOTH, FIRST, SECOND = np.array([1.0, 1.0]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
 
 
 def choosing_trials(queries: Pool, seed: int) -> list[Trial]:
-    """Two trials, each fitted to one half of the queries and evaluated on the other.
+    """Two trials, each fitted to one half of the queries and evaluated on the other half.
 
-    Both halves have queries of all hidden folds, so judged links are evidence for fitted queries,
-    which makes their MRR too high: it compares choices, and is not reported. Missing links count as
-    wrong answers in both halves, so overfitting them is rewarded; halves therefore choose among
-    feature sets only, not the penalty of weights per step.
+    Both halves have queries of all hidden folds, so judged links are evidence for fitted queries.
+    That makes the MRR too high: it serves to compare choices, and is not reported. Missing links
+    count as wrong answers in both halves, so overfitting to them is rewarded. The halves therefore
+    choose among feature sets only, not among penalties of weights per step.
 
     Many queries are subsampled to save memory.
     """
@@ -78,9 +79,9 @@ def choosing_trials(queries: Pool, seed: int) -> list[Trial]:
 def measuring_trials(queries: Pool, seed: int) -> list[Trial]:
     """Two trials per hidden fold, each fitted to half of its links and evaluated on the other half.
 
-    Links of other folds are evidence for the fitted queries, so judged links are of the same fold:
-    weights that were fitted to a(x, y), with b(x, y) as evidence, have seen that both links are
-    there. For the same reason a link is in one half with both of its directions, and fitted queries
+    Links of other folds are evidence for the fitted queries, so judged links are of the same fold.
+    Weights that are fitted to a(x, y), with b(x, y) as evidence, have seen that both links are
+    there. For the same reason both directions of a link are in the same half, and fitted queries
     count judged answers as wrong.
 
     Many queries are subsampled to save memory.
@@ -104,7 +105,7 @@ def measuring_trials(queries: Pool, seed: int) -> list[Trial]:
 
 
 class _Option(NamedTuple):
-    """A model to choose, fitted in every trial, with sums of 1 / rank over both halves."""
+    """A model that may be chosen, fitted in every trial, with the sum of 1 / rank of each half."""
 
     rankings: list[FittedRanking]
     sums: Floats
@@ -130,9 +131,9 @@ class _Option(NamedTuple):
 
 @dataclass(eq=False)
 class _FeatureSet:
-    """Models of a set of features, each fitted once, whichever queries choose.
+    """The models of a set of features; each model is fitted once, whichever queries choose.
 
-    `compared` are fitted to parts of the trials' queries; the others start from their weights.
+    `compared` is fitted to parts of the trials' queries; the other models start from its weights.
     """
 
     compared: _Option
@@ -154,7 +155,7 @@ class _FeatureSet:
         return _Option.of(self.trials, rankings)
 
     def with_penalty(self, penalty: float, share: float) -> _Option:
-        """Weights per step with a penalty, which start from those of the penalty before."""
+        """Weights per step with a penalty; fitting starts from the previous penalty's weights."""
         if penalty not in self._by_penalty:
             start = [self.compared, *self._by_penalty.values()][-1].rankings
             portion = Portion(self.work, share / (6 * len(self.trials)))
@@ -169,7 +170,7 @@ class _FeatureSet:
 def _best(
     sets: Sequence[_FeatureSet], by: Floats, share: float, per_step: bool, choose_penalty: bool
 ) -> _Option:
-    """The best features and penalty, or the graph's model alone; `by` weighs both halves."""
+    """The best features and penalty, or the graph's model alone; `by` has a weight per half."""
 
     def total(option: _Option) -> float:
         return float((by * option.sums).sum())
@@ -217,17 +218,17 @@ def choose_ranking(
     Parameters
     ----------
     trials
-        What chooses.
+        Trials whose judged queries choose.
     available
         Features that the queries have.
     work, share
-        Where progress is reported, and which fraction of the whole work this is.
+        Where progress is reported, and the fraction of the whole work that the choice takes.
     per_step
         Whether steps may have their own weights.
     measured_by
-        Trials to measure the MRR by, where judged links of `trials` are evidence for fitted
-        queries. Such `trials` compare sets of features by the graph's weights, and do not choose
-        another penalty than the usual one.
+        Trials to measure the MRR by, if judged links of `trials` are evidence for fitted queries.
+        Then `trials` compare sets of features by the graph's weights, and try the usual penalty
+        only.
     """
     trials = [replace(trial, fitted=trial.fitted.informative()) for trial in trials]
     decide = measured_by is None

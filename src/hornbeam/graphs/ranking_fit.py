@@ -1,12 +1,12 @@
 """Fitting the ranking model to queries, with given features and penalties.
 
-One softmax for the graph and, shrunk towards it by an L2 penalty, one per step
+The model has one softmax for the graph, and one per step that an L2 penalty shrinks towards it
 (`hornbeam.graphs.softmax`). `hornbeam.graphs.ranking_choice` chooses features and penalties.
 
 In a sparse graph every path rule may have a weight of its own, if held-out queries gain by it. In
 addition to its confidence, a rule then has a weight in the score of every candidate that it fires
-for. Weights of features and rules are fitted together per step, those of rules shrunk towards 0.
-That gains in sparse graphs, where few rules fire and each does often; in dense ones it overfits.
+for. Weights of features and rules are fitted together per step; rules' weights shrink towards 0.
+They help in sparse graphs, where few rules fire and each fires often. In dense graphs they overfit.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from hornbeam.graphs.workload import Portion, Workload
 
 #: L2 penalty of the graph's weights.
 GRAPH_PENALTY = 1.0
-#: L2 penalty of a rule's weight, and of the features' if the graph's model alone was best.
+#: L2 penalty of rules' weights, and of features' weights if the graph's model alone was best.
 RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 
 
 @dataclass(frozen=True, eq=False)
 class FittedRanking:
-    """Weights of the chosen features, of the graph and per step."""
+    """Weights of the chosen features, for the graph and per step."""
 
     features: tuple[str, ...]
     scale: Floats
@@ -58,7 +58,7 @@ class FittedRanking:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Queries that weights are fitted to, and others that they are evaluated on."""
+    """Queries that weights are fitted to, and queries that these weights are evaluated on."""
 
     fitted: Pool
     judged: Pool
@@ -71,7 +71,7 @@ class Trial:
         return np.stack([first, ~first])
 
     def sums(self, reciprocal: Floats) -> Floats:
-        """Sums over both halves of one number per true answer of the judged queries."""
+        """Sum over each half of `reciprocal`, one number per true answer of judged queries."""
         return np.array([reciprocal[half].sum() for half in self.halves])
 
 
@@ -81,7 +81,7 @@ def reciprocal_ranks_of(pool: Pool, score: Floats) -> Floats:
 
 
 def rows_of(pool: Pool, columns: Ints) -> CandidateRows:
-    """A pool with some of its features."""
+    """The candidates of a pool, with the features in `columns`."""
     return CandidateRows(pool.offsets, np.take(pool.feature, columns, axis=1), pool.truth)
 
 
@@ -104,9 +104,9 @@ def fit_ranking(
     start: FittedRanking | None = None,
     share: float = 0.0,
 ) -> FittedRanking:
-    """Weights of the graph, and with a penalty per step, fitted to these queries alone.
+    """Fit weights for the graph and, if there is a `penalty`, weights per step to `queries`.
 
-    The search begins at the weights of `start`, which stay where no time is left.
+    The search begins at the weights of `start`; steps for which no time is left keep them.
     """
     queries = queries.informative()
     graph = fit_graph(queries, features, None if start is None else start.weights, work)
@@ -120,7 +120,7 @@ def fit_ranking(
 
 
 def rows_by_step(queries: Pool, features: Sequence[str]) -> dict[int, CandidateRows]:
-    """Queries of every step, with some of their features."""
+    """Queries of every step, with the given features."""
     columns = columns_of(features)
     return {
         step: rows_of(queries.select(queries.step == step), columns)
@@ -135,7 +135,7 @@ def fit_steps(
     start: Mapping[int, Floats],
     portion: Portion,
 ) -> FittedRanking:
-    """Weights per step, shrunk towards the graph's; steps without time left are missing."""
+    """Weights per step, shrunk towards the graph's; steps for which no time is left are missing."""
     penalties = np.full(len(graph.features), penalty)
 
     def fit(step: int) -> Floats:
@@ -163,9 +163,9 @@ def fit_graph(
 
 
 class WeightedRules(NamedTuple):
-    """A ranking, the weights of path rules by step, scores of held-out queries, and their gain.
+    """A ranking, weights of path rules by step, scores of held-out queries, and the gain in MRR.
 
-    The gain in the MRR of each half of these queries is that of what the other half chooses.
+    Each half of the held-out queries measures the gain of the model that the other half chooses.
     """
 
     ranking: FittedRanking
@@ -182,14 +182,15 @@ def fit_rule_weights(
     ranking: FittedRanking,
     portion: Portion,
 ) -> WeightedRules:
-    """Weights of features and path rules per step; those of `ranking` if these gain nothing.
+    """Fit weights of features and path rules per step; without a gain, keep `ranking` as it is.
 
     Parameters
     ----------
     trial
         Training queries, and held-out queries that decide.
     graphs, full
-        The graphs that the folds' queries and the held-out queries are answered from.
+        The graphs without each fold, which answer training queries, and the whole graph, which
+        answers held-out queries.
     rules
         Path rules by step.
     ranking
@@ -236,7 +237,7 @@ def fit_rule_weights(
 
 
 def _by_fold(pool: Pool, rules: PathRules, graphs: Sequence[GraphCounter]) -> Firings:
-    """Firings of a pool whose sources are answered from several graphs, fold after fold."""
+    """Firings for a pool sorted by fold; sources of fold i are answered from `graphs[i]`."""
     parts = [
         graphs[fold].firings(rules, pool.select(pool.fold == fold))
         for fold in np.unique(pool.fold).tolist()

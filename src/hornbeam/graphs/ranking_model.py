@@ -2,7 +2,8 @@
 
 Path rules have their own hits and predictions, so that they apply to any facts with their
 relations. Rules with constants, frequent answers and the ridge class are about single entities:
-they are counted again from the facts that a model is used with, and the best are listed to read.
+they are counted again from the facts that a model is used with. The best rules with constants are
+listed for people to read.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hornbeam.rules.rule_model import CountedRule, Rule
 
 #: Difference between the fractions of linked pairs in train and valid above which to warn.
 LINKED_APART = 0.15
-#: What the MRR of held-out queries was measured on, by the facts that they are of.
+#: What the MRR of held-out queries was measured on, by the facts that the queries come from.
 MEASURED_ON = {
     "train": "hidden facts of train, where true answers that train lacks count as wrong (a "
     "filtered test usually shows more)",
@@ -55,7 +56,7 @@ def path_of(rule: Rule, direction: Direction) -> tuple[Step, ...]:
 
 
 def known_argument(direction: Direction) -> int:
-    """The argument that queries know: 0 for the subject, 1 for the object."""
+    """The argument that queries give: 0 for the subject, 1 for the object."""
     return int(direction is Direction.SUBJECT)
 
 
@@ -81,7 +82,7 @@ class RelationRules:
 
     @property
     def all_rules(self) -> tuple[CountedRule, ...]:
-        """Path rules, then those with constants."""
+        """Path rules, then rules with constants."""
         return (*self.rules, *self.constants)
 
 
@@ -100,8 +101,8 @@ class Calibration:
 class LinkedShares:
     """Fraction of pairs that have a further link in train: of train's own pairs, and of valid's.
 
-    If they differ, the split was made by looking at links, and leaving out linked candidates would
-    use knowledge of the split, not of the graph.
+    If the fractions differ, the split was made by looking at links. Then leaving out linked
+    candidates would use knowledge of the split, not of the graph.
     """
 
     train: float
@@ -109,7 +110,7 @@ class LinkedShares:
 
     @property
     def caution(self) -> str | None:
-        """A warning if they differ, else None."""
+        """A warning if the fractions differ by more than `LINKED_APART`, else None."""
         if self.valid is None or abs(self.train - self.valid) <= LINKED_APART:
             return None
         return (
@@ -121,7 +122,7 @@ class LinkedShares:
 
 @dataclass(frozen=True)
 class RankingModel:
-    """What ranks the missing links of a graph; `hornbeam.GraphModel` adds what users do with it.
+    """A model that ranks the missing links of a graph; `hornbeam.GraphModel` adds users' methods.
 
     Attributes
     ----------
@@ -138,13 +139,13 @@ class RankingModel:
     max_length
         Maximum length of the discovered paths.
     calibration
-        From scores to probabilities.
+        The map from scores to probabilities.
     linked
         Fractions of linked pairs in train and valid.
     seed
         The seed of the random choices.
     chosen
-        What else learning chose, and the MRR of held-out queries, None if it was not measured.
+        Other choices of learning, and the MRR of held-out queries, None if it was not measured.
     """
 
     relations: tuple[RelationRules, ...]
@@ -177,5 +178,5 @@ class RankingModel:
 
     @property
     def measured_on(self) -> str | None:
-        """The facts that held-out queries are of, and what counts as wrong there."""
+        """The facts that held-out queries come from, and which answers count as wrong there."""
         return MEASURED_ON.get(str(self.chosen.get("held_out")))

@@ -1,9 +1,9 @@
 """Constants fitted together: a linear autoencoder with zero diagonal, in closed form.
 
 X is the 0/1 matrix of entities by properties (s, d), and every rule t(X, c) <- s(X, d) has a signed
-weight. The weights B that predict every property from all others, with penalty l |B|^2 and
-B_jj = 0, are B = I - P diag(P)^-1 with P = (X^T X + l I)^-1 (EASE; Steck, 2019). There are more
-properties than entities, so with A = (X X^T + l I)^-1 and Woodbury's identity
+weight. Weights B predict every property from all others, with penalty l |B|^2 and B_jj = 0. They
+are B = I - P diag(P)^-1 with P = (X^T X + l I)^-1 (EASE; Steck, 2019). There are more properties
+than entities, so with A = (X X^T + l I)^-1 and Woodbury's identity
 
     X P = A X,    P_jj = (1 - x_j^T A x_j) / l,
 
@@ -11,8 +11,8 @@ and the score of t(a, c), j = (t, c), where a lacks j, is
 
     -(A X)_aj / P_jj = -l sum over x with t(x, c) of A_ax / (1 - x_j^T A x_j).
 
-Backward it is the same with the row of c and the property (inverse t, a). The
-penalty l is the one by which the ridge alone ranks hidden links best.
+The backward score is the same with the row of c and the property (inverse t, a). The penalty l is
+the value by which the ridge alone ranks hidden links best, or the default in large graphs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MAX_ENTITIES = 20_000
 MAX_ONE_THREAD = 2_000
 #: Number of candidates that the ridge proposes per query.
 PROPOSED = 50
-#: The penalty of graphs where trying others would cost too much, and those to choose from.
+#: The penalty of graphs where trying several would take too long, and the penalties to choose from.
 DEFAULT_PENALTY = 40.0
 PENALTIES = (DEFAULT_PENALTY, 20.0, 60.0)
 #: Maximum number of entities for which all penalties are tried: inversion takes cubic time.
@@ -88,7 +88,7 @@ class Ridge:
         """Scores forward and backward of all entities as answers of the sources' queries."""
         graph = self.graph
         forward = np.zeros((len(sources), graph.n_entities), dtype=np.float32)
-        inverse = inverse_code(step)  # (step, c) is the run of c along it
+        inverse = inverse_code(step)  # the property (step, c) is the run of c along it
         answers = self._columns(graph.runs_along(inverse))
         forward[:, graph.holders(inverse)] = (answers @ self.inverse[sources].T).T
         backward = np.zeros_like(forward)
@@ -109,7 +109,7 @@ class Ridge:
 
 
 def choose_penalty(graph: LinkedGraph, queries: QueriesByStep) -> float:
-    """The penalty with the best MRR over hidden links; `graph` is without them."""
+    """The penalty with the best MRR over hidden links, which `graph` lacks."""
     return max(PENALTIES, key=lambda penalty: _sum_of_ranks(Ridge.fit(graph, penalty), queries))
 
 

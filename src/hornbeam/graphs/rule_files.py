@@ -8,9 +8,10 @@ AMIE writes the body first and its figures last:
 
     ?a  <contains>  ?c  ?c  <treats>  ?b   => ?a  <treats>  ?b	0.2	0.7475	0.8	77	103
 
-Only the rules are taken from either: their hits are counted again. Bodies that are a path between
-the two variables of the head become path rules. Rules with constants and one body atom are left
-out, since learning counts all of them itself, and so are any others; the numbers are reported.
+Only the rules are read from such files: their hits are counted again. Bodies that are a path
+between the two variables of the head become path rules. Rules with constants are left out: learning
+itself counts all rules with constants and one body atom. All other rules are left out, too. How
+many rules are left out is reported.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from hornbeam.rules.body import Step
 from hornbeam.rules.clause import Clause
 
 AnyPath = tuple[Step, ...]
-#: Rules that are left out: their atoms have constants; their bodies are not a path between the
-#: variables of the head, or too long; the facts lack their relations.
+#: Why rules are left out: their atoms have constants; their bodies are too long, or no path between
+#: the variables of the head; the facts lack their relations.
 CONSTANTS, NO_PATH = "with constants", "that are not paths of the allowed length"
 UNKNOWN = "with relations that no fact has"
 
-#: An atom of AnyBURL between variables, which are single capitals; names may have anything else.
+#: An atom of AnyBURL between variables, which are single capitals; names may have any characters.
 ATOM = re.compile(r"\s*(.+?)\(([A-Z]),\s*([A-Z])\)(?:,\s|\s*$)")
-#: What AMIE puts between the words of a rule: names may have single spaces.
+#: The space that AMIE puts between the words of a rule: names may have single spaces.
 WIDE = re.compile(r"\s{2,}")
 
 
@@ -52,7 +53,7 @@ class _ImportedAtom(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportedRules:
-    """Paths from subject to object, by relation; and how many rules are left out, by the reason."""
+    """Paths from subject to object, by relation; and how many rules are left out, by reason."""
 
     paths: Mapping[str, tuple[AnyPath, ...]]
     left_out: Mapping[str, int]
@@ -71,7 +72,7 @@ def read_imported_rules(
     path
         The file.
     relations
-        Relations of the facts; AMIE's angle brackets are removed if the facts have none.
+        Relations of the facts; AMIE's angle brackets are removed from names that the facts lack.
     max_length
         Maximum number of atoms of a path.
 
@@ -114,7 +115,7 @@ def read_imported_rules(
 
 
 def _atoms(line: str, file: str, number: int) -> list[_ImportedAtom] | None:
-    """Head and body of a line; empty if it has constants, None if it is not a rule.
+    """Head and body of a line's rule; empty if it has constants, None if the line has no rule.
 
     Headers, comments and AMIE's progress messages have no arrow; a line with figures must have one.
     """

@@ -1,7 +1,8 @@
 """The ranking model: a softmax over every query's candidates, linear in their features.
 
-One model is fitted for the graph, then one per step (a relation and a direction), shrunk towards it
-by an L2 penalty. Features are divided by their standard deviations while fitting.
+First one model is fitted for the graph. Then one model is fitted per step (a relation and a
+direction), shrunk towards the graph's model by an L2 penalty. Features are divided by their
+standard deviations while fitting.
 
 The softmax share of a candidate is the model's own probability that it is the answer, given that
 the answer is among the candidates. Its log odds z are mapped to the probability that the answer is
@@ -44,7 +45,7 @@ NO_FIRINGS = Firings(np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32))
 
 
 class CandidateRows(NamedTuple):
-    """Candidates of sources, with the features that are fitted."""
+    """Candidates of sources, with the features and firings whose weights are fitted."""
 
     offsets: Ints
     feature: Singles
@@ -53,7 +54,7 @@ class CandidateRows(NamedTuple):
 
 
 def standard_deviations(feature: Singles) -> Floats:
-    """Standard deviations of features, 1 for constant ones."""
+    """Standard deviations of features, 1 for constant features."""
     if not len(feature):
         return np.ones(feature.shape[1])
     # column by column: NumPy would copy the whole matrix as doubles
@@ -71,7 +72,7 @@ def fit_softmax(
 ) -> Floats:
     """Weights w that minimise loss + sum of penalty/2 (scale (w - center))^2.
 
-    Returns the best weights so far once `expired`.
+    Returns the best weights so far once `expired` returns True.
     """
     run = loss_and_gradient.choose(len(rows.feature), WORTH_COMPILING)
     scratch = np.empty(int(np.diff(rows.offsets).max(initial=1)))
@@ -97,9 +98,9 @@ def fit_softmax(
 def _inverse_curvature(
     rows: CandidateRows, scale: Floats, penalty: Floats, weights: Floats
 ) -> Callable[[Floats], Floats]:
-    """A function that multiplies by the inverse Hessian at some weights, diagonal for rules.
+    """A function that multiplies by the inverse Hessian at `weights`, diagonal for rules.
 
-    Features are highly correlated: without it the search would take several times as long.
+    Features are highly correlated: without the Hessian the search would take several times as long.
     """
     run = add_curvature.choose(len(rows.feature), WORTH_COMPILING)
     n = rows.feature.shape[1]
@@ -158,7 +159,7 @@ def reciprocal_ranks(offsets: Ints, score: Floats, truth: Bools) -> Floats:
 
 
 def softmax_log_odds(offsets: Ints, score: Floats) -> Floats:
-    """Log odds of every candidate's softmax share among those of its query."""
+    """Log odds of every candidate's softmax share among the candidates of its query."""
     sizes = np.diff(offsets)
     filled = np.flatnonzero(sizes)
     if not len(filled):

@@ -1,7 +1,7 @@
 """Loops of the softmax ranking model: its loss with gradient, and ranks of the true answers.
 
-Rows are candidates, those of one source together. A source may have several true answers; each is
-ranked among the candidates that are not true, so the loss of a source with scores s is
+Rows are candidates, source after source. A source may have several true answers. Each true answer
+is ranked among the candidates that are not true, so the loss of a source with scores s is
 
     sum over its true answers t of  log(e^(s_t) + sum over false c of e^(s_c)) - s_t.
 """
@@ -27,8 +27,8 @@ MIN_SHARE, MIN_CURVING = 1e-9, 1e-4
 def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, score, gradient):
     """Loss of weights; its gradient is added to `gradient`, and `score` is scratch for one source.
 
-    Further weights belong to 0/1 columns: row i has those of `fired[fired_start[i]]` to
-    `fired[fired_start[i + 1]]`.
+    Weights of features come first, then weights of rules. The rules that fire for row i are
+    `fired[fired_start[i]]` to `fired[fired_start[i + 1]]`.
     """
     loss = 0.0
     n = feature.shape[1]
@@ -94,8 +94,8 @@ def loss_and_gradient(offsets, feature, truth, fired_start, fired, weights, scor
 def add_curvature(offsets, feature, truth, fired_start, fired, weights, score, mean, whole, own):
     """Add the Hessian of the loss to `whole` (lower triangle) and its diagonal of rules to `own`.
 
-    Approximately: the true answers of a source count as one of their mean strength, and small
-    shares are left out. That suffices for the direction of a search.
+    The Hessian is approximate: the true answers of a source count as one answer of their mean
+    strength, and small shares are left out. That suffices for the direction of a search.
     """
     n = feature.shape[1]
     sparse = len(fired) > 0

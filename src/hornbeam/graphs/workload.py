@@ -110,7 +110,7 @@ class Portion:
         sizes: Sequence[float],
         threads: int | None = None,
     ) -> list[tuple[Item, Result]]:
-        """Items with the results of `do`, but for those that the time limit leaves no time for.
+        """Items with the results of `do`; items for which no time is left are missing.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Portion:
         sizes
             Duration of each item relative to the others.
         threads
-            Number of threads for these items, if not that of the workload.
+            Number of threads for these items, by default that of the workload.
         """
         work, total = self.work, sum(sizes) or 1.0
         if not items:
