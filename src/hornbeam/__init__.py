@@ -11,7 +11,7 @@ from hornbeam import counting as counting
 from hornbeam import datasets as datasets
 from hornbeam import errors as errors
 
-__version__ = "0.8.2"
+__version__ = "0.9.0"
 
 _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",

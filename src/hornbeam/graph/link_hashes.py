@@ -21,8 +21,7 @@ from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_co
 
 PRIME = 2**31 - 1
 #: Purposes of random choices: each has its own coefficients, so that choices are independent.
-HIDING, DISCOVERING, JUDGING, COUNTING, ASKING, CHOOSING, FITTING, REPORTING = range(8)
-COMPARING = 8
+HIDING, DISCOVERING, JUDGING, COUNTING, ASKING, CHOOSING, FITTING, REPORTING, COMPARING = range(9)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ MIN_HITS, MIN_CONFIDENCE = 2, 0.005
 #: How many numbers a rule has while rules are counted: property, answer, hits, predicted.
 PER_RULE = 4
 
-kernel = kernels("the ridge class")
-
 
 def add_answers(answers, touched, n_touched, hits, others):
     """Count the answers of one more entity with the property; returns the new `n_touched`."""
