@@ -42,6 +42,7 @@ from hornbeam.language.rule_texts import (
 )
 from hornbeam.language.syntax import Variable
 from hornbeam.ranking.queries import Direction
+from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.model_file import GRAPH_MARK
 from hornbeam.rules.parsed_clauses import RuleLines, parsed_counted_rule
@@ -222,17 +223,18 @@ def _mistake(rule: CountedRule, section: RelationRules, line: int) -> str | None
 
     A section has paths, and conditions on the known argument with a constant as the answer.
     """
-    clause, parts = rule.clause, rule.clause.body.parts
+    clause, body = rule.clause, rule.clause.body
+    conditions = [body] if isinstance(body, Body) else [part.body for part in body.parts]
     if clause.target != section.relation:
         return f"the head is not that of its section, {section.relation}, in line {line}"
     if clause.negated or clause.weighing is not None:
         return "expected a rule for its head, and no brackets but the last"
-    if any(step.arity != 2 for part in parts for step in part.body.steps):
+    if any(step.arity != 2 for condition in conditions for step in condition.steps):
         return "expected atoms of two arguments"
-    if is_path_rule(rule):
-        return None if parts and parts[0].body.is_path else "the body is not a path from X to Y"
+    if isinstance(body, Body):
+        return None if body.steps and body.is_path else "the body is not a path from X to Y"
     known = known_argument(section.direction)
-    shape = [(part.body.argument, len(part.body.steps), part.threshold) for part in parts]
-    if shape != [(known, 1, None), (1 - known, 0, None)] or parts[0].body.is_path:
+    shape = [(part.body.argument, len(part.body.steps), part.threshold) for part in body.parts]
+    if shape != [(known, 1, None), (1 - known, 0, None)] or conditions[0].is_path:
         return "expected one atom with X in the body, and an entity for Y in the head"
     return None

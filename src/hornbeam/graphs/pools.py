@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints, Singles, part_numbers, pointers, ranges
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers, ranges
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graph.link_hashes import LinkHash
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
@@ -17,7 +18,7 @@ from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
 from hornbeam.graphs.path_rules import PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
-from hornbeam.graphs.softmax import Firings
+from hornbeam.graphs.softmax import Firings, standard_deviations
 from hornbeam.rules.codes import is_inverse, predicate_of
 
 #: Fraction of informative sources above which the pool is used as it is instead of being copied.
@@ -56,6 +57,11 @@ class Pool:
     def n_queries(self) -> int:
         """Number of true answers, pooled or missed."""
         return int(self.truth.sum() + self.missed.sum())
+
+    @cached_property
+    def scale(self) -> Floats:
+        """Standard deviations of the features, 1 for constant features."""
+        return standard_deviations(self.feature)
 
     @classmethod
     def of(

@@ -39,6 +39,7 @@ from hornbeam.graphs.ranking_fit import (
     rows_by_step,
     scores_of,
 )
+from hornbeam.graphs.softmax import CandidateRows
 from hornbeam.graphs.workload import Portion, Workload
 
 #: Sets of features to choose from; features that a graph lacks are dropped.
@@ -154,14 +155,18 @@ class _FeatureSet:
             ]
         return _Option.of(self.trials, rankings)
 
+    @cached_property
+    def rows(self) -> list[dict[int, CandidateRows]]:
+        """Fitted queries of every trial by step, with these features; penalties share them."""
+        return [rows_by_step(trial.fitted, self.compared.features) for trial in self.trials]
+
     def with_penalty(self, penalty: float, share: float) -> _Option:
         """Weights per step with a penalty; fitting starts from the previous penalty's weights."""
         if penalty not in self._by_penalty:
             start = [self.compared, *self._by_penalty.values()][-1].rankings
             portion = Portion(self.work, share / (6 * len(self.trials)))
             rankings = []
-            for trial, graph, fit in zip(self.trials, self.graph.rankings, start, strict=True):
-                rows = rows_by_step(trial.fitted, graph.features)
+            for rows, graph, fit in zip(self.rows, self.graph.rankings, start, strict=True):
                 rankings.append(fit_steps(rows, graph, penalty, fit.by_step, portion))
             self._by_penalty[penalty] = _Option.of(self.trials, rankings)
         return self._by_penalty[penalty]

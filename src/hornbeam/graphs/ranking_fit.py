@@ -31,7 +31,6 @@ from hornbeam.graphs.softmax import (
     fit_softmax,
     linear_scores,
     reciprocal_ranks,
-    standard_deviations,
 )
 from hornbeam.graphs.workload import Portion, Workload
 
@@ -153,7 +152,7 @@ def fit_graph(
     """Weights of the graph alone."""
     columns = columns_of(features)
     rows = rows_of(train, columns)
-    scale = standard_deviations(rows.feature)
+    scale = train.scale[columns]
     penalties = np.full(len(columns), GRAPH_PENALTY)
     weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
     return FittedRanking(features, scale, weights, {}, None)

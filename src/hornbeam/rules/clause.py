@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from hornbeam.language.syntax import Atom, Comparison, Constant, Term, Variable
-from hornbeam.rules.body import AnyBody, Body, Part, body_ends, body_texts, spelt, variables
+from hornbeam.rules.body import AnyBody, Body, Part, Step, body_ends, body_texts, spelt, variables
 from hornbeam.rules.weighing import Weighing
 
 
@@ -104,9 +105,34 @@ class Clause:
         self, subject: Variable, object_: Variable, identifiers: Mapping[str, str]
     ) -> str:
         """PSL text over given variables, with constants in the head; see `applied`."""
+        if isinstance(self.body, Body) and self.body.is_path:
+            steps = self.body.steps
+            walked = tuple([(step.inverse, step.places, step.arity) for step in steps])
+            names = [*[step.predicate for step in steps], self.target]
+            template = self._path_template(walked, subject, object_)
+            return template.format(*[identifiers.get(name, name) for name in names])
+        return self._spelt_out(subject, object_, identifiers)
+
+    def _spelt_out(
+        self, subject: Variable, object_: Variable, identifiers: Mapping[str, str]
+    ) -> str:
+        """The text of `applied_text`, from the literals of a clause of any kind."""
         body, head = self.atoms(subject, object_)
         texts = [spelt(literal, identifiers) for literal in (*body, head)]
         return f"{' & '.join(texts[:-1])} -> {texts[-1]}"
+
+    @staticmethod
+    @lru_cache(maxsize=1000)
+    def _path_template(
+        walked: tuple[tuple[bool, tuple[int, int], int], ...], subject: Variable, object_: Variable
+    ) -> str:
+        """Text of a path, to be filled with the predicates of its steps and of its head.
+
+        A model of a graph has tens of thousands of paths in a few dozen shapes. Every step is given
+        by `inverse`, `places` and `arity`.
+        """
+        path = Body(tuple(Step("{}", *how) for how in walked), "{}")
+        return Clause(path)._spelt_out(subject, object_, {})
 
     def __str__(self) -> str:
         return self.text({})

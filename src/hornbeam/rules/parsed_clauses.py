@@ -38,6 +38,7 @@ from hornbeam.rules.body import (
     MAX_PATH,
     AnyBody,
     Body,
+    Conjunction,
     Part,
     Step,
     simplest,
@@ -309,10 +310,12 @@ _LINE = re.compile(
     r"\d+\.\d+: (.+) \[(\d{1,15}) of (\d{1,15})(?:, weight (-?\d+(?:\.\d+)?(?:e-?\d+)?))?\]",
     re.ASCII,
 )
-#: A predicate before its arguments, or a constant.
-_NAME = re.compile(r"([A-Za-z_]\w*)(?=\()|'(?:[^'\\]|\\.)*'", re.ASCII)
+#: A predicate before its arguments, or a constant; texts are split at them.
+_NAME = re.compile(r"([A-Za-z_]\w*(?=\()|'(?:[^'\\]|\\.)*')", re.ASCII)
 #: What a rule has where its names are placeholders.
 _SHAPE = re.compile(r"[\w'(), &>-]+", re.ASCII)
+#: Placeholders of names in their order; a rule with more names is read by the grammar.
+_PLACEHOLDERS = tuple(f"n{number}" for number in range(2 * MAX_ATOMS))
 #: Steps, each made once: making them anew would take a quarter of the time of reading.
 _step = lru_cache(maxsize=10_000)(Step)
 
@@ -326,7 +329,8 @@ class RuleLines:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
-        self._shapes: dict[str, Clause | None] = {}
+        self._shapes: dict[tuple[str | bool, ...], Clause | None] = {}
+        self._real_names: dict[str, str] = {}
 
     def rule(self, line: str) -> CountedRule | None:
         """The rule of a line; None where only the grammar as a whole can read or refuse it."""
@@ -334,30 +338,36 @@ class RuleLines:
         if match is None:
             return None
         text, hits, predicted, weight = match.groups()
-        names = dict[str, str]()
-
-        def placeholder(name: re.Match[str]) -> str:
-            key = f"p{len(names)}" if name[1] else f"c{len(names)}"
-            if not name[1]:
-                names[key] = unescaped(name[0])
-                return f"'{key}'"
-            names[key] = self.names.get(name[1].lower(), name[1])
-            return key
-
-        shape = _NAME.sub(placeholder, text)
-        if shape not in self._shapes:
-            self._shapes[shape] = _clause_of_shape(shape)
-        clause = self._shapes[shape]
-        own_weight = float(weight or 0.0)
-        named = all(name and not NO_NAME.search(name) for name in names.values())
-        if clause is None or not named or abs(own_weight) > MAX_NUMBER:
+        pieces = _NAME.split(text)  # every second piece is a name
+        spellings = pieces[1::2]
+        key = (*pieces[::2], *[spelling[0] == "'" for spelling in spellings])
+        if key not in self._shapes:
+            self._shapes[key] = _clause_of_shape(pieces)
+        clause, own_weight = self._shapes[key], float(weight or 0.0)
+        names = [self._real_names.get(spelling) or self._named(spelling) for spelling in spellings]
+        if clause is None or not all(names) or abs(own_weight) > MAX_NUMBER:
             return None
-        parts = [Part(_filled(part.body, names)) for part in clause.body.parts]
-        return CountedRule.of(Clause(simplest(parts)), int(hits), int(predicted), own_weight)
+        body = _filled(clause.body, dict(zip(_PLACEHOLDERS, names, strict=False)))
+        return CountedRule.of(Clause(body), int(hits), int(predicted), own_weight)
+
+    def _named(self, spelling: str) -> str:
+        """The real name of a predicate or constant, kept for further lines; "" if it is none."""
+        is_constant = spelling[0] == "'"
+        name = unescaped(spelling) if is_constant else self.names.get(spelling.lower(), spelling)
+        self._real_names[spelling] = "" if NO_NAME.search(name) else name
+        return self._real_names[spelling]
 
 
-def _clause_of_shape(shape: str) -> Clause | None:
-    """The clause of a shape; None where it is more than conditions over atoms of two arguments."""
+def _clause_of_shape(pieces: Sequence[str]) -> Clause | None:
+    """The clause of a text, every second piece of which is a name, with placeholders as names.
+
+    None where it is more than conditions over atoms of two arguments.
+    """
+    if len(pieces) // 2 > len(_PLACEHOLDERS):
+        return None
+    shape = pieces[0]
+    for placeholder, name, after in zip(_PLACEHOLDERS, pieces[1::2], pieces[2::2], strict=False):
+        shape += (f"'{placeholder}'" if name[0] == "'" else placeholder) + after
     if not _SHAPE.fullmatch(shape):
         return None
     try:
@@ -371,8 +381,15 @@ def _clause_of_shape(shape: str) -> Clause | None:
     return clause if plain and bare and all(step.arity == 2 for step in steps) else None
 
 
-def _filled(body: Body, names: Mapping[str, str]) -> Body:
+def _filled(body: AnyBody, names: Mapping[str, str]) -> AnyBody:
     """A body with names in place of placeholders."""
+    if isinstance(body, Conjunction):
+        return simplest([Part(_filled_condition(part.body, names)) for part in body.parts])
+    return _filled_condition(body, names)
+
+
+def _filled_condition(body: Body, names: Mapping[str, str]) -> Body:
+    """One condition with names in place of placeholders."""
     steps = tuple([_step(names[step.predicate], step.inverse) for step in body.steps])
     constant = None if body.constant is None else names[body.constant]
     return Body(steps, names[body.target], body.kind, body.argument, constant)
