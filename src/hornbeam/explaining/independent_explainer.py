@@ -6,9 +6,9 @@ of facts that is reported to flip a decision has been verified by scoring withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from typing import ClassVar, Self
 
@@ -43,6 +43,8 @@ EXACT_PATHS = 10_000
 #: Maximum number of sets of facts to score without until one flips the decision: only for counts of
 #: a model without shares and fan-out limit is the search exact.
 MAX_RESCORED = 12
+#: Maximum number of rules whose texts are kept from pair to pair, and of targets with their rules.
+KEPT_TEXTS = 10_000
 #: An empty set of fact numbers.
 NO_FACTS: Ints = np.empty(0, dtype=np.int64)
 
@@ -95,6 +97,31 @@ class IndependentExplainer:
 
         return KnownScores(scored)
 
+    @cached_property
+    def _rules_of(self) -> Callable[[str], tuple[RuleModel, list[int]]]:
+        """The rules of a target and their numbers in the model, kept for the next pair."""
+
+        @lru_cache(maxsize=KEPT_TEXTS)
+        def rules_of(target: str) -> tuple[RuleModel, list[int]]:
+            rules = enumerate(self.model.rules)
+            index = [k for k, rule in rules if rule.clause.target == target]
+            return self.model.of_target(target), index
+
+        return rules_of
+
+    @cached_property
+    def _texts(self) -> Callable[[Clause], tuple[str, list[str]]]:
+        """The text of a clause and the texts of its conditions, kept for the next pair."""
+
+        @lru_cache(maxsize=KEPT_TEXTS)
+        def texts_of(clause: Clause) -> tuple[str, list[str]]:
+            texts = body_texts(clause.body, self.model.identifiers)
+            if len(clause.body.parts) == 1:
+                texts = [" & ".join(texts)]
+            return self.model.clause_text(clause), texts
+
+        return texts_of
+
     def _place(self, target: str, score: float) -> ScorePlace | None:
         return None if self.model.semantics.decides else self.known.place(target, score)
 
@@ -122,14 +149,13 @@ class IndependentExplainer:
         With `flip`, the smallest set of facts whose removal flips the decision is searched for.
         """
         alone = self.alone(subject, target, object_)
-        model, pair = self.model.of_target(target), one_pair(subject, target, object_)
-        index = [k for k, rule in enumerate(self.model.rules) if rule.clause.target == target]
+        (model, index), pair = self._rules_of(target), one_pair(subject, target, object_)
         counted = self.counter.count(pair, model.bodies, model.language, progress=progress)
         scored = ScoredPair(model, pair, counted)
         reasons = [
             Reason(
                 index[place],
-                self.model.clause_text(rule.clause),
+                self._texts(rule.clause)[0],
                 rule.weight,
                 scored.groundings_of(rule.clause.body),
                 scored.pull(place),
@@ -181,12 +207,8 @@ class IndependentExplainer:
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
     ) -> Iterator[GroundedCondition]:
         """The conditions of a rule's body, with their groundings for the pair."""
-        body = clause.body
-        texts = body_texts(body, self.model.identifiers)
-        if len(body.parts) == 1:
-            texts = [" & ".join(texts)]
         shares = self.model.counts_of(clause).counts is Counts.SHARE
-        for part, text in zip(body.parts, texts, strict=True):
+        for part, text in zip(clause.body.parts, self._texts(clause)[1], strict=True):
             shown = shares or (part.threshold is not None and part.threshold.share)
             yield GroundedCondition(
                 text,

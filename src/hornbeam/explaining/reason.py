@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, TypeVar, cast
 
 from hornbeam.base.texts import printable
@@ -263,18 +263,28 @@ def renamed(value: T, shown: Callable[[str], str]) -> T:
         if isinstance(part, Phrase):
             return with_shown_entities((part,), shown)[0]
         if isinstance(part, tuple):
-            return tuple(changed(item, is_entity) for item in part)
+            items = tuple([changed(item, is_entity) for item in part])
+            same = all(after is before for after, before in zip(items, part, strict=True))
+            return part if same else items
         if isinstance(part, str):
             return shown(part) if is_entity else part
         if not is_dataclass(part) or isinstance(part, type):
             return part
-        own = {
-            own_field.name: changed(getattr(part, own_field.name), "names" in own_field.metadata)
-            for own_field in fields(part)
-        }
-        return replace(part, **own)
+        own = dict[str, object]()
+        for name, names_entities in _marked_fields(type(part)):
+            before = getattr(part, name)
+            after = changed(before, names_entities)
+            if after is not before:
+                own[name] = after
+        return replace(part, **own) if own else part
 
     return cast("T", changed(value))
+
+
+@cache
+def _marked_fields(kind: type[Any]) -> tuple[tuple[str, bool], ...]:
+    """The fields of a dataclass, each with whether it is marked with `ENTITY`."""
+    return tuple((own_field.name, "names" in own_field.metadata) for own_field in fields(kind))
 
 
 def signed_pull(pull: float) -> str:

@@ -10,7 +10,7 @@ one by one with the engine 19 ms.) Otherwise `Margins` finds the pairs and the e
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -52,6 +52,10 @@ class EntityProposer:
     target: str
     types: ArgumentTypes
     near: int
+    #: Arrays of walks that have ended; see `_borrowed_sums`.
+    _spare_sums: list[tuple[Floats, Floats, Ids]] = field(
+        default_factory=list, init=False, repr=False
+    )
 
     def counted(self, entity: int) -> CachedCounts:
         """Follow every rule from an entity, and count the pairs that are not facts."""
@@ -79,12 +83,11 @@ class EntityProposer:
     def _walked(self, entity: int) -> CachedCounts:
         """Pairs and counts by walks along all paths; pairs of rules against the target are out."""
         (steps, bounds), walks, graph = self._sequences, self._walks, self.engine.graph
-        n, longest = graph.n_entities, int(np.diff(bounds).max(initial=0))
-        by_level = (longest + 1, n)
+        n, sums = graph.n_entities, self._borrowed_sums()
         indptr, ends, paths, shares = graph.walked_by(walk_ends)(
-            walks, steps, bounds, np.int32(entity), np.zeros(by_level),
-            np.zeros(by_level if len(walks.weight) else (1, 0)), np.zeros(by_level, dtype=np.int32),
-        )  # fmt: skip
+            walks, steps, bounds, np.int32(entity), *sums
+        )
+        self._spare_sums.append(sums)
         sequence, own = part_numbers(indptr), self.engine.predicates.index(self.target)
         new = np.zeros(n, dtype=np.bool_)
         new[ends[self._supporting_bodies[sequence]]] = True
@@ -98,6 +101,21 @@ class EntityProposer:
             paths[rows].astype(np.int64), share=shares[rows] if self._rules.shares else None,
         )  # fmt: skip
         return CachedCounts(self._rules, self._layout, statistics, self._pairs(entity, nodes))
+
+    def _borrowed_sums(self) -> tuple[Floats, Floats, Ids]:
+        """Arrays of zeros for the sums of one walk, by steps taken and node.
+
+        A walk leaves its arrays zero again, so later walks use them without the cost of new pages.
+        """
+        try:
+            return self._spare_sums.pop()
+        except IndexError:
+            by_level = (
+                int(np.diff(self._sequences[1]).max(initial=0)) + 1,
+                self.engine.graph.n_entities,
+            )
+            of_shares = by_level if len(self._walks.weight) else (1, 0)
+            return np.zeros(by_level), np.zeros(of_shares), np.zeros(by_level, dtype=np.int32)
 
     def _counted(self, entity: int) -> CachedCounts:
         """Pairs by their bounds, counted by the engine; if they are many, the best connected."""

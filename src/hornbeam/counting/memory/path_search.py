@@ -141,6 +141,8 @@ class PathSearch:
         forth = SearchTargets(self.graph, pairs, flipped=False)
         back = SearchTargets(self.graph.reversed, pairs.reversed, flipped=True)
         chosen = back if back.cost.sum() < forth.cost.sum() else forth
+        if len(pairs) == 1:  # keeps its computed cost
+            return chosen
         return chosen.take(np.argsort(chosen.pairs.subject, kind="stable"))
 
     def count(self, group: SearchTargets, known: dict[int, list[int]], progress: Progress) -> Rows:
@@ -238,12 +240,16 @@ class PathSearch:
     def _run(
         self, group: SearchTargets, plan: SearchPlan, known: Keys, progress: Progress
     ) -> MergedCounts:
-        """Run the blocks of one group on the threads and merge what they found."""
+        """Run the blocks of one group on the threads and merge what they found.
+
+        A small search is one block, run without a thread, which takes longer to start than the few
+        paths of one pair take to count.
+        """
         graph, pairs, plan = group.graph, group.pairs, plan._replace(own_code=group.pairs.own_code)
-        steeper = LONG_PATHS_COST if plan.max_length > 3 else 1
-        run = search_block.choose(int(group.cost.sum()) * steeper, WORTH_COMPILING)
+        work = int(group.cost.sum()) * (LONG_PATHS_COST if plan.max_length > 3 else 1)
+        run, is_small = search_block.choose(work, WORTH_COMPILING), work <= WORTH_COMPILING
         # interpreted code holds the interpreter's lock
-        threads = 1 if run == search_block.interpreted else self.threads
+        threads = 1 if is_small or run == search_block.interpreted else self.threads
         pool = WorkerPool(threads, self.spare, known)
 
         def search(low: int, high: int) -> tuple[int, Rows]:
@@ -254,6 +260,8 @@ class PathSearch:
                     pairs.object[part], pairs.positive[part], pairs.own[part], low,
                 )  # fmt: skip
 
+        if is_small:
+            return pool.merged([search(0, len(pairs))], pairs.row)
         bounds = balanced_blocks(pairs.subject, group.cost, threads * BLOCKS_PER_THREAD)
         return pool.merged(run_blocks(search, bounds, threads, progress), pairs.row)
 
