@@ -143,7 +143,8 @@ class IndependentExplorer(RuleExplorer):
                 subject, object_ = (int(column[0]) for column in atoms.arguments)
                 names = self.facts.entities.take([subject, object_])
                 self.ask(names[0], target, Direction.OBJECT, NO_EDITS, 1)
-                self.explain(names[0], target, names[1], NO_EDITS)
+                for end in names:  # a pair that is a fact is counted in another way
+                    self.explain(names[0], target, end, NO_EDITS)
                 steps = [step_code(int(atoms.predicate[0]))]
                 first_paths(graph, steps, PathEnds(subject, object_, 0), False, 1)
                 if not self.model.semantics.decides:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints
+from hornbeam.base.arrays import Bools, Ids, Ints, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
@@ -19,6 +19,7 @@ from hornbeam.counting.memory.conditions import (
     counts_all,
     unary_facts,
 )
+from hornbeam.counting.memory.pair_walks import paths_between
 from hornbeam.counting.memory.parallel import Rows, SpareWorkers, concatenated
 from hornbeam.counting.memory.path_search import LocatedPairs, PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
@@ -51,6 +52,10 @@ class MemoryEngine:
         default_factory=dict, init=False, repr=False
     )
     _edges: dict[int, Ints] = field(default_factory=dict, init=False, repr=False)
+    #: Arrays of walks that have ended; see `_borrowed_numbers`.
+    _spare_numbers: list[tuple[Ints, Ints, Ints]] = field(
+        default_factory=list, init=False, repr=False
+    )
 
     def over(self, facts: Facts) -> MemoryEngine:
         """An engine with the same threads over other facts; see `Engine.over`."""
@@ -176,26 +181,76 @@ class MemoryEngine:
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given bodies for the targets; see `Engine.count`."""
+        located, codes = self._located(targets), self._path_codes(bodies)
+        with announced(progress):
+            if len(targets) == 1 and self._walks_count(bodies, language, located):
+                table = self._counted_by_walks(bodies, language, located, codes)
+            else:
+                table = self._searched(targets, bodies, language, located, codes, progress)
+        return self._with_shares(table, codes, located, language) if language.shares else table
+
+    def _walks_count(self, bodies: Sequence[Body], language: RuleLimits, located: Located) -> bool:
+        """Whether walks count the bodies: all are paths, facts are 0/1, and no target is a fact."""
+        crisp = not len(self.graph.forward.value)
+        plain = crisp and not language.distinct_variables and all(body.is_path for body in bodies)
+        return plain and not any(pairs.own.any() for pairs in located.values())
+
+    def _counted_by_walks(
+        self, bodies: Sequence[Body], language: RuleLimits, located: Located, codes: PathCodes
+    ) -> Statistics:
+        """Count the paths of one target by walks that meet."""
+        graph, counts = self.limited_graph(language.max_fanout), np.zeros(len(bodies), np.int64)
+        for name, pairs in located.items():
+            if len(pairs) and name in codes:
+                known = codes[name]
+                steps = np.array([code for path in known.values() for code in path], np.int64)
+                bounds = pointers(np.array([len(path) for path in known.values()], np.int64))
+                numbers, nodes = np.zeros(len(known), np.int64), self._borrowed_numbers()
+                graph.walked_by(paths_between)(
+                    graph.forward, graph.backward, pairs.subject[0], pairs.object[0], steps, bounds,
+                    numbers, *nodes,
+                )  # fmt: skip
+                self._spare_numbers.append(nodes)
+                counts[list(known)] = numbers
+        some = counts > 0
+        target = np.zeros(int(some.sum()), dtype=np.int32)
+        return Statistics(bodies, 1, pointers(some), target, counts[some])
+
+    def _borrowed_numbers(self) -> tuple[Ints, Ints, Ints]:
+        """Arrays of zeros by node, which a walk leaves zero again."""
+        try:
+            return self._spare_numbers.pop()
+        except IndexError:
+            front, back, spare = np.zeros((3, self.graph.n_entities), dtype=np.int64)
+            return front, back, spare
+
+    def _searched(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: RuleLimits,
+        located: Located,
+        codes: PathCodes,
+        progress: Progress,
+    ) -> Statistics:
+        """Count the given bodies by a search for all targets together."""
         longest = max((len(body) for body in bodies if body.is_path), default=1)
         language = replace(language, max_length=longest)
-        search, located = self._path_search(language), self._located(targets)
-        codes, parts = self._path_codes(bodies), list[Rows]()
-        with announced(progress):
-            for name, pairs in located.items():
-                if name in codes:
-                    parts.append(search.count(search.group_of(pairs), codes[name], progress))
-                conditions = [
-                    (i, body)
-                    for i, body in enumerate(bodies)
-                    if body.target == name and not body.is_path
-                ]
-                if conditions:
-                    names = self.predicates, self.facts.entities
-                    counter = self._condition_counter(language)
-                    cells = counter.cells_of(conditions, pairs, names)
-                    parts.append(_cell_rows(cells, pairs, cells.condition))
-        table = Statistics.of(bodies, len(targets), *concatenated(parts))
-        return self._with_shares(table, codes, located, language) if language.shares else table
+        search, parts = self._path_search(language), list[Rows]()
+        for name, pairs in located.items():
+            if name in codes:
+                parts.append(search.count(search.group_of(pairs), codes[name], progress))
+            conditions = [
+                (i, body)
+                for i, body in enumerate(bodies)
+                if body.target == name and not body.is_path
+            ]
+            if conditions:
+                names = self.predicates, self.facts.entities
+                counter = self._condition_counter(language)
+                cells = counter.cells_of(conditions, pairs, names)
+                parts.append(_cell_rows(cells, pairs, cells.condition))
+        return Statistics.of(bodies, len(targets), *concatenated(parts))
 
     def _path_codes(self, bodies: Sequence[Body]) -> PathCodes:
         """Codes of the paths that the facts may have."""

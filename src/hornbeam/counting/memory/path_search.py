@@ -260,8 +260,10 @@ class PathSearch:
                     pairs.object[part], pairs.positive[part], pairs.own[part], low,
                 )  # fmt: skip
 
-        if is_small:
-            return pool.merged([search(0, len(pairs))], pairs.row)
+        if is_small and len(pairs):
+            block = search(0, len(pairs))
+            progress.advance("Counting paths", len(pairs), len(pairs))
+            return pool.merged([block], pairs.row)
         bounds = balanced_blocks(pairs.subject, group.cost, threads * BLOCKS_PER_THREAD)
         return pool.merged(run_blocks(search, bounds, threads, progress), pairs.row)
 

@@ -89,7 +89,10 @@ class ShareCounter:
         place = np.full(table.n_targets, -1, dtype=np.int64)
         place[pairs.row] = np.arange(len(pairs))
         # sequences in their order, so that neighbours share their first steps
-        ordered = sorted(sequences, key=lambda i: tuple(sequences[i]))
+        counted = np.diff(table.indptr) > 0
+        ordered = sorted((i for i in sequences if counted[i]), key=lambda i: tuple(sequences[i]))
+        if not ordered:
+            return
         codes = np.zeros((len(ordered), MAX_LENGTH), dtype=np.int64)
         for k, i in enumerate(ordered):
             codes[k, : len(sequences[i])] = sequences[i]
@@ -97,7 +100,8 @@ class ShareCounter:
         rows, rank = ranges(low, high), np.repeat(np.arange(len(ordered)), high - low)
         pair = place[table.target[rows]]
         # only a sequence of the target's own relation could meet its edge
-        recursive = np.any(np.isin(codes, [pairs.own_code, inverse_code(pairs.own_code)]), axis=1)
+        own_steps = (codes == pairs.own_code) | (codes == inverse_code(pairs.own_code))
+        recursive = np.any(own_steps, axis=1)
         pass_id = np.where(pairs.own[pair] & recursive[rank], pair, -1)
         order = np.lexsort((pair, rank, pass_id, pairs.subject[pair]))
         first = order[run_starts(rank[order], pair[order])]
