@@ -381,7 +381,7 @@ def test_no_judged_link_is_known_to_the_weights_that_it_judges() -> None:
         return {(step, c, a) if step % 2 else (step, a, c) for step, a, c in ends}
 
     pool = Pool.concatenated([asked(step, fold) for fold in (0, 1) for step in (2, 3)])
-    trials = measuring_trials(pool, seed=5)
+    trials = list(measuring_trials(pool, seed=5))
     judged = [links(trial.judged, trial.judged.truth) for trial in trials]
     assert set().union(*judged) == links(pool, pool.truth)
     assert sum(map(len, judged)) == pool.truth.sum()

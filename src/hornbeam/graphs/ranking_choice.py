@@ -17,7 +17,7 @@ measures the model that the other half alone would choose.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -77,7 +77,7 @@ def choosing_trials(queries: Pool, seed: int) -> list[Trial]:
     return [Trial(fitted, judged, seed) for fitted, judged in (halves, reversed(halves))]
 
 
-def measuring_trials(queries: Pool, seed: int) -> list[Trial]:
+def measuring_trials(queries: Pool, seed: int) -> Iterator[Trial]:
     """Two trials per hidden fold, each fitted to half of its links and evaluated on the other half.
 
     Links of other folds are evidence for the fitted queries, so judged links are of the same fold.
@@ -85,9 +85,9 @@ def measuring_trials(queries: Pool, seed: int) -> list[Trial]:
     there. For the same reason both directions of a link are in the same half, and fitted queries
     count judged answers as wrong.
 
-    Many queries are subsampled to save memory.
+    Many queries are subsampled to save memory, and every trial is made when it is asked for.
     """
-    queries, trials = _part(queries, COMPARED), list[Trial]()
+    queries = _part(queries, COMPARED)
     for fold in np.unique(queries.fold).tolist():
         of_fold = queries.select(queries.fold == fold)
         first, second = of_fold.truth.copy(), of_fold.truth.copy()
@@ -101,8 +101,7 @@ def measuring_trials(queries: Pool, seed: int) -> list[Trial]:
             (second, first, of_fold.missed - missed),
         ):
             learned_from = of_fold.asking(fitted, nothing, none)
-            trials.append(Trial(learned_from, of_fold.asking(judged, fitted, lost), seed))
-    return trials
+            yield Trial(learned_from, of_fold.asking(judged, fitted, lost), seed)
 
 
 class _Option(NamedTuple):
@@ -216,7 +215,7 @@ def choose_ranking(
     work: Workload,
     per_step: bool = True,
     share: float = 0.2,
-    measured_by: Sequence[Trial] | None = None,
+    measured_by: Iterable[Trial] | None = None,
 ) -> ChosenRanking:
     """Choose features among those available, and a penalty, or the graph's model alone.
 
@@ -241,25 +240,27 @@ def choose_ranking(
     chosen = _best(sets, BOTH, share, per_step, decide)
     measured = [_best(sets, half, 0.0, per_step, decide) for half in (SECOND, FIRST)]
     if measured_by is not None:
-        trials, measured = measured_by, _fitted_anew(measured_by, measured, work)
-        if work.expired():
-            return ChosenRanking(chosen.rankings, None)
+        del sets, trials  # free their copies of queries before further copies are made
+        return ChosenRanking(chosen.rankings, _measured_anew(measured_by, measured, work))
     first, second = measured
     n_queries = sum(trial.judged.n_queries for trial in trials)
     return ChosenRanking(chosen.rankings, float(first.sums[0] + second.sums[1]) / max(n_queries, 1))
 
 
-def _fitted_anew(
-    trials: Sequence[Trial], chosen: Sequence[_Option], work: Workload
-) -> list[_Option]:
-    """The same choices, fitted to other trials."""
-    fits: dict[tuple[tuple[str, ...], float | None], _Option] = {}
-    for option in chosen:
-        choices = option.features, option.penalty
-        if choices not in fits:
-            rankings = [fit_ranking(trial.fitted, *choices, work) for trial in trials]
-            fits[choices] = _Option.of(trials, rankings)
-    return [fits[option.features, option.penalty] for option in chosen]
+def _measured_anew(
+    trials: Iterable[Trial], chosen: Sequence[_Option], work: Workload
+) -> float | None:
+    """MRR of the choices for each half, fitted to other trials; None where the time ran out."""
+    sums, n_queries = np.zeros(2), 0
+    for trial in trials:
+        fits: dict[tuple[tuple[str, ...], float | None], _Option] = {}
+        for half, option in enumerate(chosen):
+            choices = option.features, option.penalty
+            if choices not in fits:
+                fits[choices] = _Option.of([trial], [fit_ranking(trial.fitted, *choices, work)])
+            sums[half] += fits[choices].sums[half]
+        n_queries += trial.judged.n_queries
+    return None if work.expired() else float(sums.sum()) / max(n_queries, 1)
 
 
 def _fitted_sets(
