@@ -208,3 +208,4 @@ def test_facts_read_as_atoms_where_they_are_no_edges() -> None:
     )] == ["wise(a)", "a  p  b [0.5]", "lent(a, book, b)"]  # fmt: skip
     walked = Grounding(("b", "a"), (Fact.of("lent", ("a", "book", "b")),))
     assert str(walked) == "b <-lent(a, book, b)- a"
+    assert Grounding(("a", "a"), (Fact("a", "p", "a"),)).inverse == (False,)

@@ -114,6 +114,8 @@ def test_people_can_read_it() -> None:
     rule = "0.3333: born_in(X, A) & part_of(A, Y) -> lives_in(X, Y) [3 of 4, weight 0.5]"
     assert f"\n{rule}\n" in text
     assert "\n0.2857: speaks(X, 'Greek') -> lives_in(X, 'Athens') [2 of 2]\n" in text
+    measured = replace(a_model(), chosen={"held_out": "valid", "held_out_mrr": 0.25})
+    assert "\n# MRR 0.250 on facts of valid, " in measured.text
 
 
 def test_a_notebook_shows_the_surest_rules_by_identifiers() -> None:

@@ -27,15 +27,17 @@ LANGUAGE = hb.RuleLimits(max_length=2, min_coverage=3)
 
 @dataclass(frozen=True)
 class Recording(Booster):
-    """Remembers what every tree adds to every row."""
+    """Remembers what every tree adds to every row, and the derivatives that it was grown by."""
 
     grown: ClassVar[list[Floats]] = []
+    derivatives: ClassVar[list[tuple[Floats, Floats]]] = []
 
     def grow(
         self, binned: Binned, gradient: Floats, curvature: Floats, rng: np.random.Generator
     ) -> tuple[Tree, Floats]:
         tree, value = super().grow(binned, gradient, curvature, rng)
         self.grown.append(value)
+        self.derivatives.append((gradient, curvature))
         return tree, value
 
 
@@ -96,6 +98,17 @@ def test_the_clauses_have_the_scores_of_the_trees(symmetric: bool, seed: int) ->
     for one in (model, hb.Model.parse(model.text)):
         found = np.sort(log_odds(one, facts, labels))
         np.testing.assert_allclose(found, np.sort(score), rtol=0, atol=1e-9)
+
+
+def test_the_first_tree_has_the_derivatives_of_the_log_loss() -> None:
+    facts, labels = world(1, symmetric=False)
+    Recording.derivatives.clear()
+    hb.learn(facts, labels, method=Boost(trees=1, folds=2, booster=Recording()), language=LANGUAGE)
+    assert Recording.derivatives
+    for gradient, curvature in Recording.derivatives:
+        p = np.mean(gradient < 0)  # of true pairs p - 1, of false ones p
+        np.testing.assert_allclose(np.unique(np.round(gradient, 9)), np.round([p - 1, p], 9))
+        np.testing.assert_allclose(curvature, p * (1 - p))
 
 
 @pytest.mark.slow
