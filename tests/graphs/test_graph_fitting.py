@@ -14,7 +14,7 @@ from hornbeam.base.progress import SILENT
 from hornbeam.graphs.evidence_kernels import chosen_candidates
 from hornbeam.graphs.features import FEATURES, TOTAL
 from hornbeam.graphs.graph_settings import Extent, StageShares
-from hornbeam.graphs.graph_stages import with_held
+from hornbeam.graphs.graph_stages import fair_share, with_held
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.lbfgs import minimise
 from hornbeam.graphs.pools import Pool
@@ -60,6 +60,13 @@ def random_rows(seed: int, fired: bool = False) -> CandidateRows:
     return CandidateRows(
         offsets, feature, rng.random(n) < 0.4, Firings(start, rule) if fired else none
     )
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.integers(0, 120))
+def test_a_fair_share_is_the_largest_that_fits(sizes: list[int], total: int) -> None:
+    taken = {m: sum(min(size, m) for size in sizes) for m in range(1, max(sizes) + 1)}
+    fitting = [m for m in taken if taken[m] <= total]
+    assert fair_share(np.array(sizes), total) == max(fitting, default=1)
 
 
 def naive_curvature(rows: CandidateRows, weights: Floats) -> tuple[Floats, Floats]:
