@@ -13,8 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-# the version stands in __init__.py, and the installed package must say the same
-$(VENV)/.core: pyproject.toml src/hornbeam/__init__.py
+# the version stands in base/version.py, and the installed package must say the same
+$(VENV)/.core: pyproject.toml src/hornbeam/base/version.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Hornbeam needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)

@@ -152,6 +152,10 @@ def tsv(labels: Targets) -> str:
     return "".join(f"{names[s]}\ttarget\t{names[o]}\t{int(y)}\n" for s, o, y in rows)
 
 
+#: The phase in which programs ask the JSON service for the score of one pair at a time.
+ONE_PAIR = "one prediction as JSON"
+
+
 class Load:
     """Clients that ask without a pause, and how long each answer took."""
 
@@ -226,6 +230,10 @@ def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], It
                 "weight": f"{3 * rng.random():.6f}"}  # fmt: skip
         return "POST", "/edit", urlencode(form)
 
+    def prediction(rng: np.random.Generator) -> Request:
+        pair = [names[rng.integers(len(names))] for _ in range(2)]
+        return "POST", "/api/v1/predict", json.dumps({"pairs": [pair]})
+
     phase = itertools.count()
 
     def endless(
@@ -246,6 +254,7 @@ def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], It
         "reasons and drawing": endless(reasons),
         "rule edit": endless(edit),
         "all four in turn": endless(search, entity, reasons, edit),
+        ONE_PAIR: endless(prediction),
     }
 
 
@@ -280,7 +289,7 @@ def measured(
     ]
     for dear in (0, 2):
         with hostile(explorer, hubs, options.hostile, dear):
-            for name in ("entity with its new links", "all four in turn"):
+            for name in ("entity with its new links", "all four in turn", ONE_PAIR):
                 cells = measure(explorer, kinds[name], options.clients, options.seconds)
                 beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
                 rows.append([f"{name}, {beside} beside", *cells])

@@ -18,6 +18,7 @@ extensions = [
     "command_reference",
     "mathml",
     "notebooks",
+    "option_reference",
     "readable_autodoc",
 ]
 default_role = "code"

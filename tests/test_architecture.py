@@ -65,6 +65,7 @@ NAMES = {
 BACKWARDS = {
     ("hornbeam.counting.sql.spark_reading", "hornbeam.counting.sql.spark_engine"),
     ("hornbeam.explaining.explanation_views", "hornbeam.explaining.explanation"),
+    ("hornbeam.facts.table", "hornbeam.facts.growth"),
 }
 
 

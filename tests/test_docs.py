@@ -34,6 +34,8 @@ import pytest
 
 import hornbeam
 from hornbeam.cli.commands import COMMANDS
+from hornbeam.programs.evaluators import EVALUATION_OPTIONS
+from hornbeam.programs.program_options import IGNORED, INFERENCE, WITHOUT_EFFECT
 from tests.conftest import ROOT
 from tests.support.commands import Ended, hornbeam_
 
@@ -248,6 +250,13 @@ def test_the_site_has_every_command_and_option(site: Path) -> None:
     text = re.sub(r"<[^>]+>", "", page)
     for option in ("--min-coverage N", "--quiet, -q", "--verbose, -v", "--score mean|map"):
         assert option in text
+
+
+def test_the_site_has_every_option_of_programs(site: Path) -> None:
+    page = (site / "reference" / "programs.html").read_text(encoding="utf-8")
+    names = [*EVALUATION_OPTIONS, *WITHOUT_EFFECT, *(option.name for option in INFERENCE)]
+    names += [f"{name}*" if name.endswith(".") else name for name in IGNORED]
+    assert [name for name in names if f">{name}<" not in page] == []
 
 
 def test_the_site_has_every_public_name(site: Path) -> None:

@@ -16,7 +16,8 @@ from hornbeam.errors import OldNameWarning
 
 #: What users build upon. A name that goes needs a minor release and a line in the changelog.
 STABLE = {
-    "read_facts", "read_labels", "read_pairs", "read_queries", "read_names", "with_known", "Facts",
+    "read_facts", "read_numbers", "read_table", "read_labels", "read_pairs", "read_queries",
+    "read_names", "with_known", "Facts",
     "Targets", "datasets", "RuleLimits", "counting", "Candidates", "load",
     "open_duckdb", "open_spark", "learn", "Model", "Evaluation", "learn_graph", "GraphSettings",
     "GraphModel", "GraphEvaluation", "ResultTable", "Explanation",

@@ -61,7 +61,7 @@ MUST_PASS = {
     "check_mixin_order", "check_complex_data", "check_estimators_empty_data_messages",
     "check_estimator_sparse_array", "check_classifiers_one_label", "check_supervised_y_no_nan",
     "check_classifiers_regression_target", "check_classifier_not_supporting_multiclass",
-    "check_parameters_default_constructible", "check_fit2d_1sample", "check_fit2d_1feature",
+    "check_parameters_default_constructible", "check_fit2d_1sample",
     "check_get_params_invariance", "check_set_params", "check_fit1d", "check_requires_y_none",
 }  # fmt: skip
 
@@ -98,6 +98,15 @@ def test_it_is_learn_and_predict(form: Any) -> None:  # noqa: ANN401
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     np.testing.assert_array_equal(fitted.predict(form(X)), proba[:, 1] >= 0.5)
     assert fitted.n_features_in_ == 2
+
+
+def test_own_rules_stay_in_its_model() -> None:
+    text = "neighbour(A, B) & located_in(B, C) -> located_in(A, C)"
+    own = RuleClassifier(COUNTRIES.facts, "located_in", rules=[f"0.5: {text}"], keep=True, n_jobs=1)
+    model = clone(own).fit(X, Y).model_
+    assert (0.5, text) in [
+        (rule.weight, name) for rule, name in zip(model.rules, model.clause_texts, strict=True)
+    ]
 
 
 def test_classes_of_any_kind() -> None:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from hornbeam import counting as counting
 from hornbeam import datasets as datasets
 from hornbeam import errors as errors
-
-__version__ = "0.9.0"
+from hornbeam.base.version import __version__ as __version__
 
 _HOMES = {
     "read_facts": "hornbeam.facts.reading.readers",
+    "read_numbers": "hornbeam.facts.reading.readers",
+    "read_table": "hornbeam.facts.reading.readers",
     "read_labels": "hornbeam.facts.reading.readers",
     "read_pairs": "hornbeam.facts.reading.readers",
     "read_names": "hornbeam.facts.reading.readers",
@@ -64,7 +65,9 @@ if TYPE_CHECKING:
     from hornbeam.facts.reading.readers import read_facts as read_facts
     from hornbeam.facts.reading.readers import read_labels as read_labels
     from hornbeam.facts.reading.readers import read_names as read_names
+    from hornbeam.facts.reading.readers import read_numbers as read_numbers
     from hornbeam.facts.reading.readers import read_pairs as read_pairs
+    from hornbeam.facts.reading.readers import read_table as read_table
     from hornbeam.facts.table import Facts as Facts
     from hornbeam.facts.table import Targets as Targets
     from hornbeam.flow import learn as learn

@@ -259,12 +259,20 @@ def significance(results: Sequence[MethodResult]) -> dict[tuple[str, str], float
     return chances
 
 
-def task_worlds(task_dir: str, folds: int | None = None) -> Iterator[World]:
-    """Read a task folder's folds one after the other."""
+def task_worlds(
+    task_dir: str,
+    folds: int | None = None,
+    *,
+    tables: Sequence[Input] = (),
+    numbers: Input | None = None,
+    dates: Input | None = None,
+) -> Iterator[World]:
+    """Read a task folder's folds one after the other, each with the same tables and numbers."""
+    read = partial(read_facts, *tables, numbers=numbers, dates=dates)
     for fold in task_folds(Path(task_dir))[:folds]:
-        train_facts = read_facts(*fold.train_facts)
+        train_facts = read(*fold.train_facts)
         same = fold.test_facts == fold.train_facts
-        test_facts = train_facts if same else read_facts(*fold.test_facts)
+        test_facts = train_facts if same else read(*fold.test_facts)
         train, test = read_labels(fold.train_labels), read_labels(fold.test_labels)
         yield World(fold.name, train_facts, train, test_facts, test)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from hornbeam.facts.table import Targets
 from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.problem import Problem
+from hornbeam.learning.registry import make_learner
 from hornbeam.learning.rule_learning import (
     LearnedRules,
     candidate_outcomes,
@@ -28,12 +31,17 @@ from hornbeam.learning.rule_learning import (
     learn_rules,
 )
 from hornbeam.learning.trace import SecondStep, Trace
-from hornbeam.learning_plan import LearningPlan, learning_plan
+from hornbeam.learning_plan import LearningPlan, learning_plan, with_own_rules
 from hornbeam.model import Model
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.model_file import model_text
+from hornbeam.rules.own_rules import KnownPredicates, RuleInput, read_own_rules
 from hornbeam.rules.weighing import Counts
 from hornbeam.two_step import learn_second_step
+
+if TYPE_CHECKING:
+    from hornbeam.programs.extended_program import ExtendedProgram
+    from hornbeam.programs.program import Program
 
 
 def learn(
@@ -47,6 +55,9 @@ def learn(
     relaxation: Relaxation | str | None = None,
     cross_evidence: bool = False,
     collective: bool | str = False,
+    rules: RuleInput | None = None,
+    keep: bool = False,
+    guard: str | None = None,
     refit: bool = False,
     negatives: float = 1.0,
     negative_sampling: Sampling = "typed",
@@ -86,6 +97,14 @@ def learn(
         True is "two-step": a plain model, with rules about its beliefs in other pairs if these
         rules help. "map" and "map-heads" are recursive rules with PSL's meaning; "asked-only" is a
         baseline in which every pair is taken to be true.
+    rules
+        Your own rules, which stay in the model: a file of PSL rules, a list of texts, or a model.
+        A weight is not needed. They are fitted with the learned rules, and not penalised; learning
+        looks for what they leave unexplained, and adds no rule that says the same.
+    keep
+        Keep the weights of your own rules where they have one.
+    guard
+        A predicate of pairs that every learned rule has as a further condition.
     refit
         Fit the selected rules once more, together and without L1.
     negatives, negative_sampling
@@ -112,7 +131,17 @@ def learn(
     )
     began, opened = time.perf_counter(), open_engine(facts, engine, threads)
     labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
-    search = LabelledSearch(opened, labels, plan.language, progress, sampling)
+    plan = plan.for_labels(labels).over(opened.numbers)
+    if rules is not None or keep or guard is not None:
+        known = KnownPredicates(
+            opened.predicates, opened.not_binary, labels.arities,
+            sampling is not None or cross_evidence or plan.recursive,
+            loops=bool(np.any((labels.subject == labels.object) & ~labels.on_one)),
+            attributes=opened.numbers.attributes,
+        )  # fmt: skip
+        own = read_own_rules(rules, known, keep=keep, guard=guard)
+        plan = with_own_rules(plan, own, relaxation)
+    search = LabelledSearch(opened, labels, plan.language, progress, sampling, plan.own)
     found = _search(search, plan, cross_evidence, seed)
     searched = time.perf_counter()
     learned, second = _fit(search, plan, found, refit, seed)
@@ -123,7 +152,11 @@ def learn(
         positives=int(labels.positive.sum()),
         found=found.discovery.found,
         candidates=candidate_outcomes(
-            found.discovery.candidates, found.discovery.statistics, learned.model, plan.learner
+            found.discovery.candidates,
+            found.discovery.statistics,
+            learned.model,
+            plan.learner,
+            plan.own,
         ),
         seconds={"generate": searched - began, "learn": time.perf_counter() - searched},
         seed=seed,
@@ -132,6 +165,7 @@ def learn(
         fit=learned.fit,
         model=fingerprint(model_text(learned.model)),
         second_step=second,
+        own=tuple(learned.model.clause_text(rule.clause) for rule in plan.own.rules),
     )
     made = learned.model
     return Model(made.rules, made.semantics, made.beliefs, trace)
@@ -159,7 +193,8 @@ def _search(
         found = _SearchResult(search.discover_by_folds(folds), folds)
     else:
         found = _SearchResult(search.discover_plain())
-    _check_candidates(found.discovery, search.labels, plan.language)
+    if not plan.own.rules:
+        _check_candidates(found.discovery, search.labels, plan.language)
     warn_of_leaks(found.discovery.candidates, search.labels)
     return found
 
@@ -173,7 +208,7 @@ def _fit(
         if discovery.histograms is not None:
             return learn_from_histograms(
                 discovery.histograms, search.labels, plan.learner, plan.ways, plan.semantics,
-                refit, search.count, progress,
+                refit, search.count, progress, plan.own,
             ), None  # fmt: skip
         problem = found.problem
         if problem is None:
@@ -185,6 +220,77 @@ def _fit(
         return learn_second_step(
             first, seed=seed, asked_only=plan.asked_only, refit=refit, progress=progress
         )
+
+
+def learn_program(
+    program: Program | str | os.PathLike[str],
+    *,
+    split: str | None = None,
+    target: str | Sequence[str] | None = None,
+    method: str | Learner = "joint",
+    language: RuleLimits | None = None,
+    relaxation: Relaxation | str | None = None,
+    keep: bool = False,
+    guard: str | None = None,
+    refit: bool = False,
+    seed: int = 0,
+    max_ground_rules: int | None = None,
+    threads: int | None = None,
+    progress: Progress = SILENT,
+) -> ExtendedProgram:
+    """Learn rules beside those of a PSL program, from the truth of its targets.
+
+    Parameters
+    ----------
+    program
+        A program, or the path of one.
+    split
+        The split to learn from, in addition to the data of all splits; "learn" by default.
+    target
+        The open predicates to learn rules for, all of one argument or all of two; by default all
+        that have targets.
+    method
+        "joint", "ppll", "greedy", or a learner with settings of your own.
+    language
+        Which clauses are candidates.
+    relaxation
+        "linear" or "squared" rules; by default squared if a given rule is.
+    keep
+        Keep the weights of given rules; by default they are fitted with the learned ones.
+    guard
+        A predicate that every learned rule has as a further condition, as given rules often have.
+    refit
+        Fit the selected rules once more, together and without L1.
+    seed
+        Seed of everything random.
+    max_ground_rules
+        Refuse to ground more; by default what the memory holds.
+    threads
+        Threads to use; one per core by default.
+    progress
+        Callback that is given the progress of the work.
+    """
+    # imported late: learning a model needs no program
+    from hornbeam.programs.program import Program, read_program
+    from hornbeam.programs.program_learning import extend_program
+
+    learner = make_learner(method, seed) if isinstance(method, str) else method
+    if not isinstance(program, Program):
+        program = read_program(program, split or "learn")
+    return extend_program(
+        program,
+        learner,
+        partial(open_engine, threads=threads),
+        target=target,
+        language=language or RuleLimits(),
+        relaxation=relaxation,
+        keep=keep,
+        guard=guard,
+        refit=refit,
+        max_ground_rules=max_ground_rules,
+        threads=threads,
+        progress=progress,
+    )
 
 
 def check_labels(labels: Targets) -> None:

@@ -22,13 +22,11 @@ from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.learning.trace import Trace
-from hornbeam.model import AnyModel
+from hornbeam.model import FILTERS, AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
 from hornbeam.scoring.evaluation import Evaluation
 
-#: Name of the facts that ranks are filtered by, if the caller gives no other.
-FILTERS = "the facts, the filter and the test"
 #: Maximum number of relations that a message names.
 NAMED_RELATIONS = 5
 
@@ -85,15 +83,17 @@ class GraphModel(RankingModel, AnyModel):
 
     def propose(
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
-        subjects: Sequence[str] | None = None, score: Score | str = Score.MEAN,
-        names: Input | None = None, engine: str = "memory", threads: int | None = None,
-        progress: Progress = SILENT, leave_out_linked: bool = False,
+        subjects: Sequence[str] | None = None, objects: Sequence[str] | None = None,
+        score: Score | str = Score.MEAN, names: Input | None = None, engine: str = "memory",
+        threads: int | None = None, progress: Progress = SILENT, leave_out_linked: bool = False,
     ) -> ResultTable:  # fmt: skip
         """Find the `top` most probable new links of `target`; without it, of each relation.
 
         Links start from `subjects`, by default the known subjects of the relation. With
         `per_subject`, each subject has `top` links. The column `rank` is the object's rank among
-        the answers of its subject. For `leave_out_linked` see `ranker`.
+        the answers of its subject. If only `objects` are given, links are answers of queries for
+        their subjects, and `rank` is the subject's rank among these; with both, only links between
+        these are proposed. For `leave_out_linked` see `ranker`.
         """
         if engine != EngineName.MEMORY:
             raise InputError("a model of a whole graph proposes links from facts in memory only")
@@ -102,9 +102,9 @@ class GraphModel(RankingModel, AnyModel):
         self._warn_of_another_graph(known)
         ranker = MemoryRanker.of(self, known, threads=threads, leave_out_linked=leave_out_linked)
         return new_facts(
-            ranker, relations=None if target is None else [target], subjects=subjects, top=top,
-            per_subject=per_subject, names=None if names is None else as_names(names),
-            progress=progress,
+            ranker, relations=None if target is None else [target], subjects=subjects,
+            objects=objects, top=top, per_subject=per_subject,
+            names=None if names is None else as_names(names), progress=progress,
         )  # fmt: skip
 
     def evaluate(

@@ -24,18 +24,19 @@ from hornbeam.counting.opening import (
     select_target,
 )
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, warn
 from hornbeam.facts.folds import EvidenceFolds, assign_evidence_folds, pair_groups
 from hornbeam.facts.known import is_symmetric, with_known
 from hornbeam.facts.negatives import origins, with_negatives
 from hornbeam.facts.reading.readers import Input, as_labels
 from hornbeam.facts.table import Targets
-from hornbeam.learning.collective_problem import collective_problem
+from hornbeam.learning.collective_problem import collective_problem, with_own_rules
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
 from hornbeam.learning_plan import LearningPlan
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, RuleLimits
+from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.rule_model import Semantics
 from hornbeam.two_step import FirstStep
 
@@ -44,7 +45,8 @@ from hornbeam.two_step import FirstStep
 class LabelledSearch:
     """Finds and counts candidates for labelled targets.
 
-    `sampling` is how the false pairs were sampled; None if the user gave all labels.
+    `sampling` is how the false pairs were sampled; None if the user gave all labels. Bodies of
+    `own` rules are counted besides the candidates.
     """
 
     engine: Engine
@@ -52,6 +54,7 @@ class LabelledSearch:
     language: RuleLimits
     progress: Progress
     sampling: Sampling | None
+    own: OwnRules = NO_OWN_RULES
 
     @cached_property
     def symmetric(self) -> bool:
@@ -62,7 +65,7 @@ class LabelledSearch:
     def discover_plain(self) -> Discovery:
         """Find and count candidates over the facts alone."""
         found = discover_bodies(self.engine, self.labels, self.language, progress=self.progress)
-        return with_mirrors(found, self.count) if self.symmetric else found
+        return self._with_others(found, self.count)
 
     def assign_folds(self, seed: int) -> EvidenceFolds:
         """Assign the pairs to folds; each fold hides its own true pairs from the facts."""
@@ -72,32 +75,56 @@ class LabelledSearch:
         if self.sampling is None:
             facts, origin = with_known(facts, self.labels), None
         else:
-            origin = origins(self.labels, self.sampling, np.random.default_rng([seed, 1]))
+            rng_of_origins = np.random.default_rng([seed, 1])
+            origin = origins(self.labels, self.sampling, rng_of_origins, facts)
         rng = np.random.default_rng([seed, 2])
         return assign_evidence_folds(facts, self.labels, rng, origin, self.symmetric)
 
     def discover_by_folds(self, folds: EvidenceFolds) -> Discovery:
         """Find and count candidates over facts and true pairs, each fold over the facts it sees."""
         folded = FoldedEvidence(folds, self.engine, self.language, self.progress)
-        found = folded.discover()
-        return with_mirrors(found, folded.count) if self.symmetric else found
+        return self._with_others(folded.discover(), folded.count)
+
+    def _with_others(
+        self, found: Discovery, count: Callable[[Sequence[Body]], Statistics]
+    ) -> Discovery:
+        """Also count the mirror images that a symmetric target needs, and bodies of own rules."""
+        found = with_mirrors(found, count) if self.symmetric else found
+        if found.statistics is None or not self.own:
+            return found
+        missing = self.own_beside(found).extra - set(found.statistics.bodies)
+        bodies = sorted(missing, key=str)
+        return replace(found, statistics=found.statistics.followed_by(count(bodies)))
+
+    def own_beside(self, found: Discovery) -> OwnRules:
+        """The own rules beside the candidates that were found."""
+        if not self.own:
+            return self.own
+        bodies = found.candidates.bodies
+        mirrors = [body.mirror for body in bodies] if self.symmetric else []
+        return self.own.beside([*bodies, *mirrors], self.labels.predicates, self.symmetric)
 
     def discover_collectively(self, semantics: Semantics) -> tuple[Discovery, Problem]:
         """Find and count candidates over facts and labelled targets; also returns the problem."""
         found, counted = discover_collective(
             self.engine, self.labels, self.language, progress=self.progress,
             own_facts_expected=self.sampling is not None,
+            others=self.own.bodies(self.labels.predicates, self.symmetric),
         )  # fmt: skip
         heads_only = semantics.collective is CollectiveMethod.MAP_HEADS
-        return found, collective_problem(counted, self.labels, semantics.relaxation, heads_only)
+        problem = collective_problem(counted, self.labels, semantics.relaxation, heads_only)
+        return found, with_own_rules(problem, self.own_beside(found)) if self.own else problem
 
     def learning_problem(self, found: Discovery, plan: LearningPlan) -> Problem:
         """The learning problem of the candidates that were found."""
         assert found.statistics is not None
-        return problem_of(
+        problem = problem_of(
             found.statistics, self.labels, plan.ways, plan.semantics.relaxation,
-            self.symmetric, plan.learner.ties_mirrors,
+            self.symmetric, plan.learner.ties_mirrors, self.own_beside(found),
         )  # fmt: skip
+        for k in np.flatnonzero(problem.is_own & (problem.scales == 0.0)).tolist():
+            warn(f"no labelled pair grounds the own rule {problem.clauses[k]}: nothing is fitted")
+        return problem
 
     def first_step(
         self,
@@ -126,6 +153,7 @@ class LabelledSearch:
             ways=plan.ways,
             language=self.language,
             symmetric=self.symmetric,
+            own=self.own_beside(found),
         )
 
     def count(self, bodies: Sequence[Body]) -> Statistics:

@@ -11,13 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, cast
+
+import numpy as np
 
 from hornbeam.base.choices import Score
 from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.counting.opening import open_engine, open_in_memory
+from hornbeam.counting.opening import facts_of, open_engine, open_in_memory
 from hornbeam.errors import DataError, InputError, warn_of_old_name
 from hornbeam.explaining.explainer import Explainer, RuleExplainer, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
@@ -26,6 +28,7 @@ from hornbeam.learning.trace import Trace
 from hornbeam.ranking.fact_ranker import FactRanker, RuleRanker
 from hornbeam.ranking.named_queries import NamedQueries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
+from hornbeam.reporting.model_diff import ModelDiff, model_diff
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import (
     GRAPH_MARK,
@@ -40,6 +43,8 @@ from hornbeam.scoring.evaluation import Evaluation, evaluate
 from hornbeam.scoring.model_checks import labels_for, named_atom, pairs_for
 from hornbeam.scoring.scored_links import RuleScorer, propose_links
 
+#: Name of the facts that ranks are filtered by, if the caller gives no other.
+FILTERS = "the facts, the filter and the test"
 _OF_A_GRAPH = "is a model of a whole graph; open it with"
 
 
@@ -50,6 +55,9 @@ class AnyScorer(Protocol):
         self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
     ) -> ResultTable:
         """Score pairs, in their order; see `AnyModel.predict`."""
+
+    def with_facts(self, new: Input) -> AnyScorer:
+        """The same scorer over the facts and new ones, as if they had been read together."""
 
 
 class AnyModel(ABC):
@@ -67,6 +75,11 @@ class AnyModel(ABC):
     @abstractmethod
     def targets(self) -> list[str]:
         """Predicates that the model has rules for."""
+
+    @property
+    def target_arities(self) -> dict[str, int]:
+        """The targets with the number of their arguments: 1 for a target on one entity, else 2."""
+        return dict.fromkeys(self.targets, 2)
 
     @property
     def is_collective(self) -> bool:
@@ -145,6 +158,30 @@ class AnyModel(ABC):
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
         return evaluate(known.truth, scorer.predict(known, progress=progress)[self._judged])
 
+    def diff(
+        self, new: AnyModel, facts: Input | None = None, labels: Input | None = None, *,
+        threads: int | None = None, progress: Progress = SILENT,
+    ) -> ModelDiff:  # fmt: skip
+        """How a new model of the same kind differs from this one: rules gone, new and changed.
+
+        With facts and labels, also the figures of both models, and the labelled pairs that one of
+        them calls true and the other false: by the threshold of a rule model, and from the
+        probability 0.5 on by a model of a whole graph.
+        """
+        if (facts is None) != (labels is None):
+            raise InputError("models are judged by labels over facts: give `facts` and `labels`")
+        models = cast("Any", self), cast("Any", new)
+        if facts is None or labels is None:
+            return model_diff(*models)
+        known, shared = labels_for(self, labels), facts_of(facts)
+        first, second = (
+            np.asarray(
+                model.predict(shared, known, threads=threads, progress=progress)[model._judged]
+            )
+            for model in models
+        )
+        return model_diff(*models, known, (first, second))
+
     def rank(
         self, facts: Input, queries: Input | NamedQueries, *, top: int = 10, known: bool = False,
         score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
@@ -179,7 +216,8 @@ class AnyModel(ABC):
         Parameters
         ----------
         pair, target
-            Subject and object, with the predicate between them or given as `target`.
+            Subject and object, with the predicate between them or given as `target`; of a target
+            on one entity the entity, alone or with the predicate after it.
         pairs
             For a collective model: all pairs that are scored together, including `pair`.
         paths
@@ -196,7 +234,7 @@ class AnyModel(ABC):
     ) -> Explanation:  # fmt: skip
         """Explain a link whose entities are given by ids or names; the explanation shows names."""
         called, known = as_names(names), explainer.facts.entities
-        subject, predicate, object_ = named_atom(self, pair, target)
+        subject, predicate, object_ = named_atom(self, pair, target, called)
         entity = called.entity if self._explains_unseen else called.known_entity
         explanation = explainer.explain(
             entity(subject, known), predicate, entity(object_, known), paths=paths, flip=flip,
@@ -257,10 +295,16 @@ class Model(RuleModel, AnyModel):
             raise DataError(os.fspath(path), f"{_OF_A_GRAPH} `hornbeam.load`", line=1)
         return super().load(path)
 
-    def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
-        """A table of the rules: text, words, weight, counts; on labels, coverage and precision."""
+    def to_table(
+        self, facts: Input | None = None, labels: Input | None = None, *, worth: bool = False,
+        progress: Progress = SILENT,
+    ) -> ResultTable:  # fmt: skip
+        """A table of the rules: text, words, weight, counts; on labels, coverage and precision.
+
+        With `worth` also the figures on the labels without each rule, the others unchanged.
+        """
         engine = None if facts is None else open_in_memory(facts, 1)
-        return judged_rules(self, engine, labels)
+        return judged_rules(self, engine, labels, worth=worth, progress=progress)
 
     def scorer(
         self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
@@ -282,21 +326,24 @@ class Model(RuleModel, AnyModel):
 
     def propose(
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
-        subjects: Sequence[str] | None = None, score: Score | str = Score.MEAN,
-        names: Input | None = None, engine: str = "memory", threads: int | None = None,
-        progress: Progress = SILENT,
+        subjects: Sequence[str] | None = None, objects: Sequence[str] | None = None,
+        score: Score | str = Score.MEAN, names: Input | None = None, engine: str = "memory",
+        threads: int | None = None, progress: Progress = SILENT,
     ) -> ResultTable:  # fmt: skip
         """Find the `top` best new links of `target` by following rules forward from `subjects`.
 
         By default `subjects` are the subjects of known facts of the target, or all entities if it
-        has none. With `per_subject`, the table has the `top` best links per subject. See
-        `hornbeam.scoring.proposals.proposable` for which pairs may be proposed.
+        has none. With `per_subject`, the table has the `top` best links per subject. If only
+        `objects` are given, rules are followed backward from these, to any subject; with both, only
+        links between these are proposed. See `hornbeam.scoring.proposals.proposable` for which
+        pairs may be proposed.
         """
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
         return propose_links(
             self, memory, counter, target, None if names is None else as_names(names),
-            subjects=subjects, top=top, per_subject=per_subject, score=score, progress=progress,
+            subjects=subjects, objects=objects, top=top, per_subject=per_subject, score=score,
+            progress=progress,
         )  # fmt: skip
 
     def ranker(
@@ -316,18 +363,29 @@ class Model(RuleModel, AnyModel):
         self, facts: Input, labels: Input | None = None, *, test: Input | None = None,
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        filtered_by: str = FILTERS,
     ) -> str:  # fmt: skip
         """The report as one HTML page: what was learned, how (by `trace`), how good on labels.
 
-        `test` and `filter` are refused: they are for models of whole graphs.
+        Instead of labels, true triples of `test` may judge the model by their ranks, filtered by
+        those of `filter`, too; the page says that they are filtered by `filtered_by`.
         """
         from hornbeam.reporting.report import report
 
-        if test is not None or filter is not None:
-            raise InputError("a rule model is judged by labelled pairs: give `labels`")
+        if test is not None and labels is not None:
+            raise InputError("give either `labels` (pairs with 0 or 1) or `test` (true triples)")
+        if filter is not None and test is None:
+            raise InputError("`filter` needs `test`: it names further true triples")
         known = None if labels is None else labels_for(self, labels)
-        explainer = open_explainer(self, open_in_memory(facts, threads), known)
-        return report(explainer, known, trace or self.trace, progress, names=as_names(names))
+        engine = open_in_memory(facts, threads)
+        explainer = open_explainer(self, engine, known)
+        ranks = None
+        if test is not None:
+            ranks = RuleRanker.of(self, engine).evaluate(test, filter, progress)
+        return report(
+            explainer, known, trace or self.trace, progress, names=as_names(names), ranks=ranks,
+            filtered_by=filtered_by,
+        )  # fmt: skip
 
     def export(
         self, facts: Input | None = None, pairs: Input | None = None,

@@ -17,6 +17,7 @@ from hornbeam.facts.reading.readers import Input, read_labels, read_pairs
 from hornbeam.flow import learn
 from hornbeam.learning.learner import Learner
 from hornbeam.rules.candidates import RuleLimits
+from hornbeam.rules.own_rules import RuleInput
 from hornbeam.rules.weighing import Counts
 
 try:
@@ -29,9 +30,10 @@ except ImportError:
 
 
 class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Learns which pairs of entities are linked, from facts about them.
+    """Learns which pairs of entities are linked, or what holds for entities, from facts about them.
 
-    X has two columns, subject and object, as a frame, an array or tuples. y has two classes of any
+    X has two columns, subject and object, as a frame, an array or tuples; or one column of
+    entities, for a target on one entity. y has two classes of any
     type; the greater class is "true". The facts are a parameter, since they are the same for all
     pairs. A fact that states a pair is never evidence for that pair.
 
@@ -40,8 +42,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     facts
         The evidence: the result of `hornbeam.read_facts` (fastest), or any form that it takes.
     target
-        The predicate of the pairs.
-    method, language, counts
+        The predicate of the pairs or entities.
+    method, language, counts, rules, keep
         As for `hornbeam.learn`.
     random_state
         The seed of everything random.
@@ -74,6 +76,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str | Learner = "joint",
         language: RuleLimits | None = None,
         counts: Counts | str = "auto",
+        rules: RuleInput | None = None,
+        keep: bool = False,
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
@@ -82,6 +86,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.language = language
         self.counts = counts
+        self.rules = rules
+        self.keep = keep
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -109,6 +115,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             method=self.method,
             language=self.language,
             counts=self.counts,
+            rules=self.rules,
+            keep=self.keep,
             seed=self.random_state,
             threads=self.n_jobs,
         )
@@ -137,7 +145,8 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _named(pairs: Array) -> list[tuple[Any, ...]]:
-    """Pairs as tuples of subject and object."""
-    if pairs.shape[1] != 2:
-        raise ValueError(f"X has {pairs.shape[1]} feature(s); expected 2, subject and object")
-    return [(str(subject), str(object_)) for subject, object_ in pairs.tolist()]
+    """Pairs as tuples of subject and object, entities as tuples of one name."""
+    if pairs.shape[1] not in (1, 2):
+        expected = "expected 2, subject and object, or 1, an entity"
+        raise ValueError(f"X has {pairs.shape[1]} feature(s); {expected}")
+    return [tuple(map(str, names)) for names in pairs.tolist()]

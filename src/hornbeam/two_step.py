@@ -44,6 +44,7 @@ from hornbeam.learning.trace import SecondStep
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.clause import prior
+from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.rule_model import BELIEVED, Rule, RuleModel
 from hornbeam.rules.weighing import Counts
 from hornbeam.scoring.independent_scores import score_targets
@@ -86,6 +87,7 @@ class FirstStep:
     ways: Sequence[Counts]
     language: RuleLimits
     symmetric: bool
+    own: OwnRules = NO_OWN_RULES
 
     def held_out_means(self, fold: Ints, progress: Progress = SILENT) -> Floats:
         """E[y] of every pair under rules that were learned without the pair's fold."""
@@ -102,7 +104,9 @@ class FirstStep:
     @cached_property
     def linked_bodies(self) -> list[Body]:
         """Bodies that contain beliefs and have groundings for enough pairs."""
-        language = replace(self.language, bodies=(Kind.PATH, Kind.OPEN), shares=False, top=None)
+        # beliefs in entities, believed_t(X), end chains; those in pairs are on paths
+        kinds = (Kind.CHAIN,) if self.labels.unary else (Kind.PATH, Kind.OPEN)
+        language = replace(self.language, bodies=kinds, shares=False, top=None)
         beliefs = as_beliefs(self.labels)
         engine = self.engine.over(with_targets(self.engine.facts, beliefs))
         found = engine.discover(beliefs, language, statistics=False).candidates.bodies
@@ -170,6 +174,7 @@ def learn_second_step(
         _stacked(first, copies, belief, whole.part(BELIEVED_ALL, COUNTED, ALL_DONE)),
         _with_own_priors(labels, copies), first.ways,
         first.learned.model.semantics.relaxation, first.symmetric, first.learner.ties_mirrors,
+        first.own,
     )  # fmt: skip
     learner = _second_learner(first.learner)
     learned, scores = learner.learn_held_out(
@@ -229,7 +234,8 @@ def _both_steps(
     )
     beliefs = plain.rules
     if asked_only:
-        beliefs = tuple(Rule(CERTAIN, prior(name, negated=False)) for name in plain.targets)
+        arities = plain.target_arities.items()
+        beliefs = tuple(Rule(CERTAIN, prior(name, False, arity)) for name, arity in arities)
     found = rules_of(learned, refit, semantics)
     rules = [rule for rule in found.model.rules if rule.clause.target in plain.targets]
     return replace(found, model=RuleModel(tuple(rules), semantics, beliefs))
@@ -265,7 +271,12 @@ def _with_own_priors(labels: Targets, copies: Sequence[Ints]) -> Targets:
         for some, rows in zip(names, copies, strict=True)
     ]
     every = labels.select(np.concatenate(copies))
-    return replace(every, predicates=predicates, predicate=np.concatenate(number).astype(np.int32))
+    return replace(
+        every,
+        predicates=predicates,
+        predicate=np.concatenate(number).astype(np.int32),
+        unary=frozenset(_copied(name, k) for name in labels.unary for k in range(len(copies))),
+    )
 
 
 def _copied(target: str, copy: int) -> str:

@@ -232,10 +232,15 @@ def test_wrong_tables(folder: Path, table: str, said: str) -> None:
 
 
 @pytest.mark.slow
-def test_targets_are_pairs(folder: Path) -> None:
-    expected = "among the facts; expected a target of two, subject and object"
-    for name, arity in (("student", "1 argument"), ("ta", "3 arguments")):
-        told = f"predicate {name!r} has {arity} {expected}"
+def test_targets_have_the_arity_of_their_facts(folder: Path) -> None:
+    expected = {
+        "student": "has 1 argument among the facts, and as a target it is a pair; expected the "
+        "same number",
+        "ta": "has 3 arguments among the facts; targets of three and more arguments are not "
+        "offered: expected a target of one (an entity) or two (subject and object)",
+    }
+    for name, arity in expected.items():
+        told = f"predicate {name!r} {arity}"
         write(folder / "other.tsv", [("s1", name, "p1", 1), ("s2", name, "p1", 0)])
         labels = (*FACTS, "--labels", "other.tsv")
         for engine in ("memory", "duckdb"):
@@ -243,15 +248,18 @@ def test_targets_are_pairs(folder: Path) -> None:
         assert refused(folder, "candidates", *labels) == told
         collective = ("--collective", "--collective-method", "map")
         assert refused(folder, "learn", *labels, *collective, "-o", "x.psl") == told
-        assert refused(folder, "learn", *FACTS, "--target", name, "-o", "x.psl") == told
         (folder / "model.psl").write_text(f"1.0: teaches(A, B) -> {name}(A, B)\n")
         for words in every_command(*FACTS)[3:5]:
             assert refused(folder, *words) == told
-    write(folder / "one.tsv", [("s1", "advised_by")])
-    for option in ("--labels", "--pairs"):
-        words = ("evaluate", "model.psl") if option == "--labels" else ("predict", "model.psl")
-        told = refused(folder, *words, *FACTS, option, "one.tsv")
-        assert told.startswith("one.tsv, line 1: expected subject, predicate, object")
+    assert refused(folder, "learn", *FACTS, "--target", "ta", "-o", "x.psl") == told
+    (folder / "model.psl").write_text("1.0: teaches(A, B) -> advised_by(A, B)\n")
+    for command, option in (("evaluate", "--labels"), ("predict", "--pairs")):
+        write(folder / "one.tsv", [("s1", "advised_by", 1)[: 2 + (option == "--labels")]])
+        told = refused(folder, command, "model.psl", *FACTS, option, "one.tsv")
+        assert told == (
+            "'advised_by' is about pairs in the model, and about one entity here; expected "
+            "subject, predicate, object"
+        )
 
 
 @pytest.mark.parametrize("number", [*range(3, 10), 11])

@@ -127,8 +127,8 @@ MODELS: list[tuple[bytes, str]] = [
     (b"-1.0: p(A, B) -> t(A, B)\n", "line 1, column 1: the weight is negative"),
     (b"1.0: p(C, D) -> t(A, B)\n", "line 1, column 6: p(C, D) is about neither A nor B"),
     (
-        b"1.0: p(A, X) & q(X, 'x') -> t(A, B)\n",
-        "line 1, column 16: p(A, X) & q(X, 'x') is not a path",
+        b"1.0: p(A, X) & q(Y, 'x') -> t(A, B)\n",
+        "line 1, column 16: q(Y, 'x') is about neither A nor B",
     ),
     (b"1.0: p(A, B) [n >= few] -> t(A, B)\n", "line 1, column 20: expected a number, found 'few'"),
     (b"1.0: p(A, B) -> t(A, B) [many]\n", "line 1, column 25: [many] is not a way of counting"),

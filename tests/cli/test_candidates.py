@@ -113,7 +113,7 @@ def test_unknown_bodies_are_refused_before_anything_is_read(bodies: str) -> None
     assert (ended.code, ended.stdout) == (2, "")
     [told] = ended.told
     assert "unknown --bodies" in told
-    assert told.endswith("expected some of: paths, open, unary, anchored")
+    assert told.endswith("expected some of: paths, open, unary, anchored, numbers, chains")
 
 
 def test_the_table_is_read_by_people() -> None:

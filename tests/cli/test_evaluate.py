@@ -150,3 +150,26 @@ def test_a_damaged_graph_model_is_told(tmp_path: Path, graph: dict[str, Path]) -
     ended = hornbeam_("evaluate", model, "--facts", graph["train"], "--test", graph["test"])
     assert ended.code == 2
     assert "line 1: has a damaged header" in ended.stderr
+
+
+def test_rules_are_shown_with_the_figures_without_them(tmp_path: Path) -> None:
+    model = tmp_path / "m.psl"
+    model.write_text("2.0: p(A, B) -> t(A, B)\n0.1: q(A, B) -> t(A, B)\n1.0: !t(A, B)\n")
+    facts = write(tmp_path / "facts.tsv", [("a", "p", "b"), ("c", "q", "d"), ("e", "p", "f")])
+    rows = [("a", "t", "b", "1"), ("c", "t", "d", "0"), ("e", "t", "f", "1")]
+    given = ("evaluate", model, "--facts", facts, "--labels", write(tmp_path / "l.tsv", rows))
+    found = hornbeam_(*given, "--rules", "--json").json
+    plain = hornbeam_(*given, "--json").json
+    assert {name: found[name] for name in plain} == plain
+    assert [row["rule"] for row in found["rules"]] == [
+        "p(A, B) -> t(A, B)", "q(A, B) -> t(A, B)", "!t(A, B)",
+    ]  # fmt: skip
+    first, second, _ = found["rules"]
+    assert plain["auc_roc"] == second["auc_roc_without"] == 1.0
+    assert first["auc_roc_without"] == 0.0
+    shown = hornbeam_(*given, "--rules").stdout
+    assert shown.index("p(A, B) -> t(A, B)") < shown.index("q(A, B) -> t(A, B)")
+    refused = hornbeam_(*given[:-2], "--test", facts, "--rules")
+    assert (refused.code, refused.told) == (
+        2, ["hornbeam: --rules is for rule models and --labels: leave it out"],
+    )  # fmt: skip

@@ -17,6 +17,7 @@ def test_flags_of_a_command_have_the_names_of_the_library() -> None:
     flags = flags_of(load("predict"))
     assert flags["memory_limit"] == "--memory-limit"
     assert flags["subjects"] == flags["subject"] == "--subject"
+    assert flags["objects"] == "--object"
     assert flags["conf"] == "--spark-conf"
     assert flags["output"] == "--output"
     assert "model" not in flags, "an argument has no flag"

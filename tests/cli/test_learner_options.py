@@ -73,7 +73,10 @@ def test_helps_state_the_learners_own_defaults() -> None:
     assert Joint.bodies == Boost.bodies
     assert Ppll.bodies == Greedy.bodies
     paths, all_three = ",".join(Ppll.bodies), ",".join(Joint.bodies)
-    stated = f"Default: {all_three} for joint and boost, {paths} for the others and for candidates."
+    stated = (
+        f"Default: {all_three} for joint and boost, with numbers where the facts have some; "
+        f"{paths} for the others and for candidates."
+    )
     assert help_of(LanguageOptions, "bodies").endswith(stated)
     assert Ppll.counts == Greedy.counts
     *first, last = Joint.counts

@@ -199,3 +199,61 @@ def test_mistakes_in_names_are_told(files: dict[str, Path], tmp_path: Path, comm
     ended = hornbeam_(*words(files, command), *further.get(command, []))
     assert ended.code == 2
     assert f"{files['names']}, line 4: expected 2 or 3 fields" in ended.stderr
+
+
+RELATIONS = [("works_in", "is employed <b>in</b>"), ("knows", "is a friend of")]
+
+
+def test_relations_have_names_too(files: dict[str, Path], tmp_path: Path) -> None:
+    write(files["names"], [*NAMES, *RELATIONS])
+    employed = RELATIONS[0][1]
+    shown = hornbeam_(*words(files, "explain"), "Ann", employed, "e3")
+    assert shown.stdout.startswith(f"Ann  {employed}  {SCRIPT}\n")
+    assert f"Ann -is a friend of-> [bold]Ben[/bold] -{employed}-> {SCRIPT}" in shown.stdout
+    assert f"is a friend of '[bold]Ben[/bold]', then A {employed} B" in shown.stdout
+    found = hornbeam_(*words(files, "explain"), "e1", "e3", "--target", employed, "--json").json
+    assert (found["predicate"], found["names"]["works_in"]["name"]) == ("works_in", employed)
+    for option, row in (("--queries", ("e1", "?")), ("--pairs", ("e1", "e3"))):
+        rows = [
+            hornbeam_(
+                *words(files, "predict"), option,
+                write(tmp_path / "asked.tsv", [(row[0], relation, row[1])]),
+            ).rows
+            for relation in ("works_in", employed)
+        ]  # fmt: skip
+        assert rows[0] == rows[1] != []
+    proposed = [
+        hornbeam_(*words(files, "predict"), "--target", relation, "--subject", "Ann").rows
+        for relation in ("works_in", employed)
+    ]
+    assert proposed[0] == proposed[1] != []
+    write(files["names"], [*NAMES, ("works_in", "same"), ("knows", "same")])
+    again = hornbeam_(*words(files, "explain"), "Ann", "same", "e3")
+    assert again.stdout.startswith(f"Ann  same (works_in)  {SCRIPT}\n"), "it is the only target"
+
+
+@pytest.mark.slow
+def test_the_report_names_relations(files: dict[str, Path], tmp_path: Path) -> None:
+    write(files["names"], [*NAMES, *RELATIONS])
+    page = tmp_path / "report.html"
+    ended = hornbeam_(*words(files, "report"), "--labels", files["labels"], "-o", page)
+    assert ended.code == 0
+    text = page.read_text()
+    assert "is employed &lt;b&gt;in&lt;/b&gt;" in text
+    assert "is a friend of" in text
+    assert "is employed <b>" not in text
+
+
+def test_targets_are_given_by_name(tmp_path: Path) -> None:
+    rows = [(f"a{i}", relation, f"b{i % 3}") for i in range(12) for relation in ("P1", "P2")]
+    facts = write(tmp_path / "facts.tsv", rows)
+    names = write(tmp_path / "names.tsv", [("P1", "lives in"), ("P2", "was born in")])
+    models = []
+    for target in ("P1", "lives in"):
+        model = tmp_path / f"{target}.psl"
+        given = ("--facts", facts, "--names", names, "--target", target)
+        assert hornbeam_("learn", *given, "-o", model, "--seed", 1).code == 0
+        models.append(model.read_text())
+        listed = hornbeam_("candidates", *given, "--min-coverage", 2, "--json").json
+        assert listed["targets"] > 0
+    assert models[0] == models[1]

@@ -79,7 +79,7 @@ def test_spark_reads_files_by_the_same_rule(
     said: bool | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def stopped(_: SparkInputs, __: str, layout: TableLayout) -> None:
+    def stopped(_: SparkInputs, __: str, layout: TableLayout, *___: object) -> None:
         raise InputError(f"before Spark starts: {layout.header}")
 
     monkeypatch.setattr(SparkInputs, "to_parquet", stopped)

@@ -113,3 +113,24 @@ def test_a_model_without_rules_of_the_labels_is_told(small: Path) -> None:
     assert ended.told == [
         "hornbeam: warning: the model has no rule for 'u', only for 't'; such pairs score 0.5"
     ]
+
+
+def test_true_triples_judge_a_rule_model_by_ranks(small: Path) -> None:
+    write(
+        small / "facts.tsv", [("a", "p", "b"), ("c", "p", "d"), ("e", "t", "<f>"), ("e", "q", "b")]
+    )
+    write(small / "test.tsv", [("a", "t", "b"), ("a", "t", "<f>")])
+    words = ("model.psl", "--facts", "facts.tsv", "--test", "test.tsv")
+    judged = hornbeam_("evaluate", *words, "--json").json
+    ended = hornbeam_("report", *words, "-o", "out.html")
+    assert (ended.code, ended.told) == (0, [])
+    text = (small / "out.html").read_text()
+    assert f'<span class="figure">{judged["mrr"]:.3f}</span>' in text
+    assert "filtered by facts.tsv, test.tsv" in text
+    assert "The true answers of the lowest ranks" in text
+    assert "heaviest rules" in text
+    assert "<f>" not in text
+    both = hornbeam_("report", *words, "--labels", "labels.tsv", "-o", "out.html")
+    assert (both.code, both.told) == (
+        2, ["hornbeam: give either --labels (pairs with 0 or 1) or --test (true triples)"],
+    )  # fmt: skip

@@ -93,6 +93,48 @@ def test_a_person_reads_the_address(countries_model: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_signal_reloads_model_and_facts(tmp_path: Path) -> None:
+    model, facts = tmp_path / "model.psl", tmp_path / "facts.tsv"
+    token = tmp_path / "token"
+    token.write_text("a-token-of-many-letters\n")
+    model.write_text("1: p(A, B) -> t(A, B)\n")
+    write(facts, [("a", "p", "b")])
+    words = (model, "--facts", facts, "--port", 0, "--json", "--token-file", token)
+    with started(*words) as (running, line):
+        port = json.loads(line)["port"]
+
+        def told() -> tuple[int, int]:
+            connection = HTTPConnection("127.0.0.1", port, timeout=30)
+            known = {"authorization": "Bearer a-token-of-many-letters"}
+            connection.request("GET", "/api/v1/model", headers=known)
+            values = json.loads(connection.getresponse().read())
+            connection.close()
+            return values["rules"], values["facts"]
+
+        def until(wanted: tuple[int, int]) -> None:
+            for _ in range(300):
+                if told() == wanted:
+                    return
+                time.sleep(0.1)
+            raise AssertionError(told())
+
+        until((1, 1))
+        model.write_text("1: p(A, B) -> t(A, B)\n2: !t(A, B)\n")
+        write(facts, [("a", "p", "b"), ("b", "p", "c")])
+        running.send_signal(signal.SIGHUP)
+        until((2, 2))
+        model.write_text("1: p(A, B")
+        running.send_signal(signal.SIGHUP)
+        time.sleep(0.5)
+        assert told() == (2, 2)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+    assert "Reloaded." in err
+    assert "Nothing was reloaded: " in err
+    assert running.returncode == 0
+
+
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told_before_anything_is_read(countries_model: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -110,6 +152,8 @@ def test_a_port_that_is_taken_is_told_before_anything_is_read(countries_model: P
         (["--host", "no.such.host.invalid"], "cannot listen on --host 'no.such.host.invalid'"),
         (["--host", "8.8.8.8"], "'8.8.8.8' is not an address of this machine: try --host 0.0.0.0"),
         (["--token", "short"], "--token needs at least 16"),
+        (["--token-file", "no-such-file"], "no-such-file: cannot be read"),
+        (["--token", "x" * 20, "--token-file", "y"], "--token and --token-file exclude each other"),
         (["--compare", "no-such-model.psl"], "no-such-model.psl: cannot be read"),
         (["--facts", "no-such-file.tsv"], "no-such-file.tsv"),
         (["--labels", "no-such-file.tsv"], "no-such-file.tsv"),
@@ -186,7 +230,7 @@ def test_a_collective_model_needs_its_pairs(
 @pytest.mark.parametrize(
     ("rows", "told"),
     [
-        ([("ukraine", "located_in")], "pairs.tsv, line 1"),
+        ([("ukraine",)], "pairs.tsv, line 1"),
         ([], "pairs.tsv"),
     ],
     ids=["too few columns", "empty"],
@@ -269,3 +313,26 @@ def test_no_process_outlives_the_server(countries_model: Path, how: signal.Signa
         while any(map(is_running, makers)) and time.monotonic() < end:
             time.sleep(0.05)
         assert not any(map(is_running, makers))
+
+
+@pytest.mark.slow
+def test_a_program_of_two_files_is_served_and_stops_at_ctrl_c(tmp_path: Path) -> None:
+    rules = tmp_path / "friends.psl"
+    rules.write_text("2: Knows(A, B) -> Likes(A, B) ^2\n1: !Likes(A, B) ^2\n")
+    (tmp_path / "friends.data").write_text(
+        "predicates:\n  Knows/2: closed\n  Likes/2: open\n"
+        "observations:\n  Knows: knows.tsv\ntargets:\n  Likes: likes.tsv\n"
+    )
+    write(tmp_path / "knows.tsv", [("ann", "bob")])
+    write(tmp_path / "likes.tsv", [("ann", "bob"), ("bob", "ann")])
+    with started(rules, "--port", 0, "--json") as (running, line):
+        port = json.loads(line)["port"]
+        status, text = page(port, "/atom.json?predicate=Likes&a1=ann&a2=bob")
+        assert status == 200
+        told = json.loads(text)
+        assert told["value"] == pytest.approx(2 / 3)
+        assert told["pull_up"] == pytest.approx(told["pull_down"]) == pytest.approx(4 / 3)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+    assert (running.returncode, out) == (0, "")
+    assert [line for line in err.splitlines() if not line.startswith("Compiling")] == ["Stopped."]

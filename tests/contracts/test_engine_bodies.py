@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hornbeam.counting.memory import chain_walks
+from hornbeam.counting.sql import chain_queries
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
+from hornbeam.rules.rule_model import Semantics
+from tests.support import brute_force
 from tests.support.brute_force import ONE, search
 from tests.support.engine_contract import (
     FIRST,
@@ -28,6 +33,17 @@ from tests.support.engine_contract import (
     rows_of,
     values,
 )
+from tests.support.recorded_progress import RecordedProgress
+from tests.support.rich_worlds import SOFT as RICH_SOFT
+from tests.support.rich_worlds import (
+    Pair,
+    RichWorld,
+    chains,
+    pairs_of,
+    rich_pairs,
+    rich_worlds,
+    steps_of,
+)
 from tests.support.worlds import (
     CLASSES,
     PREDICATES,
@@ -42,7 +58,7 @@ from tests.support.worlds import (
 # the first engine and the last
 pytestmark = pytest.mark.quick_cases(2)
 
-ALL = tuple(Kind)
+ALL = tuple(kind for kind in Kind if kind is not Kind.NUMBERS)
 
 
 @every_engine
@@ -175,6 +191,112 @@ def test_order_of_targets_only_numbers_the_rows(
     assert two is not None
     back = [sorted((order[row], body, n) for row, body, n in rows) for rows in rows_of(two)]
     assert back == rows_of(one)
+
+
+CHAINS = st.tuples(st.sampled_from(["t", "p"]), st.integers(0, 1)).flatmap(
+    lambda head: chains(head[0], head[1], steps_of((1, 2, 3)))
+)
+
+
+@first_of_every_engine
+@given(
+    rich_worlds(RICH_SOFT),
+    st.lists(CHAINS, min_size=1, max_size=8),
+    st.lists(rich_pairs("t") | rich_pairs("p"), min_size=1, max_size=6, unique=True),
+    st.booleans(),
+    st.none() | st.integers(1, 2),
+)
+@settings(max_examples=60)
+def test_chains_over_atoms_of_any_arity(
+    make: Make,
+    world: RichWorld,
+    bodies: list[Body],
+    pairs: list[Pair],
+    distinct: bool,
+    max_fanout: int | None,
+) -> None:
+    """Loops, the pair's own fact, constants that no fact has, and steps between any two places."""
+    semantics = Semantics(distinct_variables=distinct, max_fanout=max_fanout)
+    language = RuleLimits(distinct_variables=distinct, max_fanout=max_fanout)
+    counted = make(world.facts).count(pairs_of(*pairs), bodies, language)
+    expected = [
+        sorted(
+            (row, truth, number)
+            for row, pair in enumerate(pairs)
+            if pair[1] == body.target and "unseen" not in pair
+            for truth, number in Counter(
+                grounding.truth for grounding in world.groundings(body, pair, semantics)
+            ).items()
+        )
+        for body in bodies
+    ]
+    assert rows_of(counted) == expected
+
+
+@first_of_every_engine
+@pytest.mark.parametrize("distinct", [False, True])
+@pytest.mark.parametrize("most", [3, 4])
+def test_chains_of_many_walks_are_not_anchored(
+    make: Make, monkeypatch: pytest.MonkeyPatch, distinct: bool, most: int
+) -> None:
+    """Every a leads to four entities through a hub."""
+    for module in (chain_walks, chain_queries):
+        monkeypatch.setattr(module, "HUB_WALKS", most)
+    monkeypatch.setattr(brute_force, "HUB_WALKS", most)
+    starts = [f"a{i}" for i in range(3)]
+    facts = [("b", "r", "b2"), *((a, "p", "hub") for a in starts)]
+    facts += [(hub, "q", f"c{i}") for hub in ("hub", "other") for i in range(4)]
+    world = World(dict.fromkeys(facts, ONE), [((a, "t", "b"), ONE) for a in starts])
+    language = RuleLimits(2, 3, bodies=(Kind.CHAIN,), distinct_variables=distinct)
+    discovery, progress = check(make, world, language), RecordedProgress()
+    anchored = [c for c in discovery.candidates if c.body.constant is not None]
+    assert len(anchored) == (4 if most == 4 else 0)
+    make(world.facts).discover(world.targets, language, progress=progress)
+    said = [text for text in progress.messages if "lead through hubs" in text]
+    assert len(said) == (most < 4)
+
+
+@first_of_every_engine
+@given(
+    worlds(SOFT, classes=CLASSES),
+    st.integers(0, 120),
+    st.integers(1, 3),
+    st.booleans(),
+    st.none() | st.integers(1, 2),
+)
+@settings(max_examples=40)
+def test_chains_are_made_longer_by_the_fewest_walks_first(
+    make: Make, world: World, most: int, least: int, distinct: bool, max_fanout: int | None
+) -> None:
+    language, progress = RuleLimits(3, least, None, distinct, max_fanout), RecordedProgress()
+    language = replace(language, bodies=(Kind.CHAIN,))
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (chain_walks, chain_queries, brute_force):
+            patch.setattr(module, "MAX_WALKS", most)
+        patch.setattr(chain_walks, "BATCH", 5)
+        check(make, world, language)
+        make(world.facts).discover(world.targets, language, progress=progress)
+    walked = [(done, total) for stage, done, total in progress.reports if stage == "Walking chains"]
+    assert not walked or walked[-1][0] == walked[-1][1]
+
+
+@first_of_every_engine
+def test_chains_of_too_many_walks_are_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By p three entities are reached, which 9 + 3 facts leave; by q one, which 3 leave."""
+    for module in (chain_walks, chain_queries, brute_force):
+        monkeypatch.setattr(module, "MAX_WALKS", 11)
+    starts = [f"a{i}" for i in range(3)]
+    facts = [(a, "p", f"b{i}") for i, a in enumerate(starts)] + [(a, "q", "c") for a in starts]
+    facts += [(f"b{i}", "r", f"d{j}") for i in range(3) for j in range(3)]
+    world = World(dict.fromkeys(facts, ONE), [((a, "t", a), ONE) for a in starts])
+    language, progress = RuleLimits(2, 1, bodies=(Kind.CHAIN,)), RecordedProgress()
+    check(make, world, language)
+    found = make(world.facts).discover(world.targets, language, progress=progress)
+    first = {c.body.steps[0].predicate for c in found.candidates}
+    assert first == {"q"}
+    assert [text[:40] for text in progress.messages if "longer" in text] == [
+        "2 chains were counted, but not made long"
+    ]
 
 
 @first_of_every_engine

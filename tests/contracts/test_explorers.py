@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.explorer import ModelExplorer
 from hornbeam.serve.site import NO_WEIGHTS, Site
 from hornbeam.serve.visits import PageAnswer, Visit
 from tests.support.pages import Page
@@ -57,7 +57,7 @@ KEYS = {
     "/around": {"entity", "neighbours"},
 }
 ALIASES = {"/reasons": "/link", "/relation": "/rules"}
-EXPLORERS: dict[str, Callable[[], Explorer]] = {
+EXPLORERS: dict[str, Callable[[], ModelExplorer]] = {
     "rules": small_explorer,
     "graph": graph_explorer,
     "collective": collective_explorer,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +42,8 @@ RULES = "2.0: binds(A, B) & causes(B, C) -> treats(A, C)\n1.0: !treats(A, B)\n"
 ONE_KIND: dict[type[AnyModel], dict[str, str]] = {
     hb.Model: {
         "map_state": "pairs of a collective model have one state together; a graph's have none",
+        "to_table(worth)": "the scores of a graph do not come from its listed rules alone",
+        "to_table(progress)": "listing the rules of a graph judges none of them",
         "infer": "the old name of map_state, for one version",
     },
     hb.GraphModel: {
@@ -51,7 +55,6 @@ ONE_KIND: dict[type[AnyModel], dict[str, str]] = {
         "ranker(test)": "a database fetches the known answers of a test's queries at once",
         "explain(reasons)": "a graph has too many rules to show all that fire",
         "explainer(reasons)": "a graph has too many rules to show all that fire",
-        "report(filtered_by)": "what filters ranks on the page; labelled pairs are not ranked",
         "evaluate(filter)": "of evaluate_ranks by its old name, for one version",
         "evaluate(leave_out_linked)": "of evaluate_ranks by its old name, for one version",
     },
@@ -115,6 +118,31 @@ def test_predict_scores_in_order_with_probabilities(model: AnyModel) -> None:
         np.testing.assert_array_equal(again["probability"], likely)
 
 
+def test_prepared_forms_grow_with_the_facts(model: AnyModel) -> None:
+    """As if the new facts, with a new entity and a new relation, had been read with the others."""
+    new = [
+        ("drug16", "binds", "gene0"),
+        ("drug16", "cheaper", "drug3"),
+        ("drug1", "binds", "gene3"),
+    ]
+    asked = [("drug16", "treats", "disease0"), ("drug1", "treats", "disease3"), TRUE[0]]
+    whole = hb.read_facts([*ROWS, *new])
+    wanted = model.predict(whole, asked)
+    for table in (
+        model.scorer(FACTS).with_facts(new[:1]).with_facts(new[1:]).predict(asked),
+        model.predict(FACTS + hb.read_facts(new), asked),
+    ):
+        np.testing.assert_array_equal(table["score"], wanted["score"])
+    query = [("drug16", "treats", "?")]
+    ranker = model.ranker(FACTS).with_facts(new)
+    assert list(ranker.rank(query)) == list(model.rank(whole, query))
+    explained = model.explainer(FACTS).with_facts(new).explain(*asked[0])
+    assert explained.as_dict() == model.explain(whole, asked[0]).as_dict()
+    if isinstance(model, hb.Model):
+        with hb.open_duckdb(ROWS) as engine, pytest.raises(InputError, match="takes no new facts"):
+            model.scorer(engine).with_facts(new)
+
+
 def test_a_known_link_is_no_evidence_for_itself(model: AnyModel) -> None:
     for known in ROWS[16:20]:
         others = [row for row in ROWS if row != known]
@@ -149,6 +177,53 @@ def test_propose_finds_the_best_new_links(model: AnyModel) -> None:
     assert (np.diff(by) <= 0.0).all()
     each = model.propose(FACTS, target="treats", subjects=subjects, top=1, per_subject=True)
     assert links(each) == TRUE
+
+
+def test_objects_choose_links_as_subjects_do(model: AnyModel) -> None:
+    every = model.rank(FACTS, [("?", "treats", "disease1"), ("?", "treats", "disease2")], top=100)
+    found = model.propose(FACTS, target="treats", objects=["disease2", "disease1"], top=1000)
+    assert sorted(links(found)) == sorted(links(every))
+    by_link = dict(zip(links(every), every["score"], strict=True))
+    scores = [by_link[link] for link in links(found)]
+    np.testing.assert_allclose(np.array(found["score"], float), np.array(scores, float))
+    subjects = [row[0] for row in TRUE]
+    both = partial(model.propose, FACTS, target="treats", subjects=subjects)
+    wanted = [row for row in links(both(top=1000)) if row[2] == "disease1"]
+    assert wanted
+    assert links(both(objects=["disease1"], top=1000)) == wanted
+    assert links(both(objects=["disease1"], top=1)) == wanted[:1]
+    each = both(objects=["disease1"], per_subject=True)
+    assert sorted(links(each)) == sorted(wanted)
+    with pytest.raises(InputError, match="no fact has the object 'nothing'"):
+        model.propose(FACTS, target="treats", objects=["nothing"])
+
+
+def without_a_rule(model: AnyModel) -> AnyModel:
+    """The model without one of its rules."""
+    if isinstance(model, hb.Model):
+        return model.with_rules(model.rules[1:])
+    parts = list(model.relations)
+    k = next(k for k, part in enumerate(parts) if part.rules)
+    parts[k] = replace(parts[k], rules=parts[k].rules[1:])
+    return replace(model, relations=tuple(parts))
+
+
+def test_models_differ_by_rules_and_pairs(model: AnyModel) -> None:
+    same = model.diff(model, FACTS, LABELS)
+    assert [*same.gone, *same.new, *same.changed, *same.settings] == []
+    assert same.same == len(model.to_table())
+    assert same.old_figures == same.new_figures == model.evaluate(FACTS, LABELS)
+    assert same.sides is not None
+    assert len(same.sides) == 0
+    fewer = without_a_rule(model)
+    [gone] = model.diff(fewer).gone
+    [new] = fewer.diff(model).new
+    assert (gone.rule, gone.weight, gone.other_weight) == (new.rule, None, new.weight)
+    with pytest.raises(InputError, match="give `facts` and `labels`"):
+        model.diff(fewer, FACTS)
+    if isinstance(model, hb.GraphModel):
+        with pytest.raises(InputError, match="expected one kind"):
+            model.diff(hb.Model.parse(RULES))
 
 
 def test_labels_judge_probabilities(model: AnyModel) -> None:
@@ -204,7 +279,8 @@ def test_export_writes_what_it_names(model: AnyModel, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "call", "message"),
     [
-        (hb.Model, lambda m: m.report(FACTS, test=TRUE), "judged by labelled pairs"),
+        (hb.Model, lambda m: m.report(FACTS, LABELS, test=TRUE), "either `labels`"),
+        (hb.Model, lambda m: m.report(FACTS, filter=TRUE), "`filter` needs `test`"),
         (hb.Model, lambda m: m.export(output="x"), "exported with its facts and pairs"),
         (hb.GraphModel, lambda m: m.report(FACTS, LABELS), "ranks answers: give `test`"),
         (hb.GraphModel, lambda m: m.report(FACTS, filter=TRUE), "`filter` needs `test`"),

@@ -72,18 +72,18 @@ def world(seed: int) -> tuple[hb.Facts, hb.Targets]:
     return hb.read_facts(sorted(facts)), hb.read_labels([(*k, y) for k, y in labels.items()])
 
 
+@pytest.mark.parametrize("kind", [Kind.OPEN, Kind.CHAIN])
 @pytest.mark.parametrize("seed", range(5))
-def test_every_body_has_its_mirror_counted(seed: int) -> None:
+def test_every_body_has_its_mirror_counted(seed: int, kind: Kind) -> None:
     """The mirror's count for (a, b) is the body's count for (b, a)."""
     facts, labels = world(seed)
-    language = hb.RuleLimits(
-        max_length=2, min_coverage=4, bodies=(Kind.PATH, Kind.OPEN), shares=True
-    )
+    language = hb.RuleLimits(max_length=2, min_coverage=4, bodies=(Kind.PATH, kind), shares=True)
     engine = open_engine(facts, "memory", 1)
     found = mirrored(hb.counting.discover(engine, labels, language), engine, language)
     assert found.statistics is not None
     bodies = list(found.statistics.bodies)
     assert len(set(bodies)) == len(bodies)
+    assert kind in {body.kind for body in bodies}
     assert {body.mirror for body in bodies} == set(bodies)
     swapped = hb.read_pairs([(o, p, s) for s, p, o, *_ in map(labels.names_at, range(len(labels)))])
     order = [

@@ -18,6 +18,7 @@ from hornbeam.counting.opening import open_engine, open_in_memory
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import HornbeamWarning, InputError
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import RuleLimits
@@ -62,6 +63,10 @@ class OtherEngine:
     @property
     def not_binary(self) -> Mapping[str, int]:
         return self.inner.not_binary
+
+    @property
+    def numbers(self) -> Numbers:
+        return self.inner.numbers
 
     def locate(self, names: Names) -> Ids:
         return self.inner.locate(names)
@@ -136,7 +141,7 @@ def test_what_an_engine_cannot_is_refused() -> None:
 def test_an_engine_in_memory_stands_for_its_facts() -> None:
     engine, other = open_in_memory(FACTS, 1), other_engine(in_memory=True)
     assert open_in_memory(engine) is engine
-    assert open_in_memory(other).facts is FACTS
+    assert open_in_memory(other).facts.atoms is FACTS.atoms
     model, pair = in_memory_model(), ("a1", "c1")
     assert model.explain(other, pair) == model.explain(FACTS, pair)
     assert model.propose(engine, top=5).dicts() == model.propose(FACTS, top=5).dicts()

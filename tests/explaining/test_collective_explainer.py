@@ -144,3 +144,22 @@ def test_the_report_of_a_collective_model() -> None:
     scores = model.predict(world.facts, labels)["score"]
     worst = int(np.argmax(np.where(labels.positive, -1, scores)))
     assert f"{scores[worst]:.4g}" in page
+
+
+@pytest.mark.parametrize("method", ["map", "two-step"])
+def test_explainers_of_pairs_together_grow_with_the_facts(method: str) -> None:
+    rules = {
+        "map": '# hornbeam: {"collective": true}\n2: p(A, B) & t(B, C) -> t(A, C)\n1: !t(A, B)\n',
+        "two-step": (
+            '# hornbeam: {"collective": "two-step"}\n'
+            "1: p(A, B) & believed_t(B, C) -> t(A, C)\n2: p(A, B) -> t(A, B)\n"
+            "2: p(A, B) -> believed_t(A, B)\n1: !believed_t(A, B)\n"
+        ),
+    }
+    model = hb.Model.parse(rules[method])
+    rows, new = [("a", "p", "b"), ("b", "p", "c")], [("c", "p", "d"), ("a", "p", "aa")]
+    pairs = [(one, "t", other) for one in "ab" for other in "cd"]
+    whole = model.explainer(hb.read_facts([*rows, *new]), pairs)
+    grown = model.explainer(hb.read_facts(rows), pairs).with_facts(new)
+    for pair in pairs:
+        assert grown.explain(*pair).as_dict() == whole.explain(*pair).as_dict()

@@ -349,6 +349,15 @@ def test_text_and_html_show_names_safely() -> None:
     assert found.as_dict()["reasons"][0]["groundings"][0]["entities"] == ("a", nasty, "b")
 
 
+def test_text_and_html_say_that_a_pair_is_a_fact() -> None:
+    facts = hb.read_facts([("a", "p", "m"), ("m", "q", "b"), ("a", "t", "b")])
+    model = hb.Model((Rule(1.0, CHAIN), Rule(0.3, prior("t"))))
+    for pair, known in ((("a", "b"), True), (("m", "b"), False)):
+        found = model.explain(facts, pair)
+        for shown in (str(found), found._repr_html_()):
+            assert ("is among the facts" in shown) == known
+
+
 def test_a_soft_path_shows_its_truth_values() -> None:
     facts = hb.read_facts([("a", "p", "m", 0.75), ("m", "q", "b", 0.5)])
     model = hb.Model((Rule(1.0, CHAIN),), Semantics(relaxation=Relaxation.SQUARED))

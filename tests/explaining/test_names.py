@@ -43,5 +43,6 @@ def test_without_names_nothing_changes() -> None:
     assert found.in_names(NO_NAMES) is found
 
 
-def test_all_entities_are_mentioned() -> None:
-    assert set(explained().mentioned) == {"e1", "e2", "e3"}
+def test_all_entities_and_relations_are_mentioned() -> None:
+    mentioned = {"e1", "e2", "e3", "knows", "works_in", "wise"}
+    assert set(explained().mentioned) == mentioned

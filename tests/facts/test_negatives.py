@@ -232,8 +232,8 @@ def test_refuses() -> None:
 
 def test_refuses_other_arities() -> None:
     zero = np.zeros(1, dtype=np.int32)
-    facts = Facts(Names.of("a"), Names.of("pq"), {1: Atoms(zero + 1, (zero,))})
-    with pytest.raises(InputError, match="'q' has 1 argument among the facts"):
+    facts = Facts(Names.of("a"), Names.of("pq"), {3: Atoms(zero + 1, (zero,) * 3)})
+    with pytest.raises(InputError, match="'q' has 3 arguments among the facts; targets of three"):
         positives_of(facts, "q")
     with pytest.raises(UnknownTargetError):
         positives_of(facts, "p")

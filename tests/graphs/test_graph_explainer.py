@@ -177,10 +177,10 @@ def test_a_fact_is_explained_as_if_it_were_none(model: hb.GraphModel, facts: hb.
     assert "Score above the mean candidate" in found._repr_html_()
 
 
-def test_names_stand_in_the_place_of_ids_but_not_of_relations(
+def test_names_stand_in_the_place_of_ids_of_entities_and_relations(
     model: hb.GraphModel, facts: hb.Facts
 ) -> None:
-    names = EntityNames({"land, 0": 'the "first"', "lives": "no relation", "p1": "Ann"})
+    names = EntityNames({"land, 0": 'the "first"', "lives": "has a home in", "p1": "Ann"})
     found = model.explain(facts, ("p1", "citizen", "land, 0"), reasons=50)
     assert "'land, 0'" in str(found)
     shown = str(found.in_names(names))
@@ -188,7 +188,7 @@ def test_names_stand_in_the_place_of_ids_but_not_of_relations(
     assert not [line for line in shown.splitlines() if "land, 0" in line and " -> " not in line]
     assert "then X citizen 'the \"first\"'." in shown
     assert "Ann  citizen  ?" in shown
-    assert "-lives->" in shown
+    assert "-has a home in->" in shown
 
 
 def test_what_cannot_be_explained_is_told(model: hb.GraphModel, facts: hb.Facts) -> None:

@@ -12,7 +12,7 @@ from hornbeam.base.arrays import Bools, Floats, part_numbers
 from hornbeam.base.machine import blas_threads
 from hornbeam.base.progress import SILENT
 from hornbeam.graphs.evidence_kernels import chosen_candidates
-from hornbeam.graphs.features import FEATURES, TOTAL
+from hornbeam.graphs.features import FEATURES, RIDGE, TOTAL, WITHOUT_RIDGE
 from hornbeam.graphs.graph_settings import Extent, StageShares
 from hornbeam.graphs.graph_stages import fair_share, with_held
 from hornbeam.graphs.grouped_queries import queries_along
@@ -403,3 +403,10 @@ def test_no_judged_link_is_known_to_the_weights_that_it_judges() -> None:
         assert {
             (step, s, o) for step, s, o in of_trial if (step, o if step % 2 else s) in sources
         } <= wrong
+
+
+def test_the_sets_of_features_that_are_compared_are_parts_of_all() -> None:
+    assert (*WITHOUT_RIDGE, *RIDGE) == FEATURES
+    assert RIDGE
+    assert all(name.startswith("ridge") for name in RIDGE)
+    assert not any(name.startswith("ridge") for name in WITHOUT_RIDGE)

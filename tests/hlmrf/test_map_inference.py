@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from hornbeam.base.choices import Solver
 from hornbeam.errors import InfeasibleError
-from hornbeam.hlmrf import map_inference
+from hornbeam.hlmrf import map_inference, solver_choice
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_inference import solve
 from hornbeam.hlmrf.map_state import MapStatus
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
-from tests.support.random_programs import program, programs, synthetic
+from tests.support.random_programs import Row, program, programs, synthetic
 from tests.support.recorded_progress import RecordedProgress
 
 TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterations=200_000)
@@ -86,6 +86,72 @@ def test_auto_chooses_by_size() -> None:
     assert (found.solver, found.status, found.state.tolist()) == ("closed form", "optimal", [0.0])
 
 
+def _slow_chain(n: int = 4000) -> Potentials:
+    """A long chain of equal values with weak pulls at its ends, for which ADMM is slow."""
+    rows: list[Row] = [(PotentialKind.LINEAR, 1.0, {0: 1.0}, -0.2)]
+    rows += [(PotentialKind.EQUAL, 0.0, {i: 1.0, i + 1: -1.0}, 0.0) for i in range(n - 1)]
+    rows += [(PotentialKind.SQUARED, 0.01, {i: -1.0}, 1.0) for i in range(n)]
+    return program(n, rows)
+
+
+def test_auto_leaves_a_slow_admm_for_the_exact_solver() -> None:
+    chain, reports = _slow_chain(), RecordedProgress()
+    found = solve(chain, admm=Admm(epsilon_abs=1e-8, epsilon_rel=1e-8), progress=reports)
+    assert (found.solver, found.status) == ("admm, exact", MapStatus.OPTIMAL)
+    assert found.objective == pytest.approx(Exact().solve(chain).objective, rel=1e-7)
+    assert found.gap == pytest.approx(0.0, abs=1e-5)
+    assert max(done for _, done, _ in reports.reports) <= 500, "ADMM was not left early"
+
+
+def test_admm_that_ends_at_its_limit_is_finished_exactly_where_that_fits() -> None:
+    large, two = synthetic(1000, squared=True), Admm(max_iterations=2)
+    assert solve(large, Solver.ADMM, admm=two).status is MapStatus.ITERATIONS
+    found = solve(large, admm=two)
+    assert (found.solver, found.status) == ("admm, exact", MapStatus.OPTIMAL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_choice, "MAX_FILL", 0)
+        assert solve(large, admm=two).status is MapStatus.ITERATIONS
+
+
+def test_a_stopping_rule_that_is_met_far_from_the_optimum_is_noticed() -> None:
+    # in units of the largest weight all other pulls are tiny, and so are ADMM's first steps
+    n = 1500
+    rows: list[Row] = [(PotentialKind.SQUARED, 1e7, {0: 1.0, 1: -1.0}, 0.0)]
+    rows += [(PotentialKind.SQUARED, 1.0, {i: 1.0, i + 1: 0.5}, 0.0) for i in range(n - 1)]
+    potentials = program(n, rows)
+    tight = Admm(epsilon_abs=1e-6, epsilon_rel=1e-6)
+    fooled = solve(potentials, Solver.ADMM, admm=tight)
+    assert fooled.status is MapStatus.CONVERGED
+    assert fooled.gap > 1.0
+    found = solve(potentials, admm=tight)
+    assert found.solver == "admm, exact"
+    assert found.status is MapStatus.CONVERGED
+    assert found.objective == pytest.approx(0.0, abs=1e-4)
+
+
+@given(programs(most_variables=12))
+@settings(max_examples=40, deadline=None)
+def test_the_bound_of_the_fill_in_holds(potentials: Potentials) -> None:
+    # eliminating one variable after the other, in the given order within a component
+    links = np.zeros((potentials.n_variables, potentials.n_variables), dtype=np.bool_)
+    for k in range(len(potentials)):
+        inside = potentials.variable[potentials.indptr[k] : potentials.indptr[k + 1]]
+        links[np.ix_(inside, inside)] = True
+    fill = 0
+    for i in range(potentials.n_variables):
+        behind = np.flatnonzero(links[i, i + 1 :]) + i + 1
+        fill += len(behind)
+        links[np.ix_(behind, behind)] = True
+    assert fill <= solver_choice.fill_bound(potentials)
+
+
+def test_the_bound_of_the_fill_in_uses_a_narrow_band() -> None:
+    chain = _slow_chain(1000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_choice, "MAX_FILL", 10_000)  # below the full triangle, 500,000
+        assert solver_choice.fill_bound(chain) == 999
+
+
 def test_violated_constraints_are_named_by_their_row() -> None:
     large = synthetic(1000, squared=True)
     n = len(large.variable)
@@ -101,7 +167,9 @@ def test_violated_constraints_are_named_by_their_row() -> None:
         ),
         np.zeros(1002, dtype=np.int32),
     )
-    found = solve(potentials, start=np.zeros(large.n_variables), admm=Admm(max_iterations=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_choice, "MAX_ENTRIES", 0)  # else it would be finished exactly
+        found = solve(potentials, start=np.zeros(large.n_variables), admm=Admm(max_iterations=1))
     assert found.status is MapStatus.ITERATIONS
     assert found.violated.tolist() == [1001]
     assert found.violation == pytest.approx([abs(potentials.forms(found.state)[1001])])
@@ -114,3 +182,15 @@ def test_iterations_and_the_first_compilation_are_reported() -> None:
     progress = RecordedProgress()
     found = solve(synthetic(3000, squared=True), progress=progress)
     assert progress.reports[-1] == ("ADMM", found.iterations, 25_000)
+
+
+@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_constraints_of_known_atoms_only(solver: Solver, constant: float) -> None:
+    free = (PotentialKind.LINEAR, 0.0, {0: 1.0}, 0.0)  # of weight 0, so that no variable matters
+    potentials = program(1, [free, (PotentialKind.AT_MOST, 0.0, {}, constant)])
+    if constant > 0.0:
+        with pytest.raises(InfeasibleError):
+            solve(potentials, solver)
+    else:
+        assert solve(potentials, solver).objective == 0.0

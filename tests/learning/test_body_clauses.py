@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hornbeam.learning.body_clauses import body_clauses, useful_ways
-from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.body import AnyBody, Body, Kind, Step
 from hornbeam.rules.weighing import Counts, Weighing
 
 PATH = Body((Step("p"), Step("q")), "t")
@@ -37,7 +37,10 @@ def test_only_paths_over_facts_have_shares(
 
 
 def test_only_shares_have_a_median_and_only_other_ways_than_the_models_are_stated() -> None:
-    listed = body_clauses([PATH, OPEN], [LOG, SHARE], {PATH: 0.25, OPEN: 0.5})
+    medians: dict[tuple[Counts, AnyBody], Weighing] = {
+        (SHARE, body): Weighing(SHARE, 0.25) for body in (PATH, OPEN)
+    }
+    listed = body_clauses([PATH, OPEN], [LOG, SHARE], medians)
     assert [(one.body, one.way, one.clause.negated, one.clause.weighing) for one in listed] == [
         (0, LOG, False, Weighing(LOG, 1.0)),
         (0, LOG, True, Weighing(LOG, 1.0)),
@@ -46,4 +49,4 @@ def test_only_shares_have_a_median_and_only_other_ways_than_the_models_are_state
         (1, LOG, False, Weighing(LOG, 1.0)),
         (1, LOG, True, Weighing(LOG, 1.0)),
     ]
-    assert [one.clause.weighing for one in body_clauses([PATH], [LOG], {PATH: 0.25})] == [None] * 2
+    assert [one.clause.weighing for one in body_clauses([PATH], [LOG], medians)] == [None] * 2

@@ -19,7 +19,7 @@ from hornbeam.learning.greedy import Greedy
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.rule_learning import learn_from_histograms, screen_bodies
+from hornbeam.learning.rule_learning import _most_useful, learn_from_histograms, screen_bodies
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Semantics
@@ -129,8 +129,23 @@ def test_others_learn_from_what_ppll_keeps_and_say_so(
     assert len(engine.count(data().labels, counted, LANGUAGE).count) <= engine.max_rows
 
 
+def test_bodies_of_most_gain_are_kept_and_none_without(
+    small: tuple[SqlEngine, Histograms],
+) -> None:
+    _, histograms = small
+    gains = np.zeros(len(histograms.bodies))
+    gains[[4, 2, 7]] = 1.0, 3.0, -1.0
+    rows = [int(histograms.size[histograms.column(c)].sum()) for c in range(len(gains))]
+    of_two = replace(histograms, max_rows=rows[2] + rows[4])
+    assert _most_useful(replace(histograms, max_rows=sum(rows)), gains) == [2, 4]
+    assert _most_useful(of_two, gains) == [2, 4]
+    assert _most_useful(replace(of_two, max_rows=of_two.max_rows - 1), gains) == [2]
+    with pytest.raises(InputError, match="no body that ppll keeps"):
+        _most_useful(replace(of_two, max_rows=rows[2] - 1), gains)
+
+
 def test_conditions_have_histograms_too() -> None:
-    language = replace(LANGUAGE, max_length=1, bodies=tuple(Kind), min_coverage=20)
+    language = replace(LANGUAGE, max_length=1, bodies=tuple(Kind)[:4], min_coverage=20)
     table = MemoryEngine(data().facts).discover(data().labels, language).statistics
     engine = replace(duckdb_engine(data().facts), max_rows=1)
     histograms = engine.discover(data().labels, language).histograms

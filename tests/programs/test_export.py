@@ -43,6 +43,11 @@ def on(argument: int, step: Step | None, constant: str | None = None) -> Body:
     return Body(() if step is None else (step,), "t", kind, argument, constant)
 
 
+def chain(argument: int, *steps: Step, constant: str | None = None) -> Body:
+    """A chain from one argument."""
+    return Body(steps, "t", Kind.CHAIN, argument, constant)
+
+
 STUDENT, BACK = Step("student", arity=1), Step("t", inverse=True)
 
 #: Paths, as the paper has them.
@@ -73,6 +78,18 @@ CONDITIONS = (
     Rule(0.55, Clause(on(1, None, "stranger"))),
     Rule(0.15, Clause(Conjunction((Part(path("T", "-t")), Part(on(0, STUDENT)))))),
     Rule(0.05, Clause(Conjunction((Part(on(0, Step("t"))), Part(on(1, BACK)))), negated=True)),
+    *(
+        Rule(0.1 + 0.02 * k, Clause(body, negated=k % 2 == 0))
+        for k, body in enumerate(
+            (
+                chain(0, Step("t"), Step("T")),
+                chain(1, BACK, Step("film/genre"), Step("T", inverse=True)),
+                chain(0, Step("film genre"), STUDENT),
+                chain(1, Step("T"), BACK, STUDENT),
+                *(chain(k % 2, Step("t"), BACK, constant=name) for k, name in enumerate(ENTITIES)),
+            )
+        )
+    ),
     Rule(0.31, prior("t", negated=False)),
 )
 #: What plain PSL has no words for.

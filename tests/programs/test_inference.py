@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -154,6 +155,62 @@ def test_an_atom_that_is_neither_observed_nor_a_target_is_named(tmp_path: Path) 
     assert hb.infer(path).values("Smokes") == pytest.approx([1.0])
 
 
+#: Of T, a is drawn to 1, any value from 0.6 on serves b, and c is in no rule.
+INITIAL: dict[str, Any] = {
+    "rules": ["1: P(A) -> T(A) ^2", "1: T('b') >= 0.6"],
+    "predicates": {
+        "P/1": {"observations": [["a"]]},
+        "T/1": {"targets": [["a", 0.2], ["b", 0.8], ["c", 0.3]], "truth": [["c", 0.3]]},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("value", "kept", "skipped"),
+    [
+        ("", 0.8, [0.2, 0.8, 0.3]),
+        ("RANDOM", 0.8, [0.2, 0.8, 0.3]),
+        ("atom", 0.8, [0.2, 0.8, 0.3]),
+        ("ZERO", 0.6, [0, 0, 0]),
+        ("HALF", 0.6, [0.5, 0.5, 0.5]),
+        ("ONE", 1.0, [1, 1, 1]),
+    ],
+)
+def test_initial_values(tmp_path: Path, value: str, kept: float, skipped: list[float]) -> None:
+    options = {"inference.initialvalue": value} if value else {}
+    path = tmp_path / "program.json"
+    path.write_text(json.dumps({**INITIAL, "options": options}))
+    for solver in ("auto", "admm", "exact"):
+        a, b, c = hb.infer(path, solver=solver).values("T")
+        assert (a, c) == pytest.approx((1.0, 0.3), abs=1e-5)
+        if solver == "auto":
+            assert b == pytest.approx(kept)
+        assert b >= 0.6 - 1e-5
+    path.write_text(json.dumps({**INITIAL, "options": {**options, "inference.skip": "true"}}))
+    found = hb.infer(path)
+    assert found.values("T").tolist() == skipped
+    assert found.as_dict()["status"] == "skipped"
+    assert found.as_dict()["objective"] == pytest.approx(
+        (1 - skipped[0]) ** 2 + max(0.6 - skipped[1], 0)
+    )
+    assert found.evaluations["T"].mae == pytest.approx(abs(skipped[2] - 0.3))
+
+
+def test_relaxed_rules_weigh_at_least_as_much_as_the_others(tmp_path: Path) -> None:
+    program = {
+        "rules": ["4: P(A) -> T(A)", "T(A) <= 0.25 ."],
+        "predicates": {"P/1": {"observations": [["a"]]}, "T/1": {"targets": [["a"]]}},
+    }
+    path = tmp_path / "program.json"
+    for multiplier, weight in ((0.5, 4.0), (1.5, 6.0)):
+        options = {
+            "inference.relax": "true", "inference.relax.squared": "false",
+            "inference.relax.multiplier": multiplier, "inference.skip": "true",
+        }  # fmt: skip
+        path.write_text(json.dumps({**program, "options": options}))
+        assert hb.infer(path).found.objective == pytest.approx(0.75 * weight)
+
+
 @pytest.mark.slow
 def test_contradictory_constraints_are_named(tmp_path: Path) -> None:
     rules = ["Smokes('bob') >= 0.8 .", "Smokes(A) <= 0.3 .", "1: !Smokes(A)"]
@@ -214,7 +271,8 @@ def test_options_that_change_the_answer_are_honoured(tmp_path: Path) -> None:
     assert hb.infer(path).values("Smokes")[:3] == pytest.approx([0.35, 0.475, 0.475], abs=1e-6)
     options = {"inference.initialvalue": "ZERO"}
     path.write_text(json.dumps({**program, "rules": rules[1:], "options": options}))
-    assert hb.infer(path).values("Smokes")[3] == 0.0
+    # dan is in no ground rule, and keeps the value that a target without one has
+    assert hb.infer(path).values("Smokes")[3] == 1.0
 
 
 def dense_world(seed: int) -> World:

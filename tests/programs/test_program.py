@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import DataError, HornbeamWarning, InputError
 from hornbeam.facts.reading.psl_data import AtomList
+from hornbeam.facts.reading.text import trimmed
+from hornbeam.facts.reading.workspace import File
 from hornbeam.language.syntax import Place
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable, ProgramData, load_partitions
-from hornbeam.programs.program_declarations import (
-    InferenceOptions,
-    ProgramPredicate,
-)
+from hornbeam.programs.program_declarations import ProgramPredicate
+from hornbeam.programs.program_options import InferenceOptions
 
 RULES = [
     "1.0: Knows(A, B) & Likes(B, C) -> Likes(A, C) ^2",
@@ -39,9 +41,9 @@ PREDICATES: dict[str, Any] = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "knows.txt").write_text("a\tb\nb\tc\t0.5\n")
+    (tmp_path / "knows.txt").write_text("a\tb\t1\nb\tc\t0.5\n")
     (tmp_path / "likes.txt").write_text("c\ttea\t0.123456789012345\n")
-    (tmp_path / "targets.txt").write_text("a\ttea\nb\ttea\t0.7\n")
+    (tmp_path / "targets.txt").write_text("a\ttea\t1\nb\ttea\t0.7\n")
     (tmp_path / "truth.txt").write_text("b\ttea\t1\na\ttea\t0\n")
     (tmp_path / "empty.txt").write_text("")
     return tmp_path
@@ -91,9 +93,8 @@ def test_the_atoms_of_a_program(folder: Path) -> None:
     assert atoms(data, knows.observed) == {("a", "b"): 1.0, ("b", "c"): 0.5}
     assert atoms(data, data.predicates["Thing"].observed) == {("jam",): 0.25, ("tea",): 1.0}
     assert atoms(data, likes.observed) == {("c", "tea"): 0.123456789012345}
-    assert atoms(data, likes.targets) == {("a", "tea"): 1.0, ("b", "tea"): 1.0}
+    assert atoms(data, likes.targets) == {("a", "tea"): 1.0, ("b", "tea"): 0.7}
     assert atoms(data, likes.truth) == {("a", "tea"): 0.0, ("b", "tea"): 1.0}
-    assert likes.targets.value is None
     assert len(knows.targets) == len(knows.truth) == 0
     assert knows.observed.arguments[0].dtype == np.int32
 
@@ -231,7 +232,13 @@ WRONG_RULES = {
     "1: Knows(A, B) -> Likes(A)": (19, "Likes has 1 arguments here; expected 2"),
     "1: Knows(A, B) -> Likes(A, C)": (19, "the variable C is not limited"),
     "1: Knows(A, B) & (A != C) -> Likes(A, B)": (19, "the variable C is not limited"),
-    "-1: Knows(A, B) -> Likes(A, B)": (1, "the weight -1 is negative, and inference would not be"),
+    "-1: Knows(A, B) -> Likes(A, B)": (1, "at least 0, such as 1.0: Knows(A, B) -> !Likes(A, B)"),
+    "-2: Likes(A, B) <= 0.5 ^2": (1, "such as 2.0: Likes(A, B) >= 0.5 ^2"),
+    "-2: Likes(A, B) = 0.5": (1, "or no rule: nothing convex keeps two sides apart"),
+    "-1: Knows(A, B) -> Likes(A, B) | !Likes(B, A)": (
+        1,
+        "such as 1.0: Knows(A, B) -> !Likes(A, B) and 1.0: Knows(A, B) -> Likes(B, A)",
+    ),
     "1: Knows(A, B) & -> Likes(A, B)": (18, "expected an atom such as 'knows(A, B)', found '->'"),
     "1: Likes(A, +B) <= 1 {B: Likes(A, B)}": (26, "the filter has Likes, which is open"),
     "1: Likes(A, +B) <= 1 {B: Nothing(B)}": (26, "unknown predicate 'Nothing'"),
@@ -276,10 +283,11 @@ WRONG_PROGRAMS: list[tuple[dict[str, object], str]] = [
     ({"predicates": {"A/2": {"observations": {"test": []}}}}, "unknown split 'test'"),
     ({"predicates": {"A/2": {"observations": [{}]}}}, "expected file names or rows of names"),
     ({"predicates": {"A/2": {"type": "DeepPredicate"}}}, "only standard predicates are supp"),
-    ({"predicates": {"A/2": {"function": "x.Y"}}}, "is a function of Java code"),
+    ({"predicates": {"A/2": {"function": "x.Y"}}}, "cannot be called here; expected levenshtein"),
     ({"predicates": {"A/2": {"evaluations": "AUC"}}}, "expected a list, found 'AUC'"),
-    ({"predicates": {"A/2": {"evaluations": [3]}}}, "unknown predicate 'Knows'"),
+    ({"predicates": {"A/2": {"evaluations": [3]}}}, "unknown evaluator '3'; expected one of Cont"),
     ({"predicates": {"A/2": {"evaluations": [{}]}}}, "expected names of evaluators"),
+    ({"predicates": {"A/1": {"types": ["Int"]}}}, "type 'Int'; expected String, Integer, Doub"),
     ({"predicates": {"A/2": {"options": 3}}}, "options of A: expected a mapping"),
 ]
 
@@ -340,25 +348,34 @@ def test_folders_and_names(folder: Path) -> None:
 #: Contents of a file, what becomes of it, and the message.
 BAD_DATA = {
     "likes.txt": [
-        ("a\n", "likes.txt, line 1: expected 2 or 3 fields"),
-        ("a\tb\n\na\tc\t0.5\tx\n", "likes.txt, line 3: expected 2 or 3 fields"),
+        ("a\n", r"likes.txt, line 1: expected 2 fields \(argument 1, argument 2\), found 1 field"),
+        ("a\tb\n\na\tc\t0.5\tx\n", "likes.txt, line 3: expected 2 fields .* found 4 fields"),
+        (
+            "a\tb\n\n a\tc\t0.5\n",
+            "likes.txt, line 3: the row has a truth value, unlike the first row; expected one in",
+        ),
+        ("\na\tb\t1\na\tc\n", "likes.txt, line 3: the row lacks a truth value, unlike the first"),
         ("a\tb\t1.5\n", r"likes.txt, line 1: expected a truth value in \[0, 1\], found '1.5'"),
         ("a\tb\t-0.1\n", r"expected a truth value in \[0, 1\], found '-0.1'"),
         ("a\tb\tnan\n", r"expected a truth value in \[0, 1\], found 'nan'"),
         ("a\tb\tyes\n", r"expected a truth value in \[0, 1\], found 'yes'"),
         ("a\t\t1\n", "likes.txt, line 1: the argument 2 is empty"),
         (
-            "x\ty\t0.5\na\tb\nx\ty\t0.5000001\n",
+            "x\ty\t0.5\na\tb\t1\nx\ty\t0.5000001\n",
             r"likes.txt, line 3: Likes\(x, y\) has value 0.5000001 here and 0.5 in .*likes.txt, "
             "line 1; expected one value",
         ),
         (
-            "x\ty\na\ttea\t0.5\n",
+            "x\ty\t1\na\ttea\t0.5\n",
             r"targets.txt, line 1: Likes\(a, tea\) is a target here and observed in "
             ".*likes.txt, line 2",
         ),
     ],
-    "targets.txt": [("a\tb\t0.5\tx\n", "targets.txt, line 1: expected 2 or 3 fields")],
+    "targets.txt": [
+        ("a\tb\t0.5\tx\n", "targets.txt, line 1: expected 3 fields .* found 4 fields"),
+        ("a\tb\t2\n", "targets.txt, line 1: expected a truth value"),
+        ("a\tb\t1\na\tb\t0.5\n", r"line 2: Likes\(a, b\) has value 0.5 here and 1 in .*, line 1"),
+    ],
     "truth.txt": [("a\tb\t2\n", "truth.txt, line 1: expected a truth value")],
 }
 
@@ -382,11 +399,53 @@ def test_missing_data(folder: Path) -> None:
 
 
 def test_repeated_atoms_count_once(folder: Path) -> None:
-    (folder / "targets.txt").write_text("a\ttea\na\ttea\t0.5\n")
+    (folder / "targets.txt").write_text("a\ttea\t0.5\na\ttea\t0.50\n")
     (folder / "knows.txt").write_text("a\tb\t0.5\na\tb\t0.50\n")
     data = read_program(write(folder)).load()
     assert len(data.predicates["Likes"].targets) == 1
     assert atoms(data, data.predicates["Knows"].observed) == {("a", "b"): 0.5}
+
+
+def test_blanks_before_and_after_a_line_do_not_count(folder: Path) -> None:
+    """PSL trims whole lines, TABs and any line ends among them, and keeps blanks inside."""
+    (folder / "knows.txt").write_bytes(b"  \n\ta\tb x\t1 \r\n\r\nb\tc \t0.5\t\rc\ta\t.25  ")
+    (folder / "targets.txt").write_text("a\ttea \n b\ttea\t\t \n\t\n")
+    (folder / "likes.txt").write_text(" \n\t\n")
+    data = read_program(write(folder)).load()
+    assert atoms(data, data.predicates["Knows"].observed) == {
+        ("a", "b x"): 1.0, ("b", "c "): 0.5, ("c", "a"): 0.25,
+    }  # fmt: skip
+    assert len(data.predicates["Likes"].observed) == 0
+    assert atoms(data, data.predicates["Likes"].targets) == {("a", "tea"): 1.0, ("b", "tea"): 1.0}
+    (folder / "knows.txt").write_bytes(b"a\tb\n\n c \n")
+    with pytest.raises(DataError, match=r"knows.txt, line 3: expected 2 fields .* found 1 field"):
+        read_program(write(folder)).load()
+
+
+@given(st.lists(st.text("ab \t\r\n", max_size=6), max_size=8), st.integers(1, 9))
+def test_trimmed_lines_are_javas(parts: list[str], block: int) -> None:
+    text = "\n".join(parts)
+    expected = [line.strip() for line in re.split("\r\n|\r|\n", text)]
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hornbeam.facts.reading.workspace.BLOCK", block)
+        path = Path(name, "data.txt")
+        path.write_bytes(text.encode())
+        lines = trimmed(File(path, "data"), Path(name)).path.read_bytes().decode().split("\n")
+    assert [line for line in lines if line] == [line for line in expected if line]
+
+
+def test_numbers_with_and_without_zeros_are_different_names(
+    folder: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    rows = [["007", "0"], ["8", "00"], ["7.0", "0x"], ["08", "7"]]
+    program = write(folder, predicates={**PREDICATES, "Knows/2": {"observations": rows}})
+    assert len(read_program(program).load().predicates["Knows"].observed) == 4
+    [warning] = recwarn
+    assert "the constants '00' and '0' are different here" in str(warning.message)
+    rows = [["007", "0"], ["8", "9"], ["07", "9.0"]]
+    program = write(folder, predicates={**PREDICATES, "Knows/2": {"observations": rows}})
+    read_program(program).load()
+    assert len(recwarn) == 1
 
 
 NAMES = st.text(
@@ -484,7 +543,7 @@ def test_options_that_are_honoured_and_ignored() -> None:
         ("admmreasoner.maxiterations", "2.5", "a whole number"),
         ("admmreasoner.maxiterations", "1_0", "a whole number"),
         ("inference.relax", "yes", "true or false"),
-        ("inference.initialvalue", "two", "one of RANDOM, ZERO, HALF, ONE, ATOM"),
+        ("inference.initialvalue", "two", "one of RANDOM, ATOM, ZERO, HALF, ONE"),
         ("runtime.inference.method", "x.Y", "one of ADMMInference"),
     ],
 )
@@ -504,3 +563,18 @@ def test_shared_programs(psl_links: Path, name: str) -> None:
     assert len(program.rules) == int(name[1:]) + 1
     assert len(data.predicates["Target"].targets) == len(data.predicates["Target"].truth) == 3000
     assert sum(len(tables.observed) for tables in data.predicates.values()) == 23000
+
+
+def test_a_rule_that_stands_twice_is_read_once(folder: Path) -> None:
+    again = "3: Likes(B, C) & knows(A, B) -> Likes(A, C) ^2"
+    path = write(folder, rules=[*RULES, again], infer={"rules": ["0.2: !Likes(A, B)"]})
+    with pytest.warns(HornbeamWarning, match="stands twice") as caught:
+        program = read_program(path)
+    assert [rule.weight for rule in program.rules] == [1.0, 0.1, None]
+    assert [str(one.message) for one in caught] == [
+        f"{path}, line 6: 3.0: Likes(B, C) & Knows(A, B) -> Likes(A, C) ^2 stands twice; "
+        "the first (line 3) is kept with its weight 1, as in PSL",
+        f"{path}, line 66: 0.2: !Likes(A, B) stands twice; "
+        "the first (line 4) is kept with its weight 0.1, as in PSL",
+    ]
+    assert len(program.sources) == 3

@@ -13,7 +13,7 @@ from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.learning.hinge_problem import HingeProblem
 from hornbeam.programs.grounding.ground import ground
-from hornbeam.programs.program_weights import fit_weights, ground_problem, piece
+from hornbeam.programs.program_likelihood import fit_weights, ground_problem, piece
 from tests.support.brute_grounding import Ground, Key, World, ground_by_brute_force
 from tests.support.ground_worlds import program_data, variables_of, worlds
 

@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+import warnings
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -26,9 +27,17 @@ from hornbeam.language.arithmetic_rules import (
 )
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.language.syntax import Literal, LogicalRule
-from hornbeam.programs.program_declarations import _READERS, InferenceOptions, ProgramPredicate
-from hornbeam.programs.program_rules import check_rules, normal_rules
-from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED
+from hornbeam.programs.evaluators import EVALUATORS
+from hornbeam.programs.program_declarations import ProgramPredicate
+from hornbeam.programs.program_options import (
+    IGNORED,
+    INFERENCE,
+    NOT_SET,
+    WITHOUT_EFFECT,
+    InferenceOptions,
+)
+from hornbeam.programs.program_rules import check_rules, normal_rules, without_repetitions
+from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED, REPEATED
 
 DECLARED = [ProgramPredicate(name, arity, closed=True) for name, arity in PREDICATES.items()]
 
@@ -98,6 +107,25 @@ def test_psl_alone(text: str, said: str) -> None:
     with pytest.raises(DataError) as caught:
         read(text)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "kept"), REPEATED.items())
+def test_the_first_of_equal_rules_is_kept(text: str, kept: int) -> None:
+    names = {name: name for name in PREDICATES}
+    written = [list(normal_rules(rule, names)) for rule in parse_rules(text, "rules.psl")]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = without_repetitions([(rules, "rules.psl") for rules in written])
+    assert len(found) == kept
+    assert found[0][0] is written[0][0]
+    assert len(caught) == sum(map(len, written)) - kept
+    assert all("stands twice; the first (line " in str(one.message) for one in caught)
+
+
+@pytest.mark.java
+def test_psl_keeps_the_first_of_equal_rules(psl_runtime: Path) -> None:
+    answers = answers_of(psl_runtime)
+    assert {text: len(answers[text] or []) for text in REPEATED} == REPEATED
 
 
 @pytest.mark.java
@@ -175,7 +203,7 @@ def psl_options(jar: Path) -> dict[str, str | None]:
 
 
 def _texts() -> list[str]:
-    return [*ACCEPTED, *REFUSED, *OURS_ALONE, *PSL_ALONE, *random_rules()]
+    return [*ACCEPTED, *REFUSED, *OURS_ALONE, *PSL_ALONE, *REPEATED, *random_rules()]
 
 
 @cache
@@ -263,11 +291,29 @@ def test_the_corpus_has_every_kind_of_rule() -> None:
 @pytest.mark.java
 def test_options_have_the_names_and_defaults_of_psl(psl_runtime: Path) -> None:
     theirs = psl_options(psl_runtime)
-    assert set(_READERS) <= set(theirs)
-    assert {field for field, _ in _READERS.values()} == {
-        field.name for field in fields(InferenceOptions) if field.name != "ignored"
-    }
-    ours = InferenceOptions()
-    for name, (field, read) in _READERS.items():
-        if (text := theirs[name]) is not None and getattr(ours, field) is not None:
-            assert read(text) == pytest.approx(getattr(ours, field)), name
+    set_by_options = {option.field for option in INFERENCE}
+    assert {field.name for field in fields(InferenceOptions)} == {
+        *set_by_options, "ignored", "unknown",
+    }  # fmt: skip
+    for ours, options in [
+        (InferenceOptions(), INFERENCE),
+        *((kind(), kind.OPTIONS) for kind in EVALUATORS.values()),
+    ]:
+        for option in options:
+            default = getattr(ours, option.field)
+            assert (default is None) == (option.name in NOT_SET)
+            text = theirs[option.name]
+            if text is not None and default is not None:
+                assert option.read(text) == default, option.name
+
+
+@pytest.mark.java
+def test_every_option_of_psl_is_honoured_or_known_to_be_ignored(psl_runtime: Path) -> None:
+    theirs = {name.lower() for name in psl_options(psl_runtime)}
+    ours = {option.name for kind in EVALUATORS.values() for option in kind.OPTIONS}
+    ours |= {option.name for option in INFERENCE} | WITHOUT_EFFECT.keys()
+    assert ours <= theirs
+    unexplained = {name for name in theirs - ours if not name.startswith(tuple(IGNORED))}
+    assert unexplained == {"categoricalevaluator.defaultpredicate"}
+    for prefix in IGNORED:
+        assert any(name.startswith(prefix) for name in theirs - ours), prefix

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.reporting.rule_tables import RuleQuality, rule_qualities, wilson
+from hornbeam.errors import InputError
+from hornbeam.facts.reading.readers import Input
+from hornbeam.reporting.rule_tables import WORTH, RuleQuality, rule_qualities, wilson
 from hornbeam.rules.body import AnyBody, Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.rule_words import said
 from hornbeam.rules.weighing import Threshold
+from tests.support.rich_worlds import ENTITIES, RichWorld, rich_models, rich_worlds
 
 
 def judged(
@@ -110,3 +115,46 @@ def test_copies_and_inverses_of_the_target_are_warned_of(
     [rule] = judged(model, [(s, facts, o) for s, o in stated], labels)
     assert expected in rule.warning
     assert bool(rule.warning) == bool(expected)
+
+
+LABELS = [("x", "t", "y", 1.0), ("y", "t", "z", 0.0), ("z", "t", "x", 1.0), ("x", "t", "z", 0.0)]
+
+
+def assert_worth(model: hb.Model, facts: Input, labels: list[tuple[str, str, str, float]]) -> None:
+    """The figures without each rule are those of a model that lacks it."""
+    table = model.to_table(facts, labels, worth=True)
+    for k, row in enumerate(table.dicts()):
+        fewer = model.with_rules(
+            Rule(0.0, rule.clause) if i == k else rule for i, rule in enumerate(model.rules)
+        )
+        found = fewer.evaluate(facts, labels)
+        for name in WORTH:
+            assert row[f"{name}_without"] == pytest.approx(getattr(found, name), abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*:hornbeam.errors.HornbeamWarning")
+@given(rich_worlds(), rich_models(arities=[2]))
+def test_figures_without_a_rule_are_those_of_a_model_that_lacks_it(
+    world: RichWorld, model: hb.Model
+) -> None:
+    if model.rules:
+        labels = [(s, "t", o, float(k % 2)) for k, (s, o) in enumerate(pairwise(ENTITIES))]
+        assert_worth(model, world.facts, labels)
+
+
+@pytest.mark.parametrize("method", ["map", "two-step"])
+def test_pairs_of_a_collective_model_are_inferred_again_without_a_rule(method: str) -> None:
+    head = f'# hornbeam: {{"version": 1, "collective": "{method}"}}\n'
+    rules = "1.0: p(A, B) -> t(A, B)\n0.5: !t(A, B)\n"
+    rules += (
+        "0.7: p(A, B) & believed_t(B, C) -> t(A, C)\n1.0: p(A, B) -> believed_t(A, B)\n"
+        if method == "two-step"
+        else "0.7: p(A, B) & t(B, C) -> t(A, C)\n"
+    )
+    facts = [("x", "p", "y"), ("y", "p", "z"), ("z", "p", "x")]
+    assert_worth(hb.Model.parse(head + rules), facts, LABELS)
+
+
+def test_what_rules_are_worth_needs_labels() -> None:
+    with pytest.raises(InputError, match="give `facts` and `labels`"):
+        hb.Model.parse("1: p(A, B) -> t(A, B)").to_table(worth=True)

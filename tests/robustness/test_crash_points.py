@@ -69,6 +69,11 @@ CASES = {
         ("evaluate", OTHER, *FACTS, *LABELS, "-o", "out.jsonl"),
         ("out.jsonl",),
     ),
+    "diff": Case(
+        ("diff", MODEL, OTHER, "-o", "out.jsonl"),
+        ("diff", OTHER, MODEL, "-o", "out.jsonl"),
+        ("out.jsonl",),
+    ),
     "crossval": Case(
         ("crossval", *FACTS, *LABELS, *CROSSVAL, "--folds", "2", "-o", FOLDS),
         ("crossval", *FACTS, *LABELS, *CROSSVAL, "--folds", "3", "-o", FOLDS),

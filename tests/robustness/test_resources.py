@@ -359,7 +359,7 @@ def test_ctrl_c_while_inferring() -> None:
         "predicates": {"P/2": {"observations": pairs}, "Q/2": {"targets": pairs}},
     }
     Path("large.json").write_text(json.dumps(program))
-    _interrupted(("infer", "large.json", "--tolerance", "0", "-o", "values"), "ground rules")
+    _interrupted(("infer", "large.json", "--tolerance", "0", "-o", "values"), "ADMM")
     assert not Path("values").exists()
 
 

@@ -11,8 +11,9 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import Body, Kind, Step
-from hornbeam.rules.candidates import KINDS, Candidates, RuleLimits
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.condition_numbers import KINDS
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
 NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]
@@ -69,7 +70,7 @@ def with_conditions(draw: st.DrawFn, paths: Candidates) -> Candidates:
     argument, constant = kinds.copy(), kinds - 1
     steps = paths.steps.copy()
     for row in np.flatnonzero(np.count_nonzero(steps, axis=1) == 1).tolist():
-        kind = draw(st.sampled_from(KINDS))
+        kind = draw(st.sampled_from([kind for kind in KINDS if kind is not Kind.NUMBERS]))
         kinds[row] = KINDS.index(kind)
         argument[row] = 0 if kind is Kind.PATH else draw(st.integers(0, 1))
         if kind is Kind.UNARY:

@@ -18,6 +18,7 @@ from hornbeam.language.syntax import (
     Comparison,
     Literal,
     LogicalRule,
+    NumberTest,
     Term,
     ThresholdSpan,
     Variable,
@@ -131,6 +132,9 @@ def in_other_words(rule: LogicalRule, chance: random.Random) -> LogicalRule:
         if isinstance(atom, Atom):
             terms = tuple(map(renamed, atom.arguments))
             return Literal(Atom(atom.predicate, terms), literal.negated)
+        if isinstance(atom, NumberTest):
+            moved = replace(atom, left=renamed(atom.left), right=renamed(atom.right))
+            return Literal(moved, literal.negated)
         terms = (renamed(atom.left), renamed(atom.right))
         first, second = chance.sample(terms, 2)
         return Literal(Comparison(first, atom.operator, second), literal.negated)
@@ -143,7 +147,10 @@ def in_other_words(rule: LogicalRule, chance: random.Random) -> LogicalRule:
         unit = literals[at:stop]
         units.append((chance.sample(unit, len(unit)), spans.get(at)))
         at = stop
+    # the value that a rule standardises stays first
+    first = [units.pop(0)] if rule.weighing is not None and rule.weighing.name == "z" else []
     chance.shuffle(units)
+    units = first + units
     body, thresholds = list[Literal](), list[ThresholdSpan]()
     for unit, span in units:
         if span is not None:
@@ -159,7 +166,10 @@ def test_a_clause_is_seen_in_any_order_and_by_any_variables(
     clause: Clause, distinct: bool, chance: random.Random
 ) -> None:
     spelt = {
-        name: f"p{i}" for i, name in enumerate(sorted({clause.target, *clause.body.predicates}))
+        name: f"p{i}"
+        for i, name in enumerate(
+            sorted({clause.target, *clause.body.predicates, *clause.body.attributes})
+        )
     }
     names = {identifier: name for name, identifier in spelt.items()}
     [rule] = parse_logical_rules(f"1: {clause.text(spelt, distinct=distinct)}", "model.psl")
@@ -182,8 +192,8 @@ REFUSED = {
     "1: p(A, B) -> t(A, B) | q(A, B)": (25, "the head has 2 atoms; expected one"),
     "1: !p(A, B) | t(A, B)": (15, "the head has 2 atoms; expected one"),
     "1: p(A, B) -> (A == B)": (16, "the head is (A == B); expected an atom"),
-    "1: p(A, B) -> t(A)": (15, "t(A) has arity 1; expected 2"),
-    "1: t(A, B, C)": (4, "t(A, B, C) has arity 3; expected 2"),
+    "1: p(A, B) -> t(A)": (15, "t(A) has arity 1, but t(A, B) has 2 in line 1; expected one arity"),
+    "1: t(A, B, C)": (4, "t(A, B, C) has arity 3; expected 1 or 2"),
     "1: t(A, A)": (4, "t(A, A) has one variable twice; expected two variables"),
     "1: t(A, 'x')": (4, "t(A, 'x') has the constant 'x'; expected variables"),
     # literals
@@ -217,13 +227,20 @@ REFUSED = {
     "1: (A == 'a\0b') -> t(A, B)": (5, "names no entity; expected one character or more, no TAB"),
     # paths
     "1: p(A, B) & q(B, C) & r(B, D) -> t(A, D)": (24, "not a path from A to D: it branches at B"),
-    "1: p(A, X) & q(X, Y) -> t(A, B)": (14, "p(A, X) & q(X, Y) is not a path from A to B: it ends"),
-    "1: p(X, Y) & q(Y, B) -> t(A, B)": (4, "not a path from A to B: no atom leads on from A"),
-    "1: p(A, X) & q(X, 'c') -> t(A, B)": (14, "not a path from A to B: q(X, 'c') has the constant"),
+    "1: p(A, X) & q(X, 'c') & r(X, B) -> t(A, B)": (14, "to B: q(X, 'c') has the constant 'c'"),
+    "1: p(A, X) & q(X, Y) & r(X, Z) -> t(A, B)": (24, "not a chain from A: it branches at X"),
+    "1: p(B, X) & q(X) & r(X, Y) -> t(A, B)": (21, "not a chain from B: it branches at X"),
+    "1: p(A, X) & q(X, 'c', 'd') -> t(A, B)": (14, "q(X, 'c', 'd') has 2 constants; expected one"),
+    "1: p(A, X) & q(X, 'c', Y) & r(Y) -> t(A, B)": (
+        14,
+        "q(X, 'c', Y) leads to 'c', Y; expected one",
+    ),
+    "1: p(A, X, Y) & q(X) & r(Y) -> t(A, B)": (4, "p(A, X, Y) leads to X, Y; expected one"),
+    "1: p(A, X) & p(X, Y) & p(Y, Z) & p(Z, U) -> t(A, B)": (34, "has 4 steps; expected at most 3"),
     "1: p(A, X) & q(X) & r(X, B) -> t(A, B)": (14, "not a path from A to B: q(X) leads nowhere"),
     "1: p(A, X, B) & q(X, Y) -> t(A, B)": (4, "p(A, X, B) leads between A, X, B"),
-    "1: p(A, B) & q(B, C) & r(C, A) -> t(A, D)": (24, "not a path from A to D: it branches at A"),
-    "1: p(A, B) & q(B, A) -> t(A, C)": (14, "not a path from A to C: it branches at A"),
+    "1: p(A, B) & q(B, C) & r(C, A) -> t(A, D)": (24, "not a chain from A: it branches at A"),
+    "1: p(A, B) & q(B, A) -> t(A, C)": (14, "not a chain from A: it branches at A"),
     "1: p(A, B) & q(B, C) & r(C, D) & s(D, B) -> t(A, E)": (34, "it branches at B"),
     "1: p(A, X) & q(X, B) & p(B, Y) & q(Y, X) -> t(A, B)": (34, "it branches at X"),
     "1: p(A,B) & p(B,C) & p(C,D) & p(D,E) & p(E,F) -> t(A,F)": (40, "5 atoms; expected at most 4"),

@@ -218,3 +218,21 @@ def test_means_of_heads_are_a_fixed_point_for_every_pair() -> None:
     state = model.map_state(facts, pairs)
     np.testing.assert_allclose(state.own_scores(Score.MEAN), state.state, atol=1e-5)
     assert state.solved.status.name == "CONVERGED"
+
+
+def test_rules_for_and_against_heads_meet_where_a_plain_iteration_does() -> None:
+    """Heads are moved by their bodies' means alone, up by one rule and down by the other."""
+    facts = [("a", "p", "b"), ("b", "p", "c"), ("a", "q", "c"), ("c", "q", "d"), ("c", "r", "d")]
+    pairs = [(one, "t", "d") for one in "abc"]
+    model = hb.Model.parse(
+        '# hornbeam: {"collective": "map-heads"}\n2: p(A, B) & t(B, C) -> t(A, C)\n'
+        "3: q(A, B) & t(B, C) -> !t(A, C)\n1.5: r(A, B) -> t(A, B)\n0.7: !t(A, B)\n"
+    )
+
+    def mean(pull: float) -> float:
+        return float(1 / (1 + np.exp(-pull)))
+
+    c = mean(1.5 - 0.7)
+    b = mean(2 * c - 0.7)
+    a = mean(2 * b - 3 * c - 0.7)
+    np.testing.assert_allclose(model.predict(facts, pairs)["score"], [a, b, c], atol=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +41,12 @@ def searches(model: hb.Model, facts: hb.Facts, names: EntityNames) -> dict[str, 
         table = model.propose(facts, subjects=ENTITIES, top=99, per_subject=per_subject,
                               names=names, target="t", threads=1)  # fmt: skip
         found[f"propose, per subject: {per_subject}"] = table
+        backward = partial(model.propose, facts, objects=ENTITIES, top=99, names=names, target="t",
+                           threads=1)  # fmt: skip
+        found[f"propose between, per subject: {per_subject}"] = backward(
+            subjects=ENTITIES, per_subject=per_subject
+        )
+    found["propose from objects"] = backward()
     for place in (0, 2):
         queries = [[*("?t?")] for _ in ENTITIES]
         for query, entity in zip(queries, ENTITIES, strict=True):

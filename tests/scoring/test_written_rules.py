@@ -123,9 +123,10 @@ def added(rule: LogicalRule, pair: Sequence[str], facts: set[Ground], counts: Co
 
 @st.composite
 def rules_and_facts(draw: st.DrawFn) -> tuple[RuleModel, set[Ground]]:
-    """A rule of any kind but a prior, and facts that it may be about."""
+    """A rule of any kind but a prior, without numbers, and facts that it may be about."""
     known = draw(st.sampled_from([ARITIES, WIDER]))
     clause = draw(clauses(known, st.sampled_from(ENTITIES)).filter(lambda one: not one.is_prior))
+    assume(all(part.body.number is None for part in clause.body.parts))
     assume(known is ARITIES or not RuleModel((Rule(1.0, clause),)).shares)
     if clause.weighing is not None and clause.weighing.counts is Counts.SHARE:
         clause = replace(clause, weighing=Weighing(Counts.SHARE, 0.1))

@@ -70,3 +70,41 @@ def test_entities_are_found_by_name_or_id(site: Site, typed: str, found: list[st
 @pytest.mark.parametrize("page", ["", "rules", "pairs"])
 def test_other_pages_show_names(site: Site, page: str) -> None:
     assert ("'Ann (e2)'" if page == "rules" else "Ann (e1)") in shown(site, page).words
+
+
+WORKS = "works <i>in</i>"
+
+
+@pytest.fixture(scope="module")
+def named() -> Site:
+    """A site whose relations have names, too."""
+    labels = hb.read_labels([("e1", "works_in", "e3", 1), ("e4", "works_in", "e3", 0)])
+    names = EntityNames({**NAMES.names, "works_in": WORKS, "knows": "is a friend of"})
+    model = hb.Model.parse(RULES)
+    return Site(open_rule_explorer(hb.read_facts(FACTS), model, labels=labels, entity_names=names))
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("", {}),
+        ("rules", {}),
+        ("rules", {"relation": "works_in"}),
+        ("pairs", {}),
+        ("entity", {"name": "e2"}),
+        ("query", {"subject": "e1", "relation": WORKS}),
+        ("link", {"subject": "e1", "relation": WORKS, "object": "e3"}),
+        ("flip", {"subject": "e1", "relation": WORKS, "object": "e3"}),
+    ],
+)
+def test_relations_are_shown_and_asked_for_by_name(
+    named: Site, page: str, query: dict[str, str]
+) -> None:
+    found = shown(named, page, **query)
+    assert WORKS in found.words
+    if query.get("relation") == WORKS:
+        by_id = shown(named, page, **{**query, "relation": "works_in"})
+        assert by_id.words == found.words
+    assert "Ann (e1) works_in" not in found.words
+    answer = named.addresses[f"/{page}"].page(Visit(query))
+    assert WORKS not in answer.body

@@ -221,7 +221,7 @@ def test_any_explorer_can_be_warmed_up(
 ) -> None:
     """Whatever is missing: an error there would leave all pages to threads."""
     explorer = open_rule_explorer(hb.read_facts(facts), hb.Model.parse(rules), threads=1)
-    WebApp(explorer, Access("127.0.0.1", 8765, None)).warm_up(SILENT)
+    WebApp(explorer, Access("127.0.0.1", 8765, None)).shown.warm_up(SILENT)
     forks, fork = [], os.fork
 
     def forked() -> int:

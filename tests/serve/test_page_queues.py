@@ -116,7 +116,7 @@ def test_a_page_is_made_once_for_all_who_ask_for_the_same(explorer: RuleExplorer
         Visit({"name": "a"}, is_htmx=True),
     )
     for visit in (one, other, one, htmx, one, Visit(), Visit()):
-        run_apart(app._answer(address, visit))
+        run_apart(app.shown.answer(address, visit))
     assert made == [one, other, htmx, Visit(), Visit()]
 
 
@@ -131,14 +131,14 @@ def test_any_number_of_visitors_needs_no_more_memory(
 
     async def crowd() -> None:
         for i in range(300):
-            await app._answer(address, Visit({"name": f"visitor {i}"}))
-            await app._answer(address, Visit({"name": f"{i}" * 3000}))
+            await app.shown.answer(address, Visit({"name": f"visitor {i}"}))
+            await app.shown.answer(address, Visit({"name": f"{i}" * 3000}))
 
     run_apart(crowd())
-    assert len(app._kept) == 300_000 // (1000 + web_app.LONGEST_KEY)
+    assert len(app.shown._kept) == 300_000 // (1000 + web_app.LONGEST_KEY)
     for i in range(100_000):
-        app._kept.get(("visitor", i), lambda: PageAnswer("x"))
-    assert len(app._kept) <= 300_000 // web_app.LONGEST_KEY
+        app.shown._kept.get(("visitor", i), lambda: PageAnswer("x"))
+    assert len(app.shown._kept) <= 300_000 // web_app.LONGEST_KEY
 
 
 def test_requests_in_one_breath_get_one_answer(explorer: RuleExplorer) -> None:

@@ -16,11 +16,12 @@ from hornbeam.base.choices import Relaxation
 from hornbeam.errors import HornbeamWarning
 from hornbeam.model import Model
 from hornbeam.ranking.queries import Direction
+from hornbeam.reporting.model_diff import paired_rules
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
-from hornbeam.serve.weight_pages import compared_models, paired_rules
+from hornbeam.serve.weight_pages import compared_models
 from tests.support.random_rules import rule_models
 from tests.support.servers import FACTS, LABELS, OTHER_RULES, PAIRS, RULES, SCRIPT, small_explorer
 from tests.support.worlds import SOFT, worlds
@@ -121,7 +122,7 @@ def test_a_clause_that_stands_twice_weighs_both() -> None:
     twice, once = (
         Model.parse(text) for text in ("1.0: p(A, B) -> t(A, B)\n" * 2, "2.0: p(A, B) -> t(A, B)")
     )
-    [pair] = paired_rules(twice.rules, once.rules)
+    [pair] = paired_rules(twice, once)
     assert (pair.weight, pair.other_weight) == (2.0, 2.0)
 
 

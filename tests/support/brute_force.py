@@ -8,13 +8,17 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
 
 ONE = 1_000_000
+#: Most walks of a chain per start, or ends of it, if it does not lead through hubs.
+HUB_WALKS = 100
+#: Most walks one step further from one argument of the targets of a predicate.
+MAX_WALKS = 10_000_000
 
 Triple = tuple[str, str, str]
 #: Truth value of every fact in millionths.
@@ -37,6 +41,8 @@ class Figures:
     paths: int = 0
     bodies: Counter[tuple[int, int]] = field(default_factory=Counter)
     shares: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    #: Largest `min_coverage` for which a body of this coverage may be a candidate.
+    most_coverage: int = 1 << 30
 
     def add(self, row: int, values: Sequence[int], share: float = 0.0) -> None:
         """Enter one grounding for a target by the values of its atoms."""
@@ -70,7 +76,145 @@ def search(
         for body, value in conditions(world, target, language, leaving, unary or {}):
             if body.kind in kinds:
                 found[body].add(row, [value])
+        if Kind.CHAIN in kinds:
+            for body, truths in chains(world, target, language, leaving, unary or {}):
+                found[body].add(row, truths)
+    if Kind.CHAIN in kinds:
+        limit_anchors(world, labels, language, leaving, unary or {}, found)
     return found
+
+
+def limit_anchors(
+    world: World,
+    labels: Labels,
+    language: RuleLimits,
+    leaving: Leaving,
+    unary: Unary,
+    found: dict[Body, Figures],
+) -> None:
+    """Enter which chains to constants may be candidates.
+
+    Two facts or more lead to the constant, enough entities have sure walks to it, and there are few
+    walks by the same steps. An entity, or a pair with distinct variables, is walked from once.
+    """
+    entities: dict[Body, set[str]] = defaultdict(set)
+    walks: dict[Body, dict[tuple[str, str], int]] = defaultdict(dict)
+    ends: dict[Body, set[str]] = defaultdict(set)
+    ahead: dict[Body, dict[tuple[str, ...], int]] = defaultdict(dict)
+    covered: Counter[Body] = Counter()
+    for target, size in Counter(target for target, _ in labels).items():
+        here, sure = Counter[Body](), set[Body]()
+        for body, truths in chains(world, target, language, leaving, unary, hides=False):
+            if all(2 * value >= ONE for value in truths):
+                entities[body].add(target[2 * body.argument])
+                sure.add(body)
+            here[body] += 1
+        covered.update(dict.fromkeys(sure, size))
+        for body, number in here.items():
+            node, other = target[2 * body.argument], target[2 - 2 * body.argument]
+            start = node, other if language.distinct_variables else ""
+            walks[body][start] = number
+            if body.kind is Kind.OPEN and body.constant is not None:
+                free = replace(body, kind=Kind.CHAIN, constant=None)
+                ends[free].add(body.constant)
+                times = size if language.distinct_variables else 1
+                ahead[free][*start, body.constant] = times * len(leaving[body.constant])
+
+    def is_few(chain: Body) -> bool:
+        most, n = sum(walks[chain].values()), len(ends[chain])
+        return most <= max(HUB_WALKS * len(walks[chain]), 2 * n) or n <= HUB_WALKS
+
+    longer = walked_on(
+        {
+            chain: sum(numbers.values())
+            for chain, numbers in ahead.items()
+            if is_few(chain) and covered[chain] >= language.min_coverage
+        }
+    )
+    for body, figures in found.items():
+        if body.kind is not Kind.CHAIN:
+            continue
+        free = replace(body, constant=None)
+        *shorter, whole = (replace(free, steps=body.walk[: k + 1]) for k in range(len(body.walk)))
+        if not longer.issuperset(shorter):
+            figures.most_coverage = 0
+        elif body.constant is not None:
+            *_, last = body.steps
+            facts = [f for f in world if f[1] == last.predicate]
+            n_leading = sum(fact[0 if last.inverse else 2] == body.constant for fact in facts)
+            figures.most_coverage = len(entities[body]) if is_few(whole) and n_leading > 1 else 0
+
+
+def walked_on(forecast: Mapping[Body, int]) -> set[Body]:
+    """The chains that are made longer, by how many walks they then have, see `MAX_WALKS`."""
+    longer = set[Body]()
+    for length in (1, 2):
+        level = {
+            chain: number
+            for chain, number in forecast.items()
+            if len(chain.steps) == length
+            and (length == 1 or replace(chain, steps=chain.steps[:1]) in longer)
+        }
+        for chain, number in level.items():
+            beside = [
+                other
+                for body, other in level.items()
+                if (body.target, body.argument) == (chain.target, chain.argument)
+            ]
+            if sum(other for other in beside if other <= number) <= MAX_WALKS:
+                longer.add(chain)
+    return longer
+
+
+def chains(
+    world: World,
+    target: Triple,
+    language: RuleLimits,
+    leaving: Leaving,
+    unary: Unary,
+    hides: bool = True,
+) -> Iterator[tuple[Body, list[int]]]:
+    """Every grounding of a chain for a target, with the truth values of its facts.
+
+    With distinct variables no two variables are one entity; a constant may be any. The target's
+    own fact is hidden, if `hides`; else the ends of chains of any length are given as open bodies.
+    """
+    subject, head, object_ = target
+    distinct = language.distinct_variables
+    if not {subject, object_} <= known_entities(world, unary) or (distinct and subject == object_):
+        return
+    for argument, (here, other) in enumerate([(subject, object_), (object_, subject)]):
+        stack: list[tuple[list[str], tuple[Step, ...], list[int]]] = [([here], (), [])]
+        while stack:
+            nodes, steps, values = stack.pop()
+            met = [*nodes, other]
+            if len(steps) == min(3, language.max_length):
+                continue
+            for step, fact, there in leaving[nodes[-1]]:
+                if hides and fact == target:
+                    continue
+                longer, truths = (*steps, step), [*values, world[fact]]
+                if len(longer) > 1:
+                    yield Body(longer, head, Kind.CHAIN, argument, there), truths
+                if distinct and there in met:
+                    continue
+                if len(longer) > 1 or not hides:
+                    yield Body(longer, head, Kind.CHAIN, argument), truths
+                if not hides:
+                    yield Body(longer, head, Kind.OPEN, argument, there), truths
+                for (entity, predicate), value in unary.items():
+                    # of a target on one entity, the own fact is unary
+                    if hides and (entity, predicate, entity) == target:
+                        continue
+                    if entity == there and len(longer) < language.max_length:
+                        ending = (*longer, Step(predicate, arity=1))
+                        yield Body(ending, head, Kind.CHAIN, argument), [*truths, value]
+                stack.append(([*nodes, there], longer, truths))
+
+
+def known_entities(world: World, unary: Unary) -> set[str]:
+    """Every entity that a fact has."""
+    return {name for s, _, o in world for name in (s, o)} | {name for name, _ in unary}
 
 
 def walks(
@@ -119,8 +263,7 @@ def conditions(
     With distinct variables no two variables are one entity; a constant may be any.
     """
     subject, head, object_ = target
-    entities = {name for s, _, o in world for name in (s, o)} | {name for name, _ in unary}
-    if not {subject, object_} <= entities:
+    if not {subject, object_} <= known_entities(world, unary):
         return
     distinct = language.distinct_variables
     for argument, here in enumerate((subject, object_)):
@@ -160,7 +303,10 @@ def kept(
     for body, figures in found.items():
         coverage = len(figures.covered)
         true = sum(2 * labels[row][1] >= ONE for row in figures.covered)
-        if coverage >= language.min_coverage and body.predicates.isdisjoint(language.exclude):
+        least = language.min_coverage
+        if least > figures.most_coverage:
+            continue
+        if coverage >= least and body.predicates.isdisjoint(language.exclude):
             rows.append((body, coverage, true, figures.paths))
     rows.sort(key=lambda row: (-row[1], len(row[0]), texts[row[0]]))
     return rows[: language.top]

@@ -189,6 +189,25 @@ def _any_facts(path: Path) -> None:
     hb.read_facts(path)
 
 
+def _numbers(path: Path) -> None:
+    hb.read_numbers(path)
+
+
+def _dates(path: Path) -> None:
+    hb.read_numbers(path, dates=True)
+
+
+def _table(path: Path) -> None:
+    columns = {"year": "number", "shot": "date", "good": "boolean"}
+    header = file_text(path).lstrip("\n").partition("\n")[0].split(",")
+    types = {name: kind for name, kind in columns.items() if name in header}
+    hb.read_table(path, key="film", types=types)
+
+
+def _database(path: Path) -> None:
+    hb.read_table(path)
+
+
 def _model(path: Path) -> None:
     again = model_text(parse_model(file_text(path), str(path)))
     assert model_text(parse_model(again, path.name)) == again
@@ -234,7 +253,7 @@ def _data_file(path: Path) -> None:
 
 def _old_data(path: Path) -> None:
     data = path.with_name("p.txt")
-    data.write_text("a\tb\nb\tc\t0.5\n")
+    data.write_text("a\tb\t1\nb\tc\t0.5\n")
     try:
         hb.read_facts(path)
     finally:
@@ -275,6 +294,10 @@ TARGETS = (
     *_tables(),
     Target("facts in Parquet", "facts.parquet", _any_facts, 1, _parquet),
     Target("parquet", "facts.parquet", _any_facts, 2),
+    Target("numbers", "numbers.tsv", _numbers),
+    Target("dates", "dates.tsv", _dates),
+    Target("table of entities", "table.csv", _table),
+    Target("SQLite", "shop.db", _database),
     Target("N-Triples", "facts.nt", _any_facts),
     Target("N-Quads", "facts.nq", _any_facts),
     Target("Turtle", "facts.ttl", _any_facts),

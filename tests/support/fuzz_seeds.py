@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sqlite3
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +15,9 @@ LABELS = b"a\tt\tb\t1\nb\tt\ta\t0\nann lee\tt\t\xc3\xa9\t0.25\n\nc\tt\td\t1\nd\t
 PAIRS = b"a\tt\tb\nb\tt\ta\t1\nann lee\tt\t\xc3\xa9\n\na\tt\tb\n"
 QUERIES = b"a\tt\t?\n?\tt\tb\nann lee\tt\t?\t1\n"
 NAMES = b"id\tname\ttype\n/m/1\tRome\tcity\n/m/2\t\xc3\xa9 x\t\n/m/3\tPeru\n"
+NUMBERS = b"a\tyear\t1990\nb\tyear\t-1.5e3\n\nann lee\tsize\t.5\n"
+DATES = b"entity\tattribute\tvalue\na\tborn\t1931-05-04\n\xc3\xa9\tborn\t2000-02-29\n"
+TABLE = b'film,year,shot,good,by\nheat,1995,1994-02-28,yes,"mann, m"\n\nalien,,,no,\n'
 ARGUMENTS = b"a\tb\tc\nd\te\tf\n\nann lee\tb\t\xc3\xa9\n"
 
 
@@ -27,6 +31,16 @@ def _parquet(table: bytes) -> bytes:
     written = io.BytesIO()
     pq.write_table(pa.table(dict(columns)), written)
     return written.getvalue()
+
+
+def _sqlite() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(
+        "CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT, d DATE); "
+        "CREATE TABLE b (id TEXT PRIMARY KEY, n REAL, a INTEGER REFERENCES a (id)); "
+        "INSERT INTO a VALUES (1, 'x', '1990-01-01'); INSERT INTO b VALUES ('b', 1.5, 1);"
+    )
+    return connection.serialize()
 
 
 MODEL = b"""# hornbeam: {"version": 1, "counts": "raw", "relaxation": "boolean"}
@@ -144,6 +158,10 @@ AMIE = b"""Rule\tHead Coverage\tStd Confidence
 """
 
 SEEDS = {
+    "numbers": (NUMBERS,),
+    "dates": (DATES,),
+    "table of entities": (TABLE,),
+    "SQLite": (_sqlite(),),
     "facts.tsv": (FACTS, PLAIN),
     "facts.csv": (_csv(FACTS), _csv(PLAIN)),
     "labels.tsv": (LABELS,),
@@ -167,7 +185,7 @@ SEEDS = {
     "Turtle": (TURTLE, TRIPLES),
     "program.json": (PROGRAM, SPLIT),
     "program.yaml": (YAML,),
-    "PSL data": (b"a\tb\nb\tc\t0.5\nann lee\t\xc3\xa9\t1\n",),
+    "PSL data": (b"a\tb\t1\nb\tc\t0.5\nann lee\t\xc3\xa9\t1\n",),
     "PSL 2 data": (OLD_DATA,),
     "model": (MODEL, SQUARED),
     "collective model": (COLLECTIVE, MAP),

@@ -23,7 +23,8 @@ TERMS = st.builds(Variable, NAMES) | st.builds(Constant, st.text())
 ATOMS = st.builds(Atom, NAMES, st.lists(TERMS, min_size=1, max_size=4).map(tuple))
 
 
-COMPARISONS = st.builds(Comparison, TERMS, st.sampled_from(Operator), TERMS)
+OPERATORS = (Operator.EQUAL, Operator.DIFFERENT, Operator.ORDERED)
+COMPARISONS = st.builds(Comparison, TERMS, st.sampled_from(OPERATORS), TERMS)
 
 
 LITERALS = st.builds(Literal, ATOMS | COMPARISONS, st.booleans())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -221,7 +221,13 @@ class Client:
         """Send a form."""
         return self._ask("POST", path, urlencode(form), headers)
 
-    def _ask(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Reply:
+    def send(self, path: str, body: bytes, **headers: str) -> Reply:
+        """Send a body as it is."""
+        return self._ask("POST", path, body, headers)
+
+    def _ask(
+        self, method: str, path: str, body: str | bytes | None, headers: dict[str, str]
+    ) -> Reply:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.cookies:
             sent["cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
@@ -253,6 +259,7 @@ def serving(
     token: str | None = None,
     host: str = "127.0.0.1",
     processes: bool = False,
+    reopen: Callable[[], Explorer] | None = None,
 ) -> Iterator[Client]:
     """Serve on a free port while inside; `host` is what the server takes itself to listen on.
 
@@ -262,7 +269,7 @@ def serving(
     port = opened.getsockname()[1]
     ready, loops = Event(), list[asyncio.AbstractEventLoop]()
     access = Access(host, port, token)
-    app = WebApp(explorer, access)
+    app = WebApp(explorer, access, reopen)
 
     def started() -> None:
         loops.append(asyncio.get_running_loop())
@@ -274,10 +281,10 @@ def serving(
     assert ready.wait(20)
     try:
         if processes:
-            asyncio.run_coroutine_threadsafe(app.move_to_processes(), loops[0]).result(20)
+            asyncio.run_coroutine_threadsafe(app.shown.move_to_processes(), loops[0]).result(20)
         yield Client(port)
     finally:
-        app.end_processes()
+        app.shown.end_processes()
         server.should_exit = True
         thread.join(20)
         assert not thread.is_alive()

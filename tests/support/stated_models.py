@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import get_args
 
 from hypothesis import strategies as st
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.base.machine import MAX_NUMBER
+from hornbeam.language.syntax import Bound, Operator, Unit
 from hornbeam.rules.body import MAX_CONDITIONS, MAX_LENGTH, Body, Kind, Part, Step, simplest
 from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.number_conditions import NumberCondition
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
@@ -57,6 +60,9 @@ def bodies(
         return Step.between(name, here, there, known[name])
 
     argument = draw(st.integers(0, 1))
+    if kind is Kind.NUMBERS:
+        number = draw(number_conditions())
+        return Body((), target, kind, 0 if number.absolute else argument, number=number)
     if kind is Kind.UNARY and unary:
         steps: tuple[Step, ...] = (Step(draw(st.sampled_from(unary)), arity=1),)
         return Body(steps, target, kind, argument)
@@ -71,6 +77,23 @@ def bodies(
 
 
 @st.composite
+def number_conditions(draw: st.DrawFn) -> NumberCondition:
+    """A comparison of a number, of a difference or of an absolute one, with a bound."""
+    minus = draw(st.none() | NAMES)
+    finite = st.floats(-MAX_NUMBER, MAX_NUMBER).map(lambda value: value + 0.0)
+    number = st.builds(Bound, finite | st.integers(-(2**53), 2**53).map(float))
+    days = st.builds(Bound, st.integers(-700_000, 2_900_000).map(float), st.just(Unit.DAYS))
+    dates = st.builds(Bound, st.integers(-700_000, 2_900_000).map(float), st.just(Unit.DATE))
+    return NumberCondition(
+        draw(NAMES),
+        minus,
+        minus is not None and draw(st.booleans()),
+        draw(st.sampled_from([Operator.AT_LEAST, Operator.BELOW])),
+        draw(number | (dates if minus is None else days)),
+    )
+
+
+@st.composite
 def clauses(draw: st.DrawFn, known: Arities, constants: st.SearchStrategy[str] = NAMES) -> Clause:
     """A prior, a body or a conjunction, with thresholds and a way of counting or without."""
     target = draw(st.sampled_from([name for name, arity in known.items() if arity == 2]))
@@ -81,6 +104,12 @@ def clauses(draw: st.DrawFn, known: Arities, constants: st.SearchStrategy[str] =
         return prior(target, negated)
     body = simplest([Part(one, draw(st.none() | _thresholds(one))) for one in found])
     ways = st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]).map(Weighing)
+    first = body.parts[0]
+    if first.body.number is not None and first.threshold is None and draw(st.booleans()):
+        value = replace(first.body, number=first.body.number.value)
+        mean, deviation = draw(st.floats(-MAX_NUMBER, MAX_NUMBER)), draw(MEDIANS)
+        weighing = Weighing(Counts.Z, mean=mean + 0.0, deviation=deviation)
+        return Clause(simplest([Part(value), *body.parts[1:]]), negated, weighing)
     if isinstance(body, Body) and body.kind is Kind.PATH:
         ways |= st.builds(Weighing, st.just(Counts.SHARE), MEDIANS)
     return Clause(body, negated, draw(st.none() | ways))

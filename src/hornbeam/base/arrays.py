@@ -93,6 +93,22 @@ def added_up(numbers: Ints, *columns: Array) -> tuple[Array, ...]:
     return *(column[order][starts] for column in columns), sums
 
 
+def row_numbers(n_rows: int, *columns: Ids) -> Positions:
+    """Numbers from 0 on in the order of the rows, equal for equal rows; without columns all are 0.
+
+    Examples
+    --------
+    >>> row_numbers(3, np.array([2, 0, 2]), np.array([1, 5, 1])).tolist()
+    [1, 0, 1]
+    """
+    numbers = np.zeros(n_rows, dtype=np.int64)
+    for column in columns:
+        # distinct beginnings of rows are numbered anew, so that any number of columns fits
+        keys = numbers * (int(column.max(initial=0)) + 1) + column
+        numbers = np.unique(keys, return_inverse=True)[1].reshape(-1)
+    return numbers
+
+
 def pointers(sizes: npt.ArrayLike) -> Ints:
     """Offsets of consecutive parts of the given sizes: len(sizes) + 1 numbers from 0 on."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -125,6 +141,22 @@ def ranges(low: Integers, high: Integers) -> Ints:
     size = high - low
     starts = pointers(size)
     return np.arange(starts[-1]) - np.repeat(starts[:-1] - low, size)
+
+
+def spliced(column: Array, at: Integers, new: npt.ArrayLike) -> Array:
+    """A column with new entries before some of its places, which ascend; far faster than `insert`.
+
+    Examples
+    --------
+    >>> spliced(np.array([10, 20, 30]), np.array([0, 2, 2]), [5, 21, 22]).tolist()
+    [5, 10, 20, 21, 22, 30]
+    """
+    entries = np.broadcast_to(np.asarray(new, dtype=column.dtype), len(at))
+    pieces, done = list[Array](), 0
+    for k, place in enumerate(at.tolist()):
+        pieces += [column[done:place], entries[k : k + 1]]
+        done = place
+    return np.concatenate([*pieces, column[done:]])
 
 
 def largest(values: Floats, top: int) -> Positions:

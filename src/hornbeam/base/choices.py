@@ -50,7 +50,8 @@ class CollectiveMethod(StrEnum):
 class Solver(StrEnum):
     """How to find the MAP state."""
 
-    AUTO = "auto"  #: closed forms of lone variables; other parts exactly if small, else by ADMM
+    #: closed forms of lone variables; the rest by ADMM or exactly, whichever is quicker
+    AUTO = "auto"
     ADMM = "admm"  #: consensus ADMM on the whole program, as PSL does
     EXACT = "exact"  #: an LP or QP solver on the whole program
 
@@ -62,5 +63,7 @@ Sampling = Literal["uniform", "frequency", "typed"]
 class WeightMethod(StrEnum):
     """How the weights of rules that the user gives are learned."""
 
-    JOINT = "joint"  #: all weights together
-    PPLL = "ppll"  #: each rule alone (piecewise)
+    JOINT = "joint"  #: pseudolikelihood, all weights together
+    PPLL = "ppll"  #: pseudolikelihood, each rule alone (piecewise)
+    SEARCH = "search"  #: guided random search, scored by an evaluator
+    MAP = "map"  #: energy of the truth against the energy of MAP states, with a margin

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from hornbeam.base.choices import TableFormat
 from hornbeam.base.files import replaced_file, save_text
 from hornbeam.base.texts import elided
 from hornbeam.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 #: Maximum number of rows that a notebook or a terminal shows.
 SHOWN = 20
@@ -167,14 +170,15 @@ class ResultTable:
         hornbeam.errors.InputError
             If the ending selects no form, or the file cannot be written.
         """
-        ending = Path(path).suffix.lower().removeprefix(".") if form is None else str(form)
-        if ending not in list(TableFormat):
-            known = ", ".join(f".{form}" for form in TableFormat)
-            raise InputError(f"{os.fspath(path)}: unknown kind of file; expected one of: {known}")
-        if ending == TableFormat.PARQUET:
-            self._save_parquet(path)
+        form = table_format(path, form)
+        if form is TableFormat.PARQUET:
+            import duckdb
+
+            with duckdb.connect() as connection:
+                connection.register("result", self.arrays)
+                save_query(connection, "FROM result", path, form)
         else:
-            save_text(path, self.text(TableFormat(ending), header=header))
+            save_text(path, self.text(form, header=header))
 
     def text(self, form: TableFormat, *, header: bool = True) -> str:
         """The table in a text form; only TSV can leave out its `header`."""
@@ -211,19 +215,6 @@ class ResultTable:
         rows = (json.dumps(row, ensure_ascii=False, allow_nan=False) for row in self.dicts())
         return "".join(row + "\n" for row in rows)
 
-    def _save_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write Parquet by DuckDB, so that no further library is needed."""
-        import duckdb
-
-        with replaced_file(path) as file, duckdb.connect() as connection:
-            connection.register("result", self.arrays)
-            place = os.fspath(file).replace("'", "''")
-            options = "FORMAT parquet, USE_TMP_FILE false"
-            try:
-                connection.execute(f"COPY result TO '{place}' ({options})")
-            except duckdb.IOException as error:
-                raise DataError(os.fspath(path), f"cannot be written: {error}") from None
-
     def html(self, title: str = "") -> str:
         """The first rows as an escaped HTML table."""
         more = f"<p>{len(self):,} rows</p>" if len(self) > SHOWN else ""
@@ -247,6 +238,47 @@ class ResultTable:
         if len(self) > SHOWN:
             lines.append(f"... {len(self):,} rows")
         return "\n".join(lines)
+
+
+def table_format(
+    path: str | os.PathLike[str], form: TableFormat | str | None = None
+) -> TableFormat:
+    """The form of a table's file: the given one, or else that of its ending."""
+    ending = Path(path).suffix.lower().removeprefix(".") if form is None else str(form)
+    if ending not in list(TableFormat):
+        known = ", ".join(f".{form}" for form in TableFormat)
+        raise InputError(f"{os.fspath(path)}: unknown kind of file; expected one of: {known}")
+    return TableFormat(ending)
+
+
+#: DuckDB's options of every form; texts in a TSV file hold neither TABs nor line ends.
+WRITTEN = {
+    TableFormat.TSV: "FORMAT csv, HEADER, DELIMITER '\t', QUOTE '', ESCAPE ''",
+    TableFormat.CSV: "FORMAT csv, HEADER",
+    TableFormat.JSON: "FORMAT json, ARRAY true",
+    TableFormat.JSONL: "FORMAT json",
+    TableFormat.PARQUET: "FORMAT parquet",
+}
+
+
+def save_query(
+    connection: DuckDBPyConnection,
+    query: str,
+    path: str | os.PathLike[str],
+    form: TableFormat,
+) -> None:
+    """Let DuckDB write the answer of a query to a file, all of it or nothing, and never at once.
+
+    No further library is needed, not even for Parquet.
+    """
+    import duckdb
+
+    with replaced_file(path) as file:
+        place = os.fspath(file).replace("'", "''")
+        try:
+            connection.execute(f"COPY ({query}) TO '{place}' ({WRITTEN[form]}, USE_TMP_FILE false)")
+        except duckdb.IOException as error:
+            raise DataError(os.fspath(path), f"cannot be written: {error}") from None
 
 
 def fitted_widths(widths: Sequence[int], room: int) -> list[int]:

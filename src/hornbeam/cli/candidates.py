@@ -57,8 +57,8 @@ def candidates(
         called = inputs.names(names, evidence.facts)
         loaded = time.perf_counter()
         discovery = hb.counting.discover(
-            evidence, labelled, rules.language(), target=training.target, statistics=False,
-            progress=inputs.progress,
+            evidence, labelled, rules.language(), statistics=False, progress=inputs.progress,
+            target=training.targets_in(evidence.predicates, called),
         )  # fmt: skip
         seconds = {"load": loaded - started, "generate": time.perf_counter() - loaded}
     table.write_or_show(

@@ -61,12 +61,14 @@ COMMANDS = {
         "would flip it.",
         "report": "Write a page about a model: what was learned, how good it is, how it was "
         "learned, its errors.",
-        "serve": "Explore a model in the browser: search entities, see reasons, edit rules, "
+        "diff": "Compare two models: rules gone, new and changed; with labels, figures and pairs "
+        "that differ.",
+        "serve": "Explore a model or a PSL program in the browser: see reasons, edit rules, "
         "compare models.",
     },
     "PSL programs": {
         "infer": "Infer the most probable values of a PSL program's targets, without Java.",
-        "weights": "Learn the weights of a PSL program's logical rules by exact pseudolikelihood.",
+        "weights": "Learn the weights of a PSL program's rules from the truth of its targets.",
         "export": "Write a model as a PSL 2.4 program (rules, data, JSON) that the Java runtime "
         "runs as it is.",
     },

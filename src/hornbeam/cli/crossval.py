@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message, print_table, screen
 from hornbeam.cli.evidence import RunOptions
-from hornbeam.cli.learner_options import EvidenceOptions
+from hornbeam.cli.learner_options import EvidenceOptions, OwnRuleOptions
 from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import HornbeamError, InputError
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 class TaskOptions(Options):
     """The learners that are compared, and the folds."""
 
+    facts: options.FactOptions
     task_dir: str | None = argument("A folder with fold0, fold1, ...", metavar="[TASK_DIR]")
     methods: str = option("Learners to compare, with commas between.", default="ppll,greedy,joint")
     folds: int | None = option("How many folds (default: all, or 5 for --labels).", min=1)
-    facts: list[str] | None = options.optional_fact_files()
     labels: list[str] | None = options.label_files()
 
     @property
@@ -48,15 +48,16 @@ class TaskOptions(Options):
         from hornbeam.crossval import label_worlds, task_worlds
 
         if self.task_dir is not None:
-            if self.facts or self.labels:
+            if self.facts.facts or self.labels:
                 raise InputError("give a TASK_DIR, or --facts and --labels, not both")
-            for name in run.reading.changed():
+            for name in [*run.reading.changed(), *["arguments"] * bool(self.facts.arguments)]:
                 raise InputError(f"`{name}` is for --facts and --labels")
-            return task_worlds(self.task_dir, self.folds)
-        if not self.facts or not self.labels:
+            tables = self.facts.entity_tables
+            return task_worlds(self.task_dir, self.folds, tables=tables, **self.facts.further)
+        if not self.facts.files or not self.labels:
             raise InputError("give a TASK_DIR, or --facts and --labels")
         with run.started() as inputs:
-            evidence = inputs.read(hb.read_facts, self.facts)
+            evidence = inputs.facts(self.facts)
             labelled = inputs.read(hb.read_labels, self.labels)
         return label_worlds(evidence, labelled, self.folds or 5, seed)
 
@@ -66,6 +67,7 @@ def crossval(
     task: TaskOptions,
     rules: options.LanguageOptions,
     evidence: EvidenceOptions,
+    own: OwnRuleOptions,
     max_rules: int | None = options.learner_option(
         "Maximum number of rules, for learners that have a limit.", min=0, metavar="N"
     ),
@@ -105,7 +107,7 @@ def crossval(
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
             counts=evidence.counts, cross_evidence=evidence.cross_evidence, collective=collective,
-            seed=seed,
+            rules=own.rules, keep=own.keep, guard=own.guard, seed=seed,
         )
         for name in names
     }  # fmt: skip

@@ -9,10 +9,12 @@ from hornbeam.base.choices import Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_sentence, print_table, screen
 from hornbeam.cli.evidence import Inputs, RunOptions
+from hornbeam.cli.option_groups import option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.base.result_table import ResultTable
     from hornbeam.counting.engine import Engine
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
@@ -24,6 +26,10 @@ def evaluate(
     *,
     given: options.ModelOptions,
     truth: options.TruthOptions,
+    rules: bool = option(
+        "With --labels, what every rule is worth: the figures without it, the others unchanged.",
+        default=False,
+    ),
     leave_out_linked: bool = options.leave_out_linked_option(),
     score: Score = options.score_option(),
     table: TableOptions,
@@ -35,15 +41,19 @@ def evaluate(
     With [bold]--test[/bold], every triple asks two questions, (subject, relation, ?) and (?,
     relation, object). The rank of the true answer is filtered: other answers that the facts, the
     filter or the test know to be true are left out. Ties are averaged, and entities that no rule
-    leads to tie below all others.
+    leads to tie below all others. With [bold]--rules[/bold], you see what every rule is worth on
+    the labelled pairs: how good the model is without it.
 
     [dim]Examples:[/dim]
 
       hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv
 
+      hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv --rules
+
       hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv
     """
     import hornbeam as hb
+    from hornbeam.counting.opening import facts_in_memory
 
     if bool(truth.labels) == bool(truth.test):
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
@@ -51,6 +61,8 @@ def evaluate(
         raise InputError("--filter is for --test: labels say themselves what is false")
     table.check(run.console.as_json)
     model = hb.load(given.model)
+    if rules and not (truth.labels and isinstance(model, hb.Model)):
+        raise InputError("--rules is for rule models and --labels: leave it out")
     if not isinstance(model, hb.Model):
         engine.check_graph(leave_out_linked)
     with run.started() as inputs, ExitStack() as stack:
@@ -62,12 +74,20 @@ def evaluate(
             agreed = model.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=inputs.progress
             )
+            worth = None
+            if rules and isinstance(model, hb.Model):
+                why = f"--engine {engine.engine} leaves out no rules: leave it out, or --rules"
+                facts = facts_in_memory(evidence, why)
+                worth = model.to_table(facts, labelled, worth=True, progress=inputs.progress)
     if labelled is not None:
         table.write_or_show(
-            agreed.to_table, agreed.as_dict, lambda: _show_agreement(agreed), run.console
+            agreed.to_table if worth is None else lambda: worth,
+            lambda: agreed.as_dict() | ({} if worth is None else {"rules": worth.dicts()}),
+            lambda: _show_agreement(agreed, worth),
+            run.console,
         )
         return
-    further: dict[str, Any] = {"filtered_by": truth.filtered_by(given.facts)}
+    further: dict[str, Any] = {"filtered_by": truth.filtered_by(given.facts.files)}
     if apart is not None:
         further["leave_out_linked"] = apart.as_dict()
     table.write_or_show(
@@ -104,7 +124,7 @@ def _ranks(
     return ranked, ranker.without_linked().evaluate(triples, others, inputs.progress)
 
 
-def _show_agreement(result: Evaluation) -> None:
+def _show_agreement(result: Evaluation, worth: ResultTable | None) -> None:
     out = screen()
     for name, value in (
         ("AUC-ROC", result.auc_roc),
@@ -115,6 +135,22 @@ def _show_agreement(result: Evaluation) -> None:
     ):
         out.print(f"{name:10} {'undefined (one class only)' if value is None else f'{value:.4f}'}")
     out.print(f"{result.n:,} pairs, {result.positives:,} true")
+    if worth is None:
+        return
+    out.print("\nWithout each rule, that of the highest log-loss first:")
+    rows = sorted(worth.dicts(), key=lambda row: -float(row["log_loss_without"]))
+    columns = {"weight": "weight", "AUC-ROC": "auc_roc_without", "AUC-PR": "auc_pr_without",
+               "log-loss": "log_loss_without", "Brier": "brier_without"}  # fmt: skip
+    print_table(
+        [*columns, "rule"],
+        [
+            [*("" if row[name] is None else f"{row[name]:.4f}" for name in columns.values()),
+             row["rule"]]
+            for row in rows[: options.SHOWN]
+        ],
+    )  # fmt: skip
+    if len(rows) > options.SHOWN:
+        out.print(f"... and {len(rows) - options.SHOWN:,} more (--json for all)")
 
 
 def _show_ranks(

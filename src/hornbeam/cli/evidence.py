@@ -13,7 +13,7 @@ from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
 from hornbeam.cli.console import TerminalProgress
 from hornbeam.cli.option_groups import Options, option
-from hornbeam.cli.options import ConsoleOptions, EngineOptions, ModelOptions
+from hornbeam.cli.options import ConsoleOptions, EngineOptions, FactOptions, ModelOptions
 from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError, warn
 
@@ -107,6 +107,17 @@ class Inputs:
         configured = partial(reader, columns=self.reading.by_place, header=self.reading.header)
         return self._read(configured, files)
 
+    def facts(self, given: FactOptions, names: Sequence[str] | None = None) -> Facts:
+        """Read facts into memory, with numbers of their entities, and with given types."""
+        import hornbeam as hb
+
+        arguments = given.argument_types
+
+        reader = partial(hb.read_facts, *given.entity_tables, **given.further)
+        facts = self.read(reader, given.facts or ())
+        types = self.names(names, None).types if names else None
+        return facts.with_types(types, arguments) if types or arguments else facts
+
     def _read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
         """Read files with a reader, after a message if the files are large."""
         # a table of one predicate is given as ta=ta.tsv: its file is after the "="
@@ -133,9 +144,7 @@ class Inputs:
 
     def facts_for(self, model: Model | GraphModel, given: ModelOptions) -> Facts:
         """Read the facts for a model, with the true known pairs, if any."""
-        import hornbeam as hb
-
-        return self.with_known(self.read(hb.read_facts, given.facts), model, given.known)
+        return self.with_known(self.facts(given.facts), model, given.known)
 
     def with_known(
         self, facts: Facts, model: Model | GraphModel, known: Sequence[str] | None
@@ -166,22 +175,27 @@ class Inputs:
                 yield opened
 
     @contextmanager
-    def engine(self, facts: Sequence[str], options: EngineOptions) -> Iterator[Engine]:
+    def engine(
+        self, given: FactOptions, options: EngineOptions, names: Sequence[str] | None = None
+    ) -> Iterator[Engine]:
         """Open an engine over the facts; its temporary files are deleted after the block."""
+        if (given.arguments or names) and options.engine is not EngineName.MEMORY:
+            raise InputError("types of entities need facts in memory: leave out --engine")
         for name, engines in BELONGS.items():
             if getattr(options, name) and options.engine not in engines:
                 raise InputError(f"`{name}` is for --engine {' or '.join(engines)}")
         match options.engine:
             case EngineName.MEMORY:
-                import hornbeam as hb
                 from hornbeam.counting.opening import open_in_memory
 
-                yield open_in_memory(self.read(hb.read_facts, facts), options.threads)
+                yield open_in_memory(self.facts(given, names), options.threads)
             case EngineName.DUCKDB:
                 from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
                 with open_duckdb(
-                    *facts,
+                    *(given.facts or ()),
+                    *given.entity_tables,
+                    **given.further,
                     columns=self.reading.by_place,
                     header=self.reading.header,
                     memory_limit=options.memory_limit,
@@ -195,7 +209,9 @@ class Inputs:
 
                 cores = "*" if options.threads is None else worker_threads(options.threads)
                 with open_spark(
-                    *facts,
+                    *(given.facts or ()),
+                    *given.entity_tables,
+                    **given.further,
                     columns=self.reading.by_place,
                     header=self.reading.header,
                     master=options.master or f"local[{cores}]",

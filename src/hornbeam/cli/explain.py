@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from hornbeam.cli import options
 from hornbeam.cli.console import print_line, screen
@@ -11,6 +12,11 @@ from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.option_groups import Options, argument, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from hornbeam.facts.entity_names import EntityNames
+    from hornbeam.graph_model import GraphModel
+    from hornbeam.model import Model
 
 #: Colours of lines by their role, on terminals only. As on pages, blue is for a pair and orange
 #: against it: colours that people with red-green blindness can distinguish.
@@ -27,24 +33,30 @@ STYLES = {
 
 @dataclass(frozen=True)
 class PairOptions(Options):
-    """The pair, with its relation as an argument or as an option."""
+    """The pair, or the entity, with its relation as an argument or as an option."""
 
     words: list[str] = argument(
-        "The pair; its relation where the model has several.",
+        "The pair; its relation where the model has several. Of a target on one entity: ENTITY "
+        "[RELATION].",
         metavar="SUBJECT [RELATION] OBJECT",
         default=...,
     )
     target: str | None = option("The relation, as an option.", metavar="PREDICATE")
 
-    @property
-    def triple(self) -> tuple[str, str | None, str]:
-        """Subject, relation and object."""
-        match self.words:
-            case [subject, object_]:
-                return subject, self.target, object_
-            case [subject, relation, object_] if self.target in (None, relation):
-                return subject, relation, object_
-        raise InputError(f"found {' '.join(self.words)!r}; expected SUBJECT [RELATION] OBJECT")
+    def triple(self, model: Model | GraphModel, names: EntityNames) -> tuple[str, str, str]:
+        """Subject, relation and object; the entity is both where the relation is about one."""
+        from hornbeam.scoring.model_checks import named_atom
+
+        words, arities = self.words, set(model.target_arities.values())
+        relation = self.target if len(words) < 3 else words[1]
+        as_pair = len(words) in (2, 3) and self.target in (None, relation)
+        named = names.relation(words[-1], model.targets)
+        as_entity = len(words) == 1 or (len(words) == 2 and named in model.targets)
+        if not ((as_pair and 2 in arities) or (as_entity and 1 in arities)):
+            forms = {2: "SUBJECT [RELATION] OBJECT", 1: "ENTITY [RELATION]"}
+            expected = " or ".join(forms[arity] for arity in forms if arity in arities)
+            raise InputError(f"found {' '.join(words)!r}; expected {expected}")
+        return named_atom(model, words, self.target, names)
 
 
 def explain(
@@ -80,17 +92,19 @@ def explain(
 
       hornbeam explain model.psl --facts observed.tsv ukraine europe -o reasons.csv
 
+      hornbeam explain churn.psl --facts observed.tsv customer17
+
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
     """
     import hornbeam as hb
     from hornbeam.facts.names import unknown_entity
 
     table.check(run.console.as_json)
-    subject, target, object_ = pair.triple
     model = hb.load(given.model)
     with run.started() as inputs:
         evidence = inputs.facts_for(model, given)
         called = inputs.names(names, evidence)
+        subject, target, object_ = pair.triple(model, called)
         together = None
         if pairs and model.is_collective:
             together = inputs.read(hb.read_pairs, pairs)
@@ -101,8 +115,9 @@ def explain(
             if together is None or together.entities.index(name) < 0:
                 raise unknown_entity(name, evidence.entities, called=called.names.values())
         explained = model.explain(
-            evidence, ends, target=target, pairs=together, paths=paths, progress=inputs.progress
-        )
+            evidence, (ends[0], target, ends[1]), pairs=together, paths=paths,
+            progress=inputs.progress,
+        )  # fmt: skip
     shown = explained.in_names(called)
     described = {"names": called.described(explained.mentioned)} if names else {}
     decision = None if explained.place is not None else explained.decision

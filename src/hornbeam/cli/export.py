@@ -14,7 +14,7 @@ from hornbeam.errors import DataError
 def export(
     *,
     model: str = options.model_file(),
-    facts: list[str] | None = options.optional_fact_files(),
+    facts: options.FactOptions,
     known: list[str] | None = options.known_files(),
     pairs: list[str] | None = option("Pairs that PSL is to infer.", metavar="FILE"),
     output: Path = option(
@@ -50,7 +50,7 @@ def export(
 
     loaded = hb.load(model)
     with run.started() as inputs:
-        evidence = inputs.read_given(hb.read_facts, facts)
+        evidence = inputs.facts(facts) if facts.files else None
         if evidence is not None:
             evidence = inputs.with_known(evidence, loaded, known)
         listed = inputs.read_given(hb.read_pairs, pairs)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from typer.core import TyperCommand
 
 #: Parameters of the library whose options have other names.
-DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "filter": "filter_"}
+DIFFERENCES = {"conf": "spark_conf", "subjects": "subject", "objects": "object_",
+               "filter": "filter_", "links": "link", "types": "type_"}  # fmt: skip
 #: Boolean flags whose parameter may also have a text as value; another option gives that text.
 METHODS = {"collective": "collective_method"}
 

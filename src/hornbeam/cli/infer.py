@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import Solver
+from hornbeam.base.files import refuse_inputs
 from hornbeam.cli import options
 from hornbeam.cli.console import print_message, print_sentence, print_table
 from hornbeam.cli.option_groups import argument, option
+from hornbeam.cli.outputs import check_output
 
 if TYPE_CHECKING:
     from hornbeam.programs.inference import Inference
 
+#: Figures of an evaluation that are always shown, and what all figures are called.
+MAIN_FIGURES = ("auc_roc", "auc_pr", "f1", "accuracy", "mae", "mse")
+CALLED = {
+    "auc_roc": "AUC-ROC",
+    "auc_pr": "AUC-PR",
+    "auc_pr_trapezoid": "AUC-PR by trapezoids",
+    "auc_pr_negative": "AUC-PR of false atoms",
+    "auc_pr_negative_trapezoid": "by trapezoids",
+    "f1": "F1",
+    "mae": "MAE",
+    "mse": "MSE",
+    "rmse": "RMSE",
+    "negative_precision": "precision of false atoms",
+    "negative_recall": "recall of false atoms",
+    "categorical_accuracy": "categorical accuracy",
+}
 #: Maximum number of broken constraints that are shown; `--json` lists all of them.
 SHOWN_BROKEN = 5
 
@@ -40,14 +59,21 @@ def infer(
         "Write NAME.txt for every open predicate there.", "--output", "-o", metavar="DIR"
     ),
     solver: Solver = option(
-        "admm as PSL does, exact by linear or quadratic programming, or auto: closed "
-        "forms where targets do not interact, exact where that is quick, ADMM otherwise.",
+        "admm as PSL does, exact by linear or quadratic programming, or auto: closed forms where "
+        "targets do not interact, then ADMM or exact, whichever is quicker; ADMM that does not "
+        "converge is finished exactly where that fits into memory.",
         default=Solver.AUTO,
     ),
     tolerance: float | None = option(
         "Tolerance of ADMM, absolute and relative; by default 1e-6, or what the program sets.",
         min=0.0,
         metavar="X",
+    ),
+    ground_rules: Path | None = option(
+        "Write every ground rule there, the most expensive first: with its cost, weight, distance "
+        "to satisfaction, satisfaction, number and text. The ending says the form: .tsv, .csv, "
+        ".json, .jsonl or .parquet.",
+        metavar="FILE",
     ),
     split: str | None = split_option(),
     max_ground_rules: int | None = ground_rules_option(),
@@ -57,15 +83,18 @@ def infer(
     """Infer the most probable values of a PSL program's targets, without Java.
 
     Grounds the rules, finds the MAP state and, where the program gives the truth, says how well
-    the values fit it.
+    the values fit it, also by the evaluators that the program lists.
 
     [dim]Examples:[/dim]
 
       hornbeam infer program.json -o inferred
 
       hornbeam infer knows.psl --solver exact --json
+
+      hornbeam infer program.json --ground-rules ground.tsv
     """
     import hornbeam as hb
+    from hornbeam.base.result_table import table_format
     from hornbeam.programs.inference import check_results
     from hornbeam.programs.program import read_program
 
@@ -73,6 +102,10 @@ def infer(
         read = read_program(program, split)
         if output is not None:
             check_results(output, read)
+        if ground_rules is not None:
+            check_output(ground_rules)
+            table_format(ground_rules)
+            refuse_inputs(ground_rules, read.files)
         inference = hb.infer(
             read,
             solver=solver,
@@ -82,6 +115,9 @@ def infer(
             progress=progress,
         )
         written = inference.save(output) if output is not None else []
+        if ground_rules is not None:
+            inference.save_ground_rules(ground_rules, threads=threads, progress=progress)
+            written.append(ground_rules)
     console.print(
         lambda: {**inference.as_dict(), "written": [str(path) for path in written]},
         lambda: _show(inference, written),
@@ -112,12 +148,15 @@ def _show(inference: Inference, written: list[Path]) -> None:
         f"{state.dual_residual:.2g}: {state.status.value}"
     )
     for name, agreement in inference.evaluations.items():
-        figures = [
-            ("AUC-ROC", agreement.auc_roc), ("AUC-PR", agreement.auc_pr), ("F1", agreement.f1),
-            ("accuracy", agreement.accuracy), ("MAE", agreement.mae), ("MSE", agreement.mse),
-        ]  # fmt: skip
-        shown = ", ".join(f"{what} {value:.4f}" for what, value in figures if value is not None)
-        print_sentence(f"{name}: {shown} ({agreement.n:,} targets with truth)")
+        main = {key: getattr(agreement, key) for key in MAIN_FIGURES}
+        compared = f"{agreement.n:,} atoms compared with the truth"
+        print_sentence(f"{name}: {_figures_text(main)} ({compared})")
+        for one in agreement.evaluators:
+            which = [f"{option} {value}" for option, value in one.options.items()]
+            which += ["primary"] * one.primary
+            settings = f" ({', '.join(which)})" if which else ""
+            figures = _figures_text(one.figures)
+            print_sentence(f"{name}, {one.evaluator}{settings}: {figures}")
     for row in state.violated[:SHOWN_BROKEN].tolist():
         print_message(f"hornbeam: broken constraint: {inference.ground.row_text(row)}")
     if len(state.violated) > SHOWN_BROKEN:
@@ -126,3 +165,9 @@ def _show(inference: Inference, written: list[Path]) -> None:
         )
     for path in written:
         print_sentence(f"Wrote {path}.")
+
+
+def _figures_text(figures: Mapping[str, float | None]) -> str:
+    return ", ".join(
+        f"{CALLED.get(key, key)} {value:.4f}" for key, value in figures.items() if value is not None
+    )

@@ -14,7 +14,8 @@ from hornbeam.base.files import refuse_inputs, save_text
 from hornbeam.cli import options
 from hornbeam.cli.console import print_line, print_sentence, print_table, screen
 from hornbeam.cli.evidence import RunOptions
-from hornbeam.cli.learner_options import FitOptions
+from hornbeam.cli.extended_programs import given_program, learn_beside
+from hornbeam.cli.learner_options import FitOptions, OwnRuleOptions
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import check_output, input_files
 from hornbeam.cli.remaining_time import WholeProgress
@@ -47,18 +48,18 @@ class GraphOptions(Options):
     time_limit: float | None = options.graph_option(
         "Begin nothing new after this; use what there is.", min=1.0, metavar="SECONDS"
     )
-    rules: str | None = options.graph_option(
-        "Take the path rules of AnyBURL's or AMIE's file instead of looking for some; "
-        "what they get right is counted again.",
-        metavar="FILE",
-    )
 
     def __post_init__(self) -> None:
-        given = {"valid": self.valid, "time_limit": self.time_limit, "rules": self.rules}
+        given = {"valid": self.valid, "time_limit": self.time_limit}
         for name, value in given.items():
             if value is not None and not self.all_relations:
                 raise InputError(f"`{name}` is for --all-relations")
 
+
+#: Options of single targets that whole graphs use, too; numbers of tables are not used.
+GRAPH_TOO = (
+    "facts", "table", "key", "tables", "link", "type_", "prefix", "target", "max_length", "rules",
+)  # fmt: skip
 
 # --- learn ----------------------------------------------------------------------------------------
 
@@ -69,7 +70,13 @@ def learn(
     output: Path = option("Where the model goes.", "--output", "-o", metavar="FILE", default=...),
     fitting: FitOptions,
     rules: options.LanguageOptions,
+    own: OwnRuleOptions,
     graph: GraphOptions,
+    names: list[str] | None = option(
+        "Names of relations for --target, types of entities for --arguments: id TAB name [TAB "
+        "type].",
+        metavar="FILE",
+    ),
     seed: int = options.seed_option(),
     engine: options.EngineOptions,
     run: RunOptions,
@@ -81,6 +88,10 @@ def learn(
     learned together, into one model. With [bold]--all-relations[/bold] it learns to rank the
     missing facts of a whole graph, which is a model of another kind.
 
+    Your own rules stay in the model: [bold]--rules mine.psl[/bold]. They need no weight, and
+    learning adds what they leave unexplained. If they are those of a PSL program, which also has
+    the facts and labels, the result is a program that [bold]infer[/bold] runs.
+
     [dim]Examples:[/dim]
 
       hornbeam learn --facts observed.tsv --labels train.tsv -o model.psl
@@ -89,6 +100,10 @@ def learn(
 
       hornbeam learn --facts graph.tsv --target works_for --target lives_in -o model.psl
 
+      hornbeam learn --facts observed.tsv --labels train.tsv --rules mine.psl -o model.psl
+
+      hornbeam learn --facts p.json --labels p.json --rules p.json --guard Cand -o more.psl
+
       hornbeam learn --facts train.tsv --all-relations --valid valid.tsv -o graph.hornbeam
     """
     import hornbeam as hb
@@ -96,11 +111,20 @@ def learn(
 
     check_output(output)
     if graph.all_relations:
-        _refuse(training, fitting, rules)
-        _learn_graph(training, output, graph, rules.max_length, seed, engine, run)
+        if names:
+            raise InputError("`names` is for single targets: leave it out of --all-relations")
+        _refuse(training, fitting, rules, own)
+        _learn_graph(training, output, graph, own.rules, rules.max_length, seed, engine, run)
+        return
+    program = given_program(own, training)
+    if program is not None:
+        if engine.engine is not EngineName.MEMORY:
+            raise InputError("rules beside those of a PSL program are learned in memory")
+        learn_beside(program, training, output, fitting, rules, own, seed, engine.threads, run)
         return
     trace_file = trace_path(output)
-    refuse_inputs(trace_file, input_files([*training.facts, *(training.labels or ())]))
+    inputs_given = input_files([*training.facts.files, *(training.labels or ()), *own.files])
+    refuse_inputs(trace_file, inputs_given)
     check_trace_path(trace_file)
     learner = fitting.learner(seed)
     clock = time.perf_counter()
@@ -111,18 +135,21 @@ def learn(
         if training.labels and fitting.negatives != 1.0:
             inputs.progress.message("Labels say what is false: --negatives changes nothing.")
         labelled = inputs.read_given(hb.read_labels, training.labels)
-        facts = stack.enter_context(inputs.engine(training.facts, engine))
+        facts = stack.enter_context(inputs.engine(training.facts, engine, names))
         load = time.perf_counter() - clock
         model = hb.learn(
             facts,
             labelled,
-            target=training.target,
+            target=training.targets_in(facts.predicates, inputs.names(names, None)),
             method=learner,
             language=rules.language(),
             counts=fitting.evidence.counts,
             relaxation=fitting.relaxation,
             cross_evidence=fitting.evidence.cross_evidence,
             collective=collective,
+            rules=own.rules,
+            keep=own.keep,
+            guard=own.guard,
             refit=fitting.refit,
             negatives=fitting.negatives,
             negative_sampling=fitting.negative_sampling,
@@ -145,11 +172,15 @@ def _stages(learning: str, by_folds: bool, two_steps: bool) -> WholeProgress:
 
 
 def _refuse(
-    training: options.TrainingOptions, fitting: FitOptions, rules: options.LanguageOptions
+    training: options.TrainingOptions,
+    fitting: FitOptions,
+    rules: options.LanguageOptions,
+    own: OwnRuleOptions,
 ) -> None:
     """Refuse options that whole graphs do not use, instead of ignoring them silently."""
-    for name in chain(training.changed(), fitting.changed(), rules.changed()):
-        if name not in ("facts", "target", "max_length"):
+    given = chain(training.changed(), fitting.changed(), rules.changed(), own.changed())
+    for name in given:
+        if name not in GRAPH_TOO:
             raise InputError(f"`{name}` is for single targets: leave it out of --all-relations")
 
 
@@ -158,7 +189,11 @@ def _as_dict(model: Model, trace: Trace) -> dict[str, Any]:
 
     return {
         "rules": [
-            {"rule": text, "weight": rule.weight}
+            {
+                "rule": text,
+                "weight": rule.weight,
+                **({"own": text in trace.own} if trace.own else {}),
+            }
             for rule, text in zip(model.rules, model.clause_texts, strict=True)
         ],
         "predicates": {spelt: name for name, spelt in model.identifiers.items() if spelt != name},
@@ -198,6 +233,9 @@ def _show(model: Model, trace: Trace, output: Path) -> None:
     for caution in cautions(model, trace):
         print_line(out, caution)
     seconds = trace.seconds
+    if trace.own:
+        verb = "is" if len(trace.own) == 1 else "are"
+        print_line(out, f"{len(trace.own)} of the rules {verb} your own.")
     print_line(
         out,
         f"{len(model.rules)} rule{'s' * (len(model.rules) != 1)} of {len(trace.candidates):,} "
@@ -214,6 +252,7 @@ def _learn_graph(
     training: options.TrainingOptions,
     output: Path,
     graph: GraphOptions,
+    rules: str | None,
     max_length: int | None,
     seed: int,
     engine: options.EngineOptions,
@@ -224,7 +263,7 @@ def _learn_graph(
     from hornbeam.graph_learning import check_only_counted
 
     if engine.engine is EngineName.SPARK:
-        check_only_counted(graph.rules, graph.valid)  # before the engine is started
+        check_only_counted(rules, graph.valid)  # before the engine is started
 
     clock = time.perf_counter()
     whole = WholeProgress(LEARNING, {LEARNING: 1.0})  # shown in percent, not in units of work
@@ -235,7 +274,7 @@ def _learn_graph(
             known,
             valid,
             relations=training.target,
-            rules=graph.rules,
+            rules=rules,
             max_length=max_length or "auto",
             time_limit=graph.time_limit,
             seed=seed,

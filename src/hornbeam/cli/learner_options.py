@@ -137,6 +137,32 @@ class FitOptions(Options):
         return self.settings.learner(self.method, seed)
 
 
+@dataclass(frozen=True)
+class OwnRuleOptions(Options):
+    """A user's own rules, which stay in the model."""
+
+    rules: str | None = options.own_rule_option(
+        "Your own rules, a file of PSL rules with or without weights, or the PSL program of the "
+        "facts and labels. They stay in the model and are fitted with the rest, unpenalised; "
+        "learning adds what they leave unexplained, never what they say already. With "
+        "--all-relations: path rules of AnyBURL or AMIE to take instead of looking for some.",
+        metavar="FILE",
+    )
+    keep: bool = options.own_rule_option(
+        "Keep the weights that your rules have.", "--keep", default=False
+    )
+    guard: str | None = options.own_rule_option(
+        "Every learned rule has this predicate of pairs as a further condition, such as Cand in "
+        "Cand(A, C) & p(A, B) & q(B, C) -> t(A, C).",
+        metavar="PREDICATE",
+    )
+
+    @property
+    def files(self) -> list[str]:
+        """The file of own rules, if there is one."""
+        return [] if self.rules is None else [self.rules]
+
+
 def _settings() -> dict[str, dict[str, Setting]]:
     """Settings that are options, by setting and by learner; "" is for all bundled learners."""
     by_name = {name: {"": setting} for name, setting in OPTIONS.items()}

@@ -5,7 +5,7 @@ Typer names an option after its parameter; `flags` are given only where the name
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -19,6 +19,8 @@ from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
+    from hornbeam.facts.entity_names import EntityNames
+    from hornbeam.facts.reading.entity_tables import EntityTables
     from hornbeam.rules.body import Kind
     from hornbeam.rules.candidates import RuleLimits
 
@@ -28,8 +30,10 @@ SHOWN = 25
 # Options under a heading of their own in the help.
 learner_option = partial(option, panel="How to learn")
 rule_option = partial(option, panel="Which rules")
+own_rule_option = partial(option, panel="Your own rules")
 running_option = partial(option, panel="Running")
 graph_option = partial(option, panel="Whole graphs")
+table_option = partial(option, panel="Tables")
 
 
 fact_files = partial(
@@ -38,10 +42,13 @@ fact_files = partial(
     "fact. TSV, CSV, Parquet, N-Triples, Turtle or a PSL program; gzip is fine. ta=ta.tsv has "
     "the predicate ta, a column per argument. Give it again for more files.",
     metavar="FILE",
-    default=...,
 )
-optional_fact_files = partial(option, "Facts, as for learn.", metavar="FILE")
-label_files = partial(option, "Labelled targets: as facts, with 0 or 1 last.", metavar="FILE")
+label_files = partial(
+    option,
+    "Labelled targets: as facts, with 0 or 1 last (of a target on one entity: entity TAB "
+    "predicate TAB 0 or 1).",
+    metavar="FILE",
+)
 known_files = partial(
     option,
     "Labelled pairs whose true pairs are added to the facts; a model learned with "
@@ -51,8 +58,9 @@ known_files = partial(
 model_file = partial(argument, "A model that learn wrote.", metavar="MODEL", default=...)
 name_files = partial(
     option,
-    "Names to show for the entities' ids: id TAB name [TAB type], or RDF with labels; "
-    "without it, the facts' own rdfs:label. Give it again for more files.",
+    "Names to show for the ids of entities and relations, and to give in their place: id TAB name "
+    "[TAB type], or RDF with labels; without it, the facts' own rdfs:label. Give it again for more "
+    "files.",
     metavar="FILE",
 )
 leave_out_linked_option = partial(
@@ -70,12 +78,129 @@ threads_option = partial(running_option, "Worker threads (default: all cores).",
 
 
 @dataclass(frozen=True)
+class FactOptions(Options):
+    """The files of facts, and of numbers of their entities."""
+
+    facts: list[str] | None = fact_files()
+    numbers: list[str] | None = option(
+        "Numbers of entities, for comparisons in rules: entity TAB attribute TAB value; of RDF "
+        "the literals that are numbers or dates by their type. Nothing else makes numbers of "
+        "names. Give it again for more files.",
+        metavar="FILE",
+    )
+    dates: list[str] | None = option(
+        "Dates of entities: the same with dates such as 1931-05-04.", metavar="FILE"
+    )
+    arguments: list[str] | None = option(
+        "Types of a relation's arguments, which limit its negatives and the links that are "
+        "proposed; types of entities are those of --names, tables, RDF or prefixes such as Gene::. "
+        "Give it again for more.",
+        metavar="RELATION=TYPE,TYPE",
+    )
+    table: list[str] | None = table_option(
+        "A table with one row per entity (TSV or CSV with a header, Parquet), which --key names. "
+        "Every other column becomes a relation called like it: text leads to an entity; numbers "
+        "and dates are attributes; Booleans are unary. film=f.csv calls the table film. Give it "
+        "again for more tables.",
+        metavar="FILE",
+    )
+    key: list[str] | None = table_option(
+        "The column of --table that names the entities; once for all tables, or once for each. A "
+        "table without it that has two columns, both --link, is a relation called like its file.",
+        metavar="COLUMN",
+    )
+    tables: list[str] | None = table_option(
+        "All tables of a DuckDB or SQLite file, with the keys and foreign keys of its schema.",
+        metavar="DATABASE",
+    )
+    link: list[str] | None = table_option(
+        "A column that has keys of another table. Give it again for more.", metavar="COLUMN=TABLE"
+    )
+    type_: list[str] | None = table_option(
+        "What a column is read as: name, number, date, boolean or ignore. Columns of TSV and CSV "
+        "are names unless this says more; others have types of their own. Give it again for more.",
+        "--type",
+        metavar="COLUMN=KIND",
+    )
+    prefix: bool | None = table_option(
+        "Call entities after their table, film:7 (default: if keys of a database are whole "
+        "numbers, which repeat from table to table).",
+        "--prefix/--no-prefix",
+    )
+
+    def __post_init__(self) -> None:
+        if not (self.table or self.tables):
+            for name in ("key", "link", "type_", "prefix"):
+                if getattr(self, name) is not None:
+                    raise InputError(f"`{name}` is for --table and --tables")
+        if len(self.key or ()) not in {len(self.table or ()), min(len(self.table or ()), 1)}:
+            raise InputError("give --key once for all tables, or once for each --table, in order")
+
+    @property
+    def files(self) -> list[str]:
+        """All files that are given."""
+        given = (self.facts, self.table, self.tables, self.numbers, self.dates)
+        return [file for files in given for file in files or ()]
+
+    @property
+    def argument_types(self) -> dict[str, list[str]]:
+        """Given types of the arguments of relations."""
+        given = _by_column("arguments", self.arguments)
+        types = {name: [kind.strip() for kind in text.split(",")] for name, text in given.items()}
+        for name, kinds in types.items():
+            if len(kinds) > 2 or not all(kinds):
+                raise InputError(f"`arguments`: {name!r} has {len(kinds)} types; expected 1 or 2")
+        return types
+
+    @property
+    def entity_tables(self) -> list[EntityTables]:
+        """The tables, if any, as an input of the library's readers of facts."""
+        if not (self.table or self.tables):
+            return []
+        from hornbeam.facts.reading.entity_tables import EntityTables, TableFile
+        from hornbeam.facts.reading.readers import named_table
+
+        keys = (self.key or []) * (len(self.table or ()) if len(self.key or ()) == 1 else 1)
+        files = []
+        for item, key in zip(self.table or (), keys, strict=True):
+            name, file = named_table(item) or (None, item)
+            files.append(TableFile.of(file, key, name))
+        links, types = (_by_column(name, getattr(self, name)) for name in ("link", "type_"))
+        return [EntityTables(tuple(files), tuple(self.tables or ()), links, types, self.prefix)]
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """What the readers of facts take besides the facts' files."""
+        return {"numbers": self.numbers, "dates": self.dates}
+
+    def check_given(self) -> None:
+        """Refuse a command without any facts."""
+        if not self.files:
+            raise InputError("no facts given: give --facts FILE, --table FILE or --tables FILE")
+
+
+def _by_column(name: str, items: Sequence[str] | None) -> dict[str, str]:
+    """What is said of columns, from COLUMN=TEXT."""
+    said = dict[str, str]()
+    for item in items or ():
+        column, equals, text = item.rpartition("=")
+        if not (equals and column and text):
+            raise InputError(f"`{name}` {item!r}: expected a column, = and what it is")
+        if said.setdefault(column, text) != text:
+            raise InputError(f"`{name}`: {column!r} is said to be {said[column]!r} and {text!r}")
+    return said
+
+
+@dataclass(frozen=True)
 class ModelOptions(Options):
     """A model, and the facts that are its evidence."""
 
+    facts: FactOptions
     model: str = model_file()
-    facts: list[str] = fact_files()
     known: list[str] | None = known_files()
+
+    def __post_init__(self) -> None:
+        self.facts.check_given()
 
 
 @dataclass(frozen=True)
@@ -103,7 +228,7 @@ class TruthOptions(Options):
 class TrainingOptions(Options):
     """The data from which rules are learned."""
 
-    facts: list[str] = fact_files()
+    facts: FactOptions
     labels: list[str] | None = label_files()
     target: list[str] | None = option(
         "What to learn rules for. With --labels: only the labels of this predicate. "
@@ -111,6 +236,14 @@ class TrainingOptions(Options):
         "sampled. Give it again for more, all in one model.",
         metavar="PREDICATE",
     )
+
+    def __post_init__(self) -> None:
+        self.facts.check_given()
+
+    def targets_in(self, known: Iterable[str], names: EntityNames) -> list[str] | None:
+        """The ids of the targets, which may be given by names."""
+        there = set(known)
+        return self.target and [names.relation(name, there) for name in self.target]
 
 
 @dataclass(frozen=True)
@@ -130,8 +263,10 @@ class LanguageOptions(Options):
     top: int | None = rule_option("Keep the N bodies of widest coverage.", min=1, metavar="N")
     bodies: str | None = rule_option(
         "What bodies may be, with commas between: paths from A to B; open, p(A, X) with "
-        "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'. Default: "
-        "paths,open,unary for joint and boost, paths for the others and for candidates.",
+        "any X; unary, student(A); anchored, p(A, 'c') and A == 'c'; chains, p(A, X) & "
+        "q(X, 'c'), p(A, X) & student(X), p(A, X) & q(X, Y); numbers, (year(A) >= 1990) and "
+        "(year(A) - year(B) < 3). Default: paths,open,unary for joint and boost, with numbers "
+        "where the facts have some; paths for the others and for candidates.",
         metavar="KINDS",
     )
     exclude: list[str] | None = rule_option(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hornbeam.cli.options import ConsoleOptions
 
 #: Metavars of options and arguments that name inputs.
-INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR")
+INPUT_KINDS = ("FILE", "MODEL", "PROGRAM", "TASK_DIR", "DATABASE")
 #: Metavar and suffix of outputs that may be folders, replaced as a whole: Spark's Parquet is one.
 FOLDER_KIND, FOLDER_SUFFIX = "PATH", ".parquet"
 #: Endings of formats that are refused; files with any other unknown ending are written as TSV.

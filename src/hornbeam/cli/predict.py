@@ -31,7 +31,9 @@ class WantedOptions(Options):
     """What is to be predicted."""
 
     pairs: list[str] | None = option(
-        "Pairs to score; without it, new links are proposed.", metavar="FILE"
+        "Pairs to score (of a target on one entity: entity TAB predicate); without it, new links "
+        "or entities are proposed.",
+        metavar="FILE",
     )
     queries: list[str] | None = option(
         "Queries to answer: subject TAB relation TAB ?, or ? TAB relation TAB object.",
@@ -47,6 +49,9 @@ class WantedOptions(Options):
         "The best --top links of every subject.", "--per-subject", default=False
     )
     subject: list[str] | None = option("Propose links of this subject only.", metavar="NAME")
+    object_: list[str] | None = option(
+        "Propose links to this object only.", "--object", metavar="NAME"
+    )
     target: str | None = option(
         "Propose links of this predicate, where the model has several (of a whole graph: "
         "of this relation only).",
@@ -58,7 +63,8 @@ class WantedOptions(Options):
         if self.pairs and self.queries:
             raise InputError("give either --pairs (to score) or --queries (to answer)")
         given = {
-            "--subject": self.subject, "--per-subject": self.per_subject, "--target": self.target,
+            "--subject": self.subject, "--object": self.object_, "--target": self.target,
+            "--per-subject": self.per_subject,
         }  # fmt: skip
         for name, value in given.items():
             if value and (self.pairs or self.queries):
@@ -82,12 +88,12 @@ def predict(
 ) -> None:
     """Score pairs (their columns, then the score), answer queries, or propose the best new links.
 
-    New links are found by following the rules forward from the known subjects of the target, so
-    not every pair has to be scored. A pair may be proposed if a rule for the target has a grounding
-    for it and its arguments fit those of known links. Scores are conditional means, between 0 and
-    1. A query gets its best new answers, each with its score and its rank. With
-    [bold]--names[/bold] names may be given in place of ids, and those of subject and object come
-    last.
+    New links are found by following the rules forward from the known subjects of the target (or
+    backward from each [bold]--object[/bold]), so not every pair has to be scored. A pair may be
+    proposed if a rule for the target has a grounding for it and its arguments fit those of known
+    links. Scores are conditional means, between 0 and 1. A query gets its best new answers, each
+    with its score and its rank. With [bold]--names[/bold] names may be given in place of ids, and
+    those of subject and object come last.
 
     [dim]Examples:[/dim]
 
@@ -170,6 +176,7 @@ def _predicted(
         top=wanted.top or (20 if of_rules else 10),
         per_subject=wanted.per_subject,
         subjects=wanted.subject,
+        objects=wanted.object_,
         score=score,
         names=names,
         threads=threads,

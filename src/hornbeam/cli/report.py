@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 from hornbeam.base.files import refuse_inputs, save_text
@@ -26,7 +25,8 @@ def report(
     """Write a page about a model: what was learned, how good it is, how it was learned, its errors.
 
     The page is one HTML file that needs no network, for any browser, a phone or paper. Give it
-    labelled pairs that the model has not learned from, for a model of a whole graph true triples.
+    labelled pairs that the model has not learned from, or true triples ([bold]--test[/bold]; those
+    of a model of a whole graph always), whose answers are ranked.
     Without them it says what was learned and how, with the figures of the internal validation, and
     nothing of errors. How a rule model was learned is read from the trace next to it
     (model.trace.json), where there is one of this very model.
@@ -46,6 +46,8 @@ def report(
     model = load_with_trace(given.model)
     further = {}
     if isinstance(model, hb.Model):
+        if truth.labels and truth.test:
+            raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
         if model.is_collective and not truth.labels:
             raise InputError("a collective model scores labelled pairs together: give --labels")
         further = {"trace": model.trace is not None}
@@ -53,13 +55,8 @@ def report(
         raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
     with run.started() as inputs:
         evidence = inputs.facts_for(model, given)
-        files = ", ".join(truth.filtered_by(given.facts))
-        write = (
-            model.report
-            if isinstance(model, hb.Model)
-            else partial(model.report, filtered_by=files)
-        )
-        page = write(
+        files = ", ".join(truth.filtered_by(given.facts.files))
+        page = model.report(
             evidence,
             inputs.read_given(hb.read_labels, truth.labels),
             test=inputs.read_given(hb.read_facts, truth.test),
@@ -67,6 +64,7 @@ def report(
             names=inputs.names(names, evidence),
             threads=threads,
             progress=inputs.progress,
+            filtered_by=files,
         )
     save_text(output, page)
     run.console.print(

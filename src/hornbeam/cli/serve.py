@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,14 +15,44 @@ from hornbeam.cli import options
 from hornbeam.cli.console import print_json, print_message
 from hornbeam.cli.evidence import Inputs, RunOptions
 from hornbeam.cli.interrupts import interrupts_delegated
-from hornbeam.cli.option_groups import Options, option
-from hornbeam.errors import InputError, MissingExtraError
+from hornbeam.cli.option_groups import Options, argument, option
+from hornbeam.errors import DataError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
+    from hornbeam.programs.program import Program
     from hornbeam.serve.explorer import Explorer
     from hornbeam.serve.guard import Access
+
+#: Packages of the extra that the explorer needs.
+OF_EXTRA = ("starlette", "uvicorn", "h11", "anyio", "jsonschema")
+
+
+@dataclass(frozen=True)
+class ServedOptions(options.ModelOptions):
+    """A model with its facts, or a program, which has its own data."""
+
+    model: str = argument(
+        "A model that learn wrote, or a PSL program (.json, .yaml, or .psl with its .data).",
+        metavar="MODEL",
+        default=...,
+    )
+
+    def __post_init__(self) -> None:
+        if not self.is_program:
+            super().__post_init__()
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the file is a program: JSON, YAML, a folder, or rules next to their data."""
+        path = Path(self.model)
+        if path.suffix.lower() in (".json", ".yaml", ".yml", ".data") or path.is_dir():
+            return True
+        endings = ("", "-eval", "-infer")
+        data = [path.with_name(f"{path.stem}{ending}.data") for ending in endings]
+        rules = path.suffix.lower() == ".psl" and any(file.is_file() for file in data)
+        return rules and not any(self.facts.changed())
 
 
 @dataclass(frozen=True)
@@ -48,24 +80,44 @@ class ListeningOptions(Options):
         default="127.0.0.1",
     )
     token: str | None = option("Ask for this token; made up if needed.", metavar="TEXT")
+    token_file: str | None = option(
+        "A file whose first line is the token, which no list of processes then shows.",
+        metavar="FILE",
+    )
     open_browser: bool = option("Open the browser when it is ready.", "--open", default=False)
+
+    @property
+    def given_token(self) -> str | None:
+        """The token that is given, by itself or in a file."""
+        if self.token_file is None:
+            return self.token
+        if self.token is not None:
+            raise InputError("`token` and `token_file` exclude each other")
+        try:
+            lines = Path(self.token_file).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "expected text"
+            raise DataError(self.token_file, f"cannot be read: {reason}") from None
+        return lines[0].strip() if lines else ""
 
 
 def serve(
     *,
-    given: options.ModelOptions,
+    given: ServedOptions,
     shown: ShownOptions,
     listening: ListeningOptions,
     names: list[str] | None = options.name_files(),
     threads: int | None = options.threads_option(),
     run: RunOptions,
 ) -> None:
-    """Explore a model in the browser: search entities, see reasons, edit rules, compare models.
+    """Explore a model or a PSL program in the browser: see reasons, edit rules, compare models.
 
     Listens on this machine only, until Ctrl-C. Rules can be switched off or given other weights,
     with scores and AUC following at once; edits belong to the browser that makes them, and the
     edited model can be downloaded. Of a model of a whole graph it shows the missing facts of
-    entities, the answers of queries, and why.
+    entities, the answers of queries, and why. Of a PSL program it shows the rules with their
+    ground rules and how far these are from holding, predictions beside the truth, and what pulls
+    an atom up and down.
 
     [dim]Examples:[/dim]
 
@@ -76,22 +128,39 @@ def serve(
       hornbeam serve collective.psl --facts observed.tsv --pairs test.tsv --labels test.tsv
 
       hornbeam serve graph.hornbeam --facts train.tsv --names names.tsv
+
+      hornbeam serve program.json --open
     """
     try:
         from hornbeam.serve.guard import access_for
         from hornbeam.serve.server import listen
         from hornbeam.serve.server import run as serve_pages
     except ModuleNotFoundError as missing:
-        if (missing.name or "").split(".")[0] not in ("starlette", "uvicorn", "h11", "anyio"):
+        if (missing.name or "").split(".")[0] not in (
+            "starlette",
+            "uvicorn",
+            "h11",
+            "anyio",
+            "jsonschema",
+        ):
             raise
         raise MissingExtraError("hornbeam serve", "serve") from None
     from hornbeam.serve.web_app import WebApp
 
-    opened = _opened_models(given, shown)
+    opened = _opened_program(given, shown) if given.is_program else _opened_models(given, shown)
     # before the facts are read: a port in use should be reported at once
-    with listen(listening.host, listening.port) as socket, run.started() as inputs:
-        access = access_for(listening.host, socket.getsockname()[1], listening.token)
-        app = WebApp(_explorer(opened, given, shown, names, threads, inputs), access)
+    with (
+        listen(listening.host, listening.port) as socket,
+        run.started() as inputs,
+        _explorer(opened, given, shown, names, threads, inputs) as explorer,
+    ):
+        access = access_for(listening.host, socket.getsockname()[1], listening.given_token)
+
+        def reopen() -> Explorer:
+            again = _opened_models(given, shown)
+            return _model_explorer(again, given, shown, names, threads, inputs)
+
+        app = WebApp(explorer, access, None if given.is_program else reopen)
         inputs.progress.close()
 
         announce = partial(_print_address, access, run.console.as_json, listening.open_browser)
@@ -102,8 +171,17 @@ def serve(
             inputs.progress.message("Stopped.")
 
 
+def _opened_program(given: ServedOptions, shown: ShownOptions) -> Program:
+    """The program; refuses options that are for models."""
+    from hornbeam.programs.program import read_program
+
+    for name in [*given.facts.changed(), *["known"] * bool(given.known), *shown.changed()]:
+        raise InputError(f"{given.model}: is a PSL program; `{name}` is for models")
+    return read_program(given.model)
+
+
 def _opened_models(
-    given: options.ModelOptions, shown: ShownOptions
+    given: ServedOptions, shown: ShownOptions
 ) -> tuple[Model | GraphModel, Model | None]:
     """The model, and the model to compare it with; refuses options that the model does not use."""
     import hornbeam as hb
@@ -125,15 +203,43 @@ def _opened_models(
     return model, other
 
 
+@contextmanager
 def _explorer(
+    opened: Program | tuple[Model | GraphModel, Model | None],
+    given: ServedOptions,
+    shown: ShownOptions,
+    names: list[str] | None,
+    threads: int | None,
+    inputs: Inputs,
+) -> Iterator[Explorer]:
+    """Read the data and make the explorer."""
+    import hornbeam as hb
+
+    if not isinstance(opened, tuple):
+        from hornbeam.serve.program_explorer import open_program_explorer
+
+        inference = hb.infer(opened, threads=threads, progress=inputs.progress)
+        with open_program_explorer(
+            inference,
+            Path(given.model).name,
+            entity_names=inputs.names(names, None),
+            threads=threads,
+            progress=inputs.progress,
+        ) as explorer:
+            yield explorer
+    else:
+        yield _model_explorer(opened, given, shown, names, threads, inputs)
+
+
+def _model_explorer(
     opened: tuple[Model | GraphModel, Model | None],
-    given: options.ModelOptions,
+    given: ServedOptions,
     shown: ShownOptions,
     names: list[str] | None,
     threads: int | None,
     inputs: Inputs,
 ) -> Explorer:
-    """Read the facts and make the explorer."""
+    """Read the facts, and make the explorer of a model."""
     import hornbeam as hb
 
     model, other = opened

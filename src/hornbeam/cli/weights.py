@@ -22,21 +22,44 @@ def weights(
         "The rules with learned weights.", "--output", "-o", metavar="FILE", default=...
     ),
     method: WeightMethod = option(
-        "All weights together, or each rule alone (piecewise).", default=WeightMethod.JOINT
+        "joint: the pseudolikelihood of all weights together; ppll: of each rule alone; map: the "
+        "truth has less energy than MAP states, by a margin; search: guided random search, scored "
+        "by an evaluator. map and search also learn weights of arithmetic rules.",
+        default=WeightMethod.JOINT,
     ),
+    fix: list[str] | None = option(
+        "A rule that keeps its weight: its number in the program, from 1, or its text. Repeatable.",
+        metavar="RULE",
+    ),
+    latent: bool = option(
+        "Targets without truth get their MAP state, in turns with learning; otherwise they are "
+        "refused, except by search, which scores the others.",
+        default=False,
+    ),
+    evaluator: str | None = option(
+        "Scores map and search: AUCEvaluator, DiscreteEvaluator, ContinuousEvaluator or "
+        "CategoricalEvaluator; by default the program's primary evaluator, or AUC-ROC.",
+        metavar="NAME",
+    ),
+    trials: int = option("Number of weights that search tries.", min=1, metavar="N", default=50),
     weight_variance: float = option("Variance of the Gaussian prior on weights.", default=100.0),
+    seed: int = options.seed_option(),
     split: str | None = split_option(),
     max_ground_rules: int | None = ground_rules_option(),
     threads: int | None = options.threads_option(),
     console: options.ConsoleOptions,
 ) -> None:
-    """Learn the weights of a PSL program's logical rules by exact pseudolikelihood.
+    """Learn the weights of a PSL program's rules from the truth of its targets.
 
-    The program must give the truth of its targets. Hard rules stay as they are.
+    Pseudolikelihood (joint, ppll) is quick and exact for logical rules. Where it leaves a model
+    empty, and for arithmetic rules, map and search compare MAP states with the truth. Hard rules
+    stay as they are.
 
-    [dim]Example:[/dim]
+    [dim]Examples:[/dim]
 
-      hornbeam weights program.json --method joint -o learned.psl
+      hornbeam weights program.json -o learned.psl
+
+      hornbeam weights program.json --method search --evaluator AUCEvaluator --fix 3 -o learned.psl
     """
     import hornbeam as hb
     from hornbeam.base.files import refuse_inputs
@@ -49,6 +72,11 @@ def weights(
             read,
             method=method,
             weight_variance=weight_variance,
+            fix=fix or (),
+            latent=latent,
+            evaluator=evaluator,
+            trials=trials,
+            seed=seed,
             max_ground_rules=max_ground_rules,
             threads=threads,
             progress=progress,
@@ -65,7 +93,18 @@ def _show(learned: LearnedWeights, output: Path) -> None:
     print_table(["before", "learned", "rule"], rows)
     if len(learned.rules) > options.SHOWN:
         print_sentence(f"... and {len(learned.rules) - options.SHOWN} more")
-    print_sentence(
+    print_sentence(f"{_figures(learned)}. Wrote {output}.")
+
+
+def _figures(learned: LearnedWeights) -> str:
+    """The figures of the learner, as a sentence without its full stop."""
+    if learned.score is not None:
+        score = learned.score
+        return (
+            f"{score.evaluator}, of the {learned.targets - learned.unknown:,} targets with truth: "
+            f"{score.before:.4f} before, {score.after:.4f} now, after {score.trials:,} MAP states"
+        )
+    return (
         f"log pseudolikelihood of {learned.targets:,} targets: {learned.log_likelihood_before:.2f} "
-        f"before, {learned.log_likelihood:.2f} now. Wrote {output}."
+        f"before, {learned.log_likelihood:.2f} now"
     )

@@ -10,6 +10,9 @@ through hubs count less; it adds log2(1 + share / m) with m its median over the 
 have any. A ground clause of a conjunction takes one grounding of each of its conditions, so their
 numbers multiply, and its truth is Łukasiewicz's over all of its atoms (`conjoined`). A condition
 with a threshold counts once, as true, where it holds: its groundings above 0 are counted.
+
+A rule with `[z / mean deviation]` adds (x - mean) / deviation for every value x of its first
+condition: a number that may be negative, times the groundings of its other conditions.
 """
 
 from __future__ import annotations
@@ -131,6 +134,14 @@ class Columns:
     def of(self, body: AnyBody, weighing: Weighing) -> Column:
         """The column of a body or conjunction."""
         parts, counts = body.parts, weighing.counts
+        if counts is Counts.Z:
+            value, *others = parts
+            factors = map(self.grounded_part, others)
+            target, truth, number = reduce(
+                conjoined, factors, self.standardised(value.body, weighing)
+            )
+            starts = run_starts(target)
+            return target[starts], _sums(truth / ONE * number, starts)
         if len(parts) == 1 and parts[0].threshold is None:
             rows, x = self._single(parts[0].body, counts)
         else:
@@ -156,6 +167,13 @@ class Columns:
             target = self._reached(part.body, part.threshold)
             number = np.ones(len(target))
         return GroundClauses(target, np.full(len(target), ONE, dtype=np.int32), number)
+
+    def standardised(self, body: Body, weighing: Weighing) -> GroundClauses:
+        """A value of numbers, its distance from the mean in deviations as number of groundings."""
+        rows, total = self._single(body, Counts.SHARE)
+        _, n = self._groundings(body)
+        number = (total - n * weighing.mean) / weighing.deviation
+        return GroundClauses(rows, np.full(len(rows), ONE, dtype=np.int32), number)
 
     def _single(self, body: Body, counts: Counts) -> Column:
         """The column of one body."""
@@ -193,9 +211,9 @@ def weighed_shares(share: Floats, median: float | Floats) -> Floats:
 
 
 def transformed(count: Integers | Floats, counts: Counts) -> Floats:
-    """n, log2(1 + n) or 1; shares unchanged."""
+    """n, log2(1 + n) or 1; shares and values unchanged."""
     match counts:
-        case Counts.RAW | Counts.SHARE:
+        case Counts.RAW | Counts.SHARE | Counts.Z:
             return count.astype(np.float64)
         case Counts.LOG:
             return np.asarray(np.log2(1.0 + count))

@@ -10,6 +10,7 @@ from hornbeam.base.arrays import Ids
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, RuleLimits
@@ -92,6 +93,10 @@ class Engine(BodyCounter, Protocol):
     @property
     def not_binary(self) -> Mapping[str, int]:
         """Arity of the predicates that are not binary."""
+
+    @property
+    def numbers(self) -> Numbers:
+        """Numbers of the entities, by the ids that `locate` gives; in memory for every engine."""
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""

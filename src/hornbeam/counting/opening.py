@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -11,15 +12,18 @@ from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.number_search import with_numbers
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Facts, Targets, wrong_arity
 from hornbeam.rules.candidates import Candidates, RuleLimits
 
 if TYPE_CHECKING:
     from hornbeam.counting.memory.memory_engine import MemoryEngine
     from hornbeam.counting.sql.sql_engine import SqlEngine
 
+#: The name of the engine that facts keep.
+ENGINE = "engine"
 #: A copy of the target covers at least this share of the true pairs, and at most that of the false.
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.01
 #: Minimum number of true, and of false, pairs for a warning about a copy.
@@ -47,13 +51,31 @@ def open_engine(
 def open_in_memory(facts: Input, threads: int | None = None) -> MemoryEngine:
     """Open the default engine, whose graph can be walked, over facts in any form.
 
-    A `MemoryEngine` is returned as it is. Of another engine the facts are taken.
+    A `MemoryEngine` is returned as it is. Of another engine the facts are taken. The engine is
+    kept with the facts, so that what it prepares is there for whoever opens them again.
     """
     from hornbeam.counting.memory.memory_engine import MemoryEngine
 
     if isinstance(facts, MemoryEngine):
         return facts
-    return MemoryEngine(facts_of(facts), worker_threads(threads))
+    known, threads = facts_of(facts), worker_threads(threads)
+    engine = known.kept.get(ENGINE)
+    if not isinstance(engine, MemoryEngine) or engine.threads != threads:
+        # over a twin of the facts: they and what they keep would live on in a circle
+        engine = known.kept[ENGINE] = MemoryEngine(replace(known), threads)
+    return engine
+
+
+def grown_engine(engine: Engine, new: Input) -> Engine:
+    """An engine over the facts of an engine and new ones, as if they had been read together."""
+    known = facts_in_memory(
+        engine, "an open database takes no new facts: add them to its files, and open it again"
+    )
+    from hornbeam.counting.memory.memory_engine import MemoryEngine
+
+    if isinstance(engine, MemoryEngine):
+        return engine.with_facts(as_facts(new))
+    return engine.over(known + as_facts(new))
 
 
 def facts_or_database(facts: Input) -> Facts | SqlEngine:
@@ -132,11 +154,22 @@ def discover_bodies(
     own_facts_expected: bool = False,
 ) -> Discovery:
     """Find the candidates for targets; warns about suspicious targets and settings."""
-    check_targets(engine, targets.predicates)
+    check_targets(engine, targets.arities)
+    if language.compares_numbers and not len(engine.numbers):
+        raise InputError("the facts have no numbers to compare: give them by `numbers` or `dates`")
+    if targets.unary and language.distinct_variables:
+        raise InputError(
+            "`distinct_variables` is for targets that are pairs: leave it out for "
+            f"{', '.join(sorted(targets.unary))}, which is on one entity"
+        )
+    if targets.unary and language.bodies is None:
+        language = language.for_one_entity()
     for name in language.exclude:
-        if engine.predicates.index(name) < 0:
+        if engine.predicates.index(name) < 0 and engine.numbers.attributes.index(name) < 0:
             warn(f"no fact has the predicate {name!r}, which `exclude` names")
     discovery = engine.discover(targets, language, statistics=statistics, progress=progress)
+    if language.compares_numbers:
+        discovery = with_numbers(engine, discovery, language, progress)
     if discovery.own_edges and not own_facts_expected:
         warn(
             f"{discovery.own_edges:,} labelled targets are also among the facts; "
@@ -147,15 +180,21 @@ def discover_bodies(
     return discovery
 
 
-def check_targets(engine: Engine, targets: Iterable[str]) -> None:
-    """Refuse target predicates that have facts of other than two arguments."""
-    for name in targets:
-        arity = engine.not_binary.get(name, 2)
-        if arity != 2:
-            raise InputError(
-                f"predicate {name!r} has {arity} argument{'s' * (arity != 1)} among the facts; "
-                "expected a target of two, subject and object"
-            )
+def check_targets(engine: Engine, targets: Mapping[str, int]) -> None:
+    """Refuse target predicates, each with its arity, that have facts of another arity."""
+    for name, arity in targets.items():
+        known = engine.not_binary.get(name, 2)
+        if known == 2 and arity == 1 and not _has_links(engine, name):
+            continue
+        if known != arity:
+            raise wrong_arity(name, known, arity)
+
+
+def _has_links(engine: Engine, predicate: str) -> bool:
+    """Whether a predicate, which is not known to have another arity, has facts."""
+    if engine.facts is not None:
+        return predicate in engine.facts.arity
+    return engine.predicates.index(predicate) >= 0
 
 
 def select_target(targets: Targets, predicate: str | Sequence[str] | None) -> Targets:

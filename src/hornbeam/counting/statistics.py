@@ -43,8 +43,8 @@ class Statistics:
 
     Within a body rows are sorted by target, then body truth. `body_truth` is None where every
     body truth is 1; else it holds integer millionths above 0. `share` holds the shares of the
-    counted paths (see `hornbeam.counting.columns`), to be added up over the rows of a target, 0 for
-    bodies that are not paths, or is None where they were not requested.
+    counted paths (see `hornbeam.counting.columns`), to be added up over the rows of a target; of
+    values of numbers their sum; 0 for other bodies. It is None where shares were not requested.
     """
 
     bodies: Sequence[Body]
@@ -100,6 +100,10 @@ class Statistics:
         none = np.empty(0, dtype=np.int32)
         share = np.empty(0) if shares else None
         return cls.of(bodies, n_targets, none, none, none, none.astype(np.int64), share)
+
+    def without_shares(self) -> Statistics:
+        """The counts alone."""
+        return replace(self, share=None)
 
     def followed_by(self, other: Statistics) -> Statistics:
         """Append the columns of other bodies for the same targets; soft if either table is."""
@@ -211,6 +215,30 @@ class Histograms:
         indptr = pointers(np.bincount(body, minlength=len(bodies)))
         return cls(
             bodies, max_rows, indptr, count[order], label[order].astype(np.int32), size[order]
+        )
+
+    def followed_by(self, other: Histograms) -> Histograms:
+        """Append the groups of other bodies."""
+        return replace(
+            self,
+            bodies=[*self.bodies, *other.bodies],
+            indptr=np.concatenate([self.indptr, self.indptr[-1] + other.indptr[1:]]),
+            count=np.concatenate([self.count, other.count]),
+            label=np.concatenate([self.label, other.label]),
+            size=np.concatenate([self.size, other.size]),
+        )
+
+    def only(self, members: Integers) -> Histograms:
+        """The groups of some bodies, in that order."""
+        low, high = self.indptr[members], self.indptr[members + 1]
+        rows = ranges(low, high)
+        return replace(
+            self,
+            bodies=[self.bodies[k] for k in members.tolist()],
+            indptr=pointers(high - low),
+            count=self.count[rows],
+            label=self.label[rows],
+            size=self.size[rows],
         )
 
     @property

@@ -57,11 +57,15 @@ class TwoSided(NamedTuple):
     cov: Floats
 
 
-def _strengths(*arrays: npt.ArrayLike) -> list[Floats]:
-    """Broadcast arrays to floats of one shape; refuse entries that are negative or not finite."""
+def _strengths(relaxation: Relaxation, *arrays: npt.ArrayLike) -> list[Floats]:
+    """Broadcast arrays to floats of one shape; refuse entries that are negative or not finite.
+
+    Boolean targets may have negative strengths, of numbers below their mean: only A - B counts.
+    """
     found = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arrays))
+    least = -np.finfo(np.float64).max if relaxation is Relaxation.BOOLEAN else 0.0
     for array in found:
-        if array.size and not (array.min() >= 0 and array.max() < np.inf):
+        if array.size and not (array.min() >= least and array.max() < np.inf):
             raise ValueError(
                 "a strength (weight times count) is negative, infinite or not a number; "
                 "keep weights at or above 0 and finite"
@@ -157,7 +161,7 @@ def two_sided(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
     >>> two_sided([3.0], [1.0], Relaxation.BOOLEAN).e_down
     array([0.88079708])
     """
-    return TwoSided(*_apply("two_sided", 6, _strengths(up, down), relaxation))
+    return TwoSided(*_apply("two_sided", 6, _strengths(relaxation, up, down), relaxation))
 
 
 def score_mean(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> Floats:
@@ -170,7 +174,7 @@ def score_mean(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -
     >>> score_mean([0.0, 0.0], [0.0, 1e9], Relaxation.LINEAR)
     array([5.e-01, 1.e-09])
     """
-    return np.asarray(_apply("score_mean", 1, _strengths(up, down), relaxation)[0])
+    return np.asarray(_apply("score_mean", 1, _strengths(relaxation, up, down), relaxation)[0])
 
 
 def score_map(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) -> Floats:
@@ -183,7 +187,7 @@ def score_map(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
     >>> score_map([3.0, 0.0], [1.0, 0.0], Relaxation.SQUARED)
     array([0.75, 0.5 ])
     """
-    a, b = _strengths(up, down)
+    a, b = _strengths(relaxation, up, down)
     best: Floats = np.full(a.shape, 0.5)
     if relaxation is Relaxation.SQUARED:
         np.divide(a, a + b, out=best, where=a + b > 0)

@@ -32,6 +32,7 @@ from hornbeam.explaining.known_scores import KnownScores, compared_links, known_
 from hornbeam.explaining.reason import Fact, GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.explaining.scored_pair import one_pair
 from hornbeam.facts.known import joined
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.hlmrf.potentials import ConditionalHinges, Potentials
 from hornbeam.rules.body import AnyBody, Body, Kind, body_texts
@@ -67,6 +68,11 @@ class CollectiveExplainer:
         """Prepare to explain pairs that are inferred together."""
         linked = as_variables(model, engine, pairs)
         return cls(model, engine.facts, linked, cache(lambda: linked.count_by_rule(model)))
+
+    def with_facts(self, new: Input) -> CollectiveExplainer:
+        """The same explainer of the same pairs over the facts and new ones."""
+        engine = self.linked.known.over(self.facts + as_facts(new))
+        return CollectiveExplainer.of(self.model, engine, self.linked.atoms)
 
     def reweighted(self, model: RuleModel) -> CollectiveExplainer:
         """The same pairs under other weights of the same rules."""
@@ -180,6 +186,7 @@ class CollectiveExplainer:
             self.model.semantics.threshold,
             unseen=self.path_explainer.facts.entities.missing([subject, object_]),
             place=None if self.model.semantics.decides else self.known.place(target, whole),
+            is_fact=self.facts.has(subject, target, object_),
         )
 
     def _conditions(
@@ -296,6 +303,11 @@ class TwoStepExplainer(IndependentExplainer):
         counted = cache(lambda: beliefs.count(pairs, model.bodies, model.language))
         return cls(model, finder, beliefs, known, beliefs, counted)
 
+    def with_facts(self, new: Input) -> TwoStepExplainer:
+        """The same explainer of the same pairs over the facts and new ones."""
+        engine = self.beliefs.engine.with_facts(as_facts(new))
+        return TwoStepExplainer.of_pairs(self.model, engine, self.beliefs.pairs)
+
     @property
     def facts(self) -> Facts:
         """The evidence, without beliefs."""
@@ -324,7 +336,9 @@ class BeliefFinder(GroundingFinder):
         self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> FoundGroundings:
         """The first groundings of a body; see `GroundingFinder.first`."""
-        pair = self.beliefs.in_scored_direction(one_pair(subject, body.target, object_))
+        unary = body.head_arity == 1
+        pair = one_pair(subject, body.target, object_, unary=unary)
+        pair = self.beliefs.in_scored_direction(pair)
         subject, target, object_ = pair.names_at(0)
         own = self.beliefs.own_predicate(subject, target, object_)
         return super().first(body.with_target(own), subject, object_, limit, progress)
@@ -332,7 +346,8 @@ class BeliefFinder(GroundingFinder):
 
 def _not_among_pairs(subject: str, target: str, object_: str) -> InputError:
     """The error for a pair that is not among those of a collective model."""
+    ends = ", ".join(map(repr, dict.fromkeys([subject, object_])))
     return InputError(
-        f"{target}({subject!r}, {object_!r}) is not among the pairs; a collective model "
+        f"{target}({ends}) is not among the pairs; a collective model "
         "scores the pairs that it is given together: add it to them"
     )

@@ -10,6 +10,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer, TwoStepExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.explaining.independent_explainer import IndependentExplainer
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.model_checks import warn_of_missing_names
@@ -38,6 +39,9 @@ class Explainer(Protocol):
         With `flip`, and if pairs are independent, the smallest set of facts whose removal flips the
         decision is searched for.
         """
+
+    def with_facts(self, new: Input) -> Explainer:
+        """The same explainer over the facts and new ones, as if they had been read together."""
 
 
 #: Explains pairs by rules with weights, and pairs that are scored together.

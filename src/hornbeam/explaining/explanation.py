@@ -22,8 +22,8 @@ from hornbeam.explaining.flips import FLIP, Crossing, Flip
 from hornbeam.explaining.known_scores import ScorePlace
 from hornbeam.explaining.reason import (
     AGAINST,
-    ENTITY,
     FOR,
+    NAMED,
     NEUTRAL,
     PRIORS,
     Reason,
@@ -48,7 +48,7 @@ PATHS = 5
 class HigherAnswer:
     """An answer that ranks above the explained one, with its strongest reasons."""
 
-    answer: str = field(metadata=ENTITY)
+    answer: str = field(metadata=NAMED)
     rank: float
     probability: float
     reasons: tuple[Reason, ...]
@@ -171,19 +171,27 @@ class Explanation:
         which texts show in place of a decision. None for other models.
     is_fact
         Whether a triple is among the facts; it was removed from them for the explanation.
+    unary
+        Whether the target is on one entity, which is then both subject and object.
     """
 
-    subject: str = field(metadata=ENTITY)
-    predicate: str
-    object: str = field(metadata=ENTITY)
+    subject: str = field(metadata=NAMED)
+    predicate: str = field(metadata=NAMED)
+    object: str = field(metadata=NAMED)
     directions: tuple[ExplainedScore, ...]
     map: float | None = None
     threshold: float | None = None
     flip: Flip | None = None
-    unseen: tuple[str, ...] = field(default=(), metadata=ENTITY)
+    unseen: tuple[str, ...] = field(default=(), metadata=NAMED)
     alone: float | None = None
     place: ScorePlace | None = None
     is_fact: bool = False
+    unary: bool = False
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Subject, predicate and object; a target on one entity has no object."""
+        return (self.subject, self.predicate, self.object)[: 2 if self.unary else 3]
 
     @property
     def relation(self) -> str:
@@ -264,7 +272,7 @@ class Explanation:
 
     @property
     def mentioned(self) -> list[str]:
-        """The ids of all entities in the explanation, some of them repeatedly."""
+        """The ids of all entities and relations in the explanation, some of them repeatedly."""
         ids = list[str]()
 
         def noted(entity: str) -> str:
@@ -319,7 +327,7 @@ class Explanation:
             "subject": self.subject,
             "predicate": self.predicate,
             "relation": self.predicate,
-            "object": self.object,
+            "object": None if self.unary else self.object,
             "map": self.map,
             "threshold": self.threshold,
             "decision": self.decision,

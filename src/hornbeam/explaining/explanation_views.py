@@ -59,7 +59,7 @@ def _rank_words(direction: ExplainedScore) -> str:
 
 def explanation_lines(explained: Explanation) -> Iterator[Line]:
     """Text for a person, line by line, each with its role; see `Explanation.lines`."""
-    yield "pair", printable(f"{explained.subject}  {explained.predicate}  {explained.object}")
+    yield "pair", printable("  ".join(explained.words))
     if explained.is_fact:
         yield "note", IS_FACT
     if explained.is_ranked:
@@ -158,7 +158,7 @@ def _flip_lines(explained: Explanation) -> Iterator[Line]:
 
 def explanation_html(explained: Explanation) -> str:
     """How the score adds up, the reasons with their first groundings, and what would flip it."""
-    title = f"{explained.subject} {explained.predicate} {explained.object}"
+    title = " ".join(explained.words)
     if not explained.is_ranked:
         title += f": score {explained.score:.4g}, {_verdict(explained)}"
     pieces = [str(Markup("<p><strong>{}</strong></p>").format(printable(title)))]

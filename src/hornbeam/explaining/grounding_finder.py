@@ -1,14 +1,14 @@
 """Groundings of any condition for one pair, with their facts.
 
-A path is walked from subject to object, an open or anchored condition is one step from its
-argument, a unary one a fact about it; `(A == 'c')` needs no fact. The pair's own fact is never
-used, nor, with distinct variables, any path that meets an entity twice.
+A path is walked from subject to object, an open or anchored condition or a chain from its argument;
+a unary condition is a fact about it; `(A == 'c')` needs no fact. The pair's own fact is never used,
+nor, with distinct variables, any path that meets an entity twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,14 +16,19 @@ import numpy as np
 from hornbeam.base.arrays import Ids, Integers, Ints, ranges
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.explaining.groundings import PathEnds, cut, first_paths
+from hornbeam.counting.number_counts import are_numeric, ends_a_chain, number_of
+from hornbeam.explaining.groundings import ChainEnd, PathEnds, cut, first_paths
+from hornbeam.explaining.number_groundings import NumberGroundings
 from hornbeam.explaining.reason import Fact, Grounding
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Atoms, Facts
 from hornbeam.graph.adjacency import Graph
-from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.body import Body, Kind, Step, kind_about
 from hornbeam.rules.codes import inverse_code, path_codes, step_code
 from hornbeam.rules.rule_model import RuleModel
+
+#: Groundings of a chain among which those are looked for whose last entity meets a condition.
+MANY = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,14 @@ class FactNumbers:
         low, high = np.searchsorted(table.arguments[0], [entity, entity + 1]).tolist()
         rows = low + np.flatnonzero(table.predicate[low:high] == predicate)
         return np.asarray(self._first[1] + rows)
+
+    def all_about(self, step: Step) -> tuple[Ids, Ids]:
+        """The entities that a unary predicate has facts about, sorted, and their truth values."""
+        table = self.facts.atoms.get(1)
+        if table is None:
+            return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+        rows = table.predicate == self.facts.predicates.index(step.predicate)
+        return table.arguments[0][rows], table.all_millionths[rows]
 
     def naming(self, entity: int) -> dict[str, Ints]:
         """Numbers of the facts about an entity that are not edges, by predicate."""
@@ -123,7 +136,7 @@ class FactNumbers:
             keep[row[(row >= 0) & (row < len(table))]] = False
             if keep.any():
                 left[arity] = table.select(keep)
-        return Facts(self.facts.entities, self.facts.predicates, left)
+        return replace(self.facts, atoms=left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,6 +187,10 @@ class GroundingFinder:
         """Whether the fan-out limit keeps some facts from being walked in either direction."""
         return len(self.graph.forward.code) < len(self.engine.graph.forward.code)
 
+    def is_numeric(self, body: Body) -> bool:
+        """Whether numbers ground a body, not facts."""
+        return bool(are_numeric([body], self.engine.numbers, self.engine.predicates)[0])
+
     def first(
         self, body: Body, subject: str, object_: str, limit: int, progress: Progress = SILENT
     ) -> FoundGroundings:
@@ -181,29 +198,55 @@ class GroundingFinder:
 
         The body has predicates and a constant that the facts have.
         """
-        ends = self._ends(body.target, subject, object_)
-        if body.is_path:
-            return self._paths(body.steps, self._codes(body), ends, limit, progress)
-        here = ends.source if body.argument == 0 else ends.sink
+        if self.is_numeric(body) and ends_a_chain(body):
+            return self._ending_in_numbers(body, subject, object_, limit, progress)
+        if self.is_numeric(body):
+            n = len(NumberGroundings(self.facts, body, subject, object_).values())
+            n = min(n, 1 if body.steps else limit)
+            here = self.facts.entities.index(object_ if body.argument else subject)
+            return FoundGroundings(
+                np.full((n, 1), here, dtype=np.int32),
+                np.empty((n, 0), dtype=np.int64),
+                np.full(n, ONE, dtype=np.int32),
+            )
+        ends = self._ends(body, subject, object_)
+        if body.walk:
+            return self._paths(body, ends, limit, progress)
+        here = ends.source
         if not body.steps:
             return FoundGroundings(
                 np.full((1, 1), here, dtype=np.int32),
                 np.empty((1, 0), dtype=np.int64),
                 np.full(1, ONE, dtype=np.int32),
             )
-        if body.kind is Kind.UNARY:
-            return self._unary(body.steps[0], here, limit)
-        return self._single_steps(body, ends, limit)
+        return self._unary(body.steps[0], here, limit)
+
+    def _ending_in_numbers(
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress
+    ) -> FoundGroundings:
+        """Groundings of a chain whose last entity has values that meet its condition."""
+        steps = body.steps if body.number is not None else body.walk
+        walked = replace(body, steps=steps, kind=kind_about(steps, None), number=None)
+        found = self.first(walked, subject, object_, MANY, progress)
+        times = [len(self.numbers_at(body, node).values()) for node in found.nodes[:, -1].tolist()]
+        n = np.minimum(times, 1) if body.number is None else np.array(times, dtype=np.int64)
+        rows = np.repeat(np.arange(len(found)), n)[:limit]
+        return FoundGroundings(found.nodes[rows], found.facts[rows], found.truth[rows])
+
+    def numbers_at(self, body: Body, entity: int) -> NumberGroundings:
+        """The values of an entity that meet the condition at the end of a chain."""
+        name = self.facts.entities[entity]
+        alone = Body((), body.target, Kind.NUMBERS, number=number_of(body))
+        return NumberGroundings(self.facts, alone, name, name)
 
     def cut(self, body: Body, subject: str, object_: str) -> Ints:
         """Numbers of facts without which a body has no grounding; empty if it needs no fact."""
-        ends = self._ends(body.target, subject, object_)
-        if not body.is_path:
+        if len(body.steps) == 1 and not body.is_path:
             every = len(self.graph.forward.code)
             return np.unique(self.first(body, subject, object_, every).facts)
-        at, here, there = cut(self.graph, self._codes(body), ends)
+        at, here, there = cut(self.graph, self._codes(body), self._ends(body, subject, object_))
         facts = self.numbers.all_along(body.steps[at], here, there)
-        return np.setdiff1d(facts, self._own(body.target, ends))
+        return np.setdiff1d(facts, self._own(body.target, subject, object_))
 
     def named(self, found: FoundGroundings) -> tuple[Grounding, ...]:
         """Groundings by their names."""
@@ -216,36 +259,52 @@ class GroundingFinder:
             for nodes, facts, truth in zip(found.nodes, found.facts, found.truth, strict=True)
         )
 
-    def _ends(self, target: str, subject: str, object_: str) -> PathEnds:
-        names = self.facts.entities
-        own = step_code(self.engine.predicates.index(target))
-        return PathEnds(names.index(subject), names.index(object_), own)
+    def _ends(self, body: Body, subject: str, object_: str) -> PathEnds:
+        """Where a path starts and ends, or a condition on one argument."""
+        here, there = map(self.facts.entities.index, (subject, object_))
+        own = step_code(self.engine.predicates.index(body.target))
+        if body.is_path:
+            return PathEnds(here, there, own)
+        if body.argument == 1:
+            here, there, own = there, here, inverse_code(own)
+        return PathEnds(here, there, own, self._chain_end(body, here))
 
-    def _own(self, target: str, ends: PathEnds) -> Ints:
+    def _chain_end(self, body: Body, here: int) -> ChainEnd:
+        """Where a condition on one argument, the node `here`, ends."""
+        if body.constant is not None:
+            constant = self.facts.entities.index(body.constant)
+            return ChainEnd(np.array([constant], dtype=np.int32), is_constant=True)
+        if len(body.walk) == len(body.steps):
+            return ChainEnd(None)
+        nodes, truth = self.numbers.all_about(body.steps[-1])
+        if body.head_arity == 1 and body.steps[-1].predicate == body.target:
+            # the own fact of a target on one entity is unary
+            nodes, truth = nodes[nodes != here], truth[nodes != here]
+        return ChainEnd(nodes, truth)
+
+    def _own(self, target: str, subject: str, object_: str) -> Ints:
         """The number of the pair's own fact, if any."""
         if 2 not in self.facts.atoms:
             return np.empty(0, dtype=np.int64)
-        source, sink = (np.array([node]) for node in (ends.source, ends.sink))
-        return self.numbers.all_along(Step(target), source, sink)
+        ends = (np.array([self.facts.entities.index(name)]) for name in (subject, object_))
+        return self.numbers.all_along(Step(target), *ends)
 
     def _codes(self, body: Body) -> list[int]:
         codes = path_codes(body, self.engine.predicates)
         assert codes is not None
-        return codes
+        return codes[: len(body.walk)]
 
-    def _paths(
-        self,
-        steps: Sequence[Step],
-        codes: Sequence[int],
-        ends: PathEnds,
-        limit: int,
-        progress: Progress,
-    ) -> FoundGroundings:
-        nodes, edges, truth = first_paths(self.graph, codes, ends, self.distinct, limit, progress)
-        facts = np.empty(edges.shape, dtype=np.int64)
-        for k, step in enumerate(steps if len(nodes) else ()):
+    def _paths(self, body: Body, ends: PathEnds, limit: int, progress: Progress) -> FoundGroundings:
+        nodes, edges, truth = first_paths(
+            self.graph, self._codes(body), ends, self.distinct, limit, progress
+        )
+        facts = np.empty((len(nodes), len(body.steps)), dtype=np.int64)
+        for k, step in enumerate(body.walk if len(nodes) else ()):
             here, there = nodes[:, k], nodes[:, k + 1]
             facts[:, k] = self.numbers.along(step, here, there, self._which(here, edges[:, k]))
+        for step in body.steps[len(body.walk) :]:
+            for node in np.unique(nodes[:, -1]).tolist():
+                facts[nodes[:, -1] == node, -1] = self.numbers.about(step, node)
         return FoundGroundings(nodes, facts, truth)
 
     def _which(self, node: Ids, edge: Ints) -> Ints:
@@ -260,35 +319,6 @@ class GroundingFinder:
             if not going.any():
                 return which
             which += going
-
-    def _single_steps(self, body: Body, ends: PathEnds, limit: int) -> FoundGroundings:
-        """Steps from one argument: to any entity, or to the constant."""
-        here, there, own = ends.source, ends.sink, ends.own_code
-        if body.argument == 1:
-            here, there, own = there, here, inverse_code(own)
-        [step], [code] = body.steps, self._codes(body)
-        edge, to = self._edges(here, code), self.graph.forward.neighbour
-        if body.constant is not None:
-            edge = edge[to[edge] == self.facts.entities.index(body.constant)]
-        elif self.distinct:
-            # a constant is not a variable, X is one
-            edge = edge[(to[edge] != here) & (to[edge] != there)]
-        if code == own or (here == there and code == inverse_code(own)):
-            edge = edge[to[edge] != there]
-        edge = edge[:limit]
-        nodes = np.stack([np.full(len(edge), here, dtype=np.int32), to[edge]], axis=1)
-        which = self._which(nodes[:, 0], edge)
-        facts = self.numbers.along(step, nodes[:, 0], nodes[:, 1], which)
-        value = self.graph.forward.value
-        truth = value[edge] if len(value) else np.full(len(edge), ONE, dtype=np.int32)
-        return FoundGroundings(nodes, facts.reshape(-1, 1), truth)
-
-    def _edges(self, node: int, code: int) -> Ints:
-        """Indices of the edges of a code from a node."""
-        offsets, _, codes, _ = self.graph.forward
-        low, high = int(offsets[node]), int(offsets[node + 1])
-        first, last = np.searchsorted(codes[low:high], [code, code + 1]).tolist()
-        return np.arange(low + first, low + last)
 
     def _unary(self, step: Step, here: int, limit: int) -> FoundGroundings:
         facts = self.numbers.about(step, here)[:limit]

@@ -1,8 +1,9 @@
-"""Lists the paths behind a count, up to a limit.
+"""Lists the paths and chains behind a count, up to a limit.
 
 Counting never lists paths; explaining must. Before the first path is walked, the entities on paths
 are found from both ends, each time from the end that is cheaper to continue from. The walk then
-visits only those, so that the first few of millions of paths cost no more than a few.
+visits only those, so that the first few of millions of paths cost no more than a few. A chain is a
+path from one argument to some entities.
 
 Paths come in the order of their entities' names: by the second entity, then the third, and so on.
 """
@@ -28,15 +29,38 @@ kernel = kernels("the path walk")
 
 #: Sentinel truth of entities from which the object cannot be reached.
 NEVER = -(1 << 40)
+#: What walks end in: the sink, an entity that is a variable, or a constant.
+SINK, VARIABLE, CONSTANT = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainEnd:
+    """Where a chain may end."""
+
+    nodes: Ids | None  #: sorted; None for any node
+    #: Of the fact that a chain ends in, its truth value by node in millionths; None without a fact.
+    truth: Ids | None = None
+    is_constant: bool = False  #: a constant is not a variable, and may be any node
 
 
 @dataclass(frozen=True, eq=False)
 class PathEnds:
-    """Two nodes to connect, and the step between them that is not evidence for itself."""
+    """Two nodes, and the step between them that is not evidence for itself.
+
+    A path connects them. A chain leads from the source to its own `end`.
+    """
 
     source: int
     sink: int
     own_code: int
+    end: ChainEnd | None = None
+
+    @property
+    def ending(self) -> int:
+        """What walks end in, as the kernel knows it."""
+        if self.end is None:
+            return SINK
+        return CONSTANT if self.end.is_constant else VARIABLE
 
 
 def first_paths(
@@ -47,15 +71,15 @@ def first_paths(
     limit: int,
     progress: Progress = SILENT,
 ) -> tuple[Ids, Ints, Ids]:
-    """Walk the first `limit` paths along the codes `steps` from the pair's source to its sink.
+    """Walk the first `limit` paths along the codes `steps` from the pair's source to their end.
 
-    Returns one row of nodes per path, from source to sink; the indices of its steps in the graph's
+    Returns one row of nodes per path, from source to end; the indices of its steps in the graph's
     forward lists; and its truth in millionths, above 0. The graph is already under its fan-out
-    limit; with `distinct`, no path meets an entity twice.
+    limit; with `distinct`, no path meets an entity twice, nor a chain the sink.
     """
     with announced(progress):
         levels = useful_nodes(graph, steps, pair)
-        best = _best_truths(graph, steps, levels)
+        best = _best_truths(graph, steps, levels, pair.end)
         ends = np.cumsum([0, *(len(level) for level in levels)])
         n = len(steps)
         nodes, truths = np.empty((limit, n + 1), dtype=np.int32), np.empty(limit, dtype=np.int32)
@@ -64,7 +88,7 @@ def first_paths(
         # arrays are made here: each that a kernel makes takes a fifth of a second to compile
         n_paths = graph.walked_by(_walk)(
             *graph.forward, np.array(steps, dtype=np.int64), ends, np.concatenate(levels),
-            np.concatenate(best), pair.source, pair.sink, pair.own_code, distinct,
+            np.concatenate(best), pair.source, pair.sink, pair.own_code, pair.ending, distinct,
             edge_runs, path, truth, nodes, edges, truths,
         )  # fmt: skip
     return nodes[:n_paths].copy(), edges[:n_paths].copy(), truths[:n_paths].copy()
@@ -78,15 +102,19 @@ def useful_nodes(graph: Graph, steps: Sequence[int], pair: PathEnds) -> list[Ids
     """
     front = [np.array([pair.source], dtype=np.int32)]
     back = [np.array([pair.sink], dtype=np.int32)]
+    anywhere = pair.end is not None and pair.end.nodes is None
+    if pair.end is not None and pair.end.nodes is not None:
+        back = [pair.end.nodes]
     count_edges = graph.walked_by(_cost)
     while len(front) + len(back) < len(steps) + 2:
         forth, towards = steps[len(front) - 1], inverse_code(steps[-len(back)])
         cost_forth = count_edges(*graph.forward[:3], front[-1], forth)
-        cost_back = count_edges(*graph.backward[:3], back[-1], towards)
-        if cost_forth <= cost_back:
+        cost_back = 0 if anywhere else count_edges(*graph.backward[:3], back[-1], towards)
+        if anywhere or cost_forth <= cost_back:
             front.append(_reached(graph, graph.forward, front[-1], forth, cost_forth))
         else:
             back.append(_reached(graph, graph.backward, back[-1], towards, cost_back))
+    back = front[-1:] if anywhere else back
     middle = np.intersect1d(front[-1], back[-1], assume_unique=True)
     levels = [*front[:-1], middle, *reversed(back[:-1])]
     for k in reversed(range(len(front) - 1)):
@@ -106,25 +134,30 @@ def _reached(graph: Graph, adjacency: Adjacency, nodes: Ids, step: int, n_edges:
 def cut(graph: Graph, steps: Sequence[int], pair: PathEnds) -> tuple[int, Ids, Ids]:
     """A step of a body, and starts and ends such that every path takes it between two of them.
 
-    It is the first step or the last, whichever has fewer.
+    It is the first step or, of a path that has fewer ends there, the last.
     """
     levels = useful_nodes(graph, steps, pair)
     for k in range(len(steps)):
         size = graph.walked_by(_cost)(*graph.forward[:3], levels[k], steps[k])
         reached = _reached(graph, graph.forward, levels[k], steps[k], size)
         levels[k + 1] = np.intersect1d(reached, levels[k + 1], assume_unique=True)
-    at = 0 if len(levels[1]) <= len(levels[-2]) else len(steps) - 1
+    is_first = pair.end is not None or len(levels[1]) <= len(levels[-2])
+    at = 0 if is_first else len(steps) - 1
     here, there = np.meshgrid(levels[at], levels[at + 1])
     return at, here.reshape(-1), there.reshape(-1)
 
 
-def _best_truths(graph: Graph, steps: Sequence[int], levels: list[Ids]) -> list[Ints]:
+def _best_truths(
+    graph: Graph, steps: Sequence[int], levels: list[Ids], end: ChainEnd | None
+) -> list[Ints]:
     """For every node an upper bound (at most 0) on what the rest of a path adds to its truth.
 
     A path whose atoms are x1 ... xs has the truth 1 - sum (1 - x); a walk is given up as soon as
-    that cannot stay above 0 any more.
+    that cannot stay above 0 any more. The last nodes have what the fact adds that a chain ends in.
     """
     best = [np.zeros(len(level), dtype=np.int64) for level in levels]
+    if end is not None and end.nodes is not None and end.truth is not None:
+        best[-1] = end.truth[np.searchsorted(end.nodes, levels[-1])].astype(np.int64) - ONE
     if len(graph.forward.value):
         for k in reversed(range(len(steps))):
             best[k] = graph.walked_by(_best)(
@@ -188,19 +221,20 @@ def _best(offsets, neighbour, code, value, nodes, step, allowed, beyond):  # typ
 @kernel
 def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
     offsets, neighbour, code, value, steps, ends, allowed, best,  # noqa: ANN001
-    source, sink, own_code, distinct, edge_runs, path, truth, nodes, edges, truths,  # noqa: ANN001
+    source, sink, own_code, ending, distinct,  # noqa: ANN001
+    edge_runs, path, truth, nodes, edges, truths,  # noqa: ANN001
 ):  # fmt: skip
     """Depth-first over the allowed nodes, each node's edges in order, while there is room.
 
     `path` begins with the source and `truth` with 1. Fills one row of `nodes`, `edges` and `truths`
     per path; returns their number. `edge_runs` has the next edge of every step and the end of its
-    edges.
+    edges. With `distinct`, a variable of a chain is not the sink either.
     """
     n, limit = len(steps), len(truths)
     found, depth, entered = 0, 0, True
     while depth >= 0 and found < limit:
         if entered:
-            if depth == n - 1:
+            if depth == n - 1 and ending == SINK:
                 low, high = run_to(offsets, neighbour, code, path[depth], steps[depth], sink)
             else:
                 low, high = run_of(offsets, code, path[depth], steps[depth])
@@ -219,7 +253,10 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
         if k == ends[depth + 2] or allowed[k] != there:
             continue
         truth[depth + 1] = truth[depth] + (value[edge] - ONE if len(value) else 0)
-        if truth[depth + 1] + best[k] <= 0 or (distinct and is_among(path, depth + 1, there)):
+        if truth[depth + 1] + best[k] <= 0:
+            continue
+        is_met = is_among(path, depth + 1, there) or (ending != SINK and there == sink)
+        if distinct and is_met and (depth < n - 1 or ending != CONSTANT):
             continue
         path[depth + 1] = there
         if depth == n - 1:
@@ -227,7 +264,7 @@ def _walk(  # type: ignore[no-untyped-def] # noqa: ANN202
                 nodes[found, i] = path[i]
             for i in range(n):
                 edges[found, i] = edge_runs[0, i] - 1
-            truths[found] = truth[n]
+            truths[found] = truth[n] + best[k]
             found += 1
         else:
             depth += 1

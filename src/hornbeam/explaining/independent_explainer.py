@@ -18,6 +18,7 @@ from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.number_counts import ends_a_chain
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
 from hornbeam.explaining.flips import Flip, FlipStatus, Removals, growing_sets, smallest_flip
@@ -28,14 +29,16 @@ from hornbeam.explaining.known_scores import (
     ScorePlace,
     known_counts,
 )
+from hornbeam.explaining.number_groundings import NumberGroundings
 from hornbeam.explaining.reason import GroundedCondition, Grounding, Reason, parts_of
 from hornbeam.explaining.scored_pair import ScoredPair, one_pair
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody, Part, body_texts
+from hornbeam.rules.body import AnyBody, Body, Part, body_texts
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
-from hornbeam.rules.rule_words import rule_words
-from hornbeam.rules.weighing import Counts
+from hornbeam.rules.rule_words import Words, rule_words
+from hornbeam.rules.weighing import Counts, Weighing
 from hornbeam.scoring.independent_scores import score_targets
 
 #: Maximum number of groundings for which the smallest set that flips a decision is searched for.
@@ -77,6 +80,10 @@ class IndependentExplainer:
         """Prepare what all pairs share."""
         known = known_counts(model, engine.facts, engine)
         return cls(model, GroundingFinder.of(model, engine), engine, known)
+
+    def with_facts(self, new: Input) -> IndependentExplainer:
+        """The same explainer over the facts and new ones; what was prepared moves along."""
+        return IndependentExplainer.of(self.model, self.finder.engine.with_facts(as_facts(new)))
 
     def reweighted(self, model: RuleModel) -> Self:
         """An explainer by the same rules with other weights, which shares all counts."""
@@ -149,7 +156,9 @@ class IndependentExplainer:
         With `flip`, the smallest set of facts whose removal flips the decision is searched for.
         """
         alone = self.alone(subject, target, object_)
-        (model, index), pair = self._rules_of(target), one_pair(subject, target, object_)
+        model, index = self._rules_of(target)
+        unary = model.target_arities.get(target) == 1
+        pair = one_pair(subject, target, object_, unary=unary)
         counted = self.counter.count(pair, model.bodies, model.language, progress=progress)
         scored = ScoredPair(model, pair, counted)
         reasons = [
@@ -175,9 +184,11 @@ class IndependentExplainer:
             scored.map,
             self.model.semantics.threshold,
             self._flip(scored, target, progress) if flip and self.finds_flips else None,
-            self.facts.entities.missing([subject, object_]),
+            self.facts.entities.missing(dict.fromkeys([subject, object_])),
             alone,
             self._place(target, scored.mean),
+            self.facts.has(subject, target, object_),
+            unary,
         )
 
     def alone(self, subject: str, target: str, object_: str) -> float | None:
@@ -198,6 +209,8 @@ class IndependentExplainer:
         self, part: Part, subject: str, object_: str, limit: int, progress: Progress
     ) -> tuple[Grounding, ...]:
         """The first groundings of a condition; none where it needs no fact."""
+        if self.finder.is_numeric(part.body) and not ends_a_chain(part.body):
+            return NumberGroundings(self.facts, part.body, subject, object_).named(limit)
         if not part.body.steps:
             return ()
         finder = self.finder
@@ -207,7 +220,8 @@ class IndependentExplainer:
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
     ) -> Iterator[GroundedCondition]:
         """The conditions of a rule's body, with their groundings for the pair."""
-        shares = self.model.counts_of(clause).counts is Counts.SHARE
+        weighing = self.model.counts_of(clause)
+        shares = weighing.counts is Counts.SHARE
         for part, text in zip(clause.body.parts, self._texts(clause)[1], strict=True):
             shown = shares or (part.threshold is not None and part.threshold.share)
             yield GroundedCondition(
@@ -218,7 +232,14 @@ class IndependentExplainer:
                 self._named(part, *scored.names, limit, progress),
                 scored.share_of(part.body) if shown else None,
                 len(part.body.steps),
+                self._values(part.body, scored, weighing),
             )
+
+    def _values(self, body: Body, scored: ScoredPair, weighing: Weighing) -> Words:
+        """The values of a condition on numbers, and what the rule asks for."""
+        if body.number is None or body.steps:
+            return ()
+        return NumberGroundings(self.facts, body, *scored.names).words(weighing)
 
     def _flip(self, scored: ScoredPair, target: str, progress: Progress) -> Flip:
         """Search for the fewest facts that flip the decision, verified by scoring without them."""
@@ -245,6 +266,8 @@ class IndependentExplainer:
 
         They consist of facts of all groundings, or, if these are too many, cut off whole rules.
         """
+        if not scored.grounded_bodies:  # priors alone need no fact
+            return FlipStatus.IMPOSSIBLE, iter(())
         if scored.monotone and not scored.flips(scored.without_bodies(scored.deciding_bodies)):
             return FlipStatus.IMPOSSIBLE, iter(())
         if sum(map(scored.count_of, scored.grounded_bodies)) > EXACT_PATHS:

@@ -179,11 +179,14 @@ def _positive_priors(model: RuleModel, trace: Trace | None) -> list[str]:
         called = ""
         if model.semantics.decides:
             called = f" and is called {'true' if score >= model.semantics.threshold else 'false'}"
+        one, many, others = "a pair", "pairs", "any two entities"
+        if rule.clause.body.head_arity == 1:
+            one, many, others = "an entity", "entities", "all entities"
         found.append(
-            f"The prior of {rule.clause.target} is positive (weight {rule.weight:.3g}): a pair "
+            f"The prior of {rule.clause.target} is positive (weight {rule.weight:.3g}): {one} "
             f"without groundings of other rules scores {score:.2f}{called}; only "
-            f"rules against it can lower that.{shown} Scores hold for pairs chosen like those of "
-            "training, not for any two entities."
+            f"rules against it can lower that.{shown} Scores hold for {many} chosen like those of "
+            f"training, not for {others}."
         )
     return found
 

@@ -10,12 +10,12 @@ from typing import Any, TypeVar, cast
 
 from hornbeam.base.texts import printable
 from hornbeam.rules.body import Kind
-from hornbeam.rules.rule_words import Phrase, Words, said, with_shown_entities
+from hornbeam.rules.rule_words import Phrase, Words, said, with_shown_names
 
 #: The parts of a score by rules with weights: priors, rules for a pair, against it, and others.
 PRIORS, FOR, AGAINST, NEUTRAL = "starting point", "for", "against", "without effect on the score"
 #: Marks fields that name entities; see `renamed`.
-ENTITY = {"names": "entities"}
+NAMED = {"names": "entities"}
 
 T = TypeVar("T")
 
@@ -28,11 +28,11 @@ class Fact:
     first two.
     """
 
-    subject: str = field(metadata=ENTITY)
-    predicate: str
-    object: str | None = field(default=None, metadata=ENTITY)
+    subject: str = field(metadata=NAMED)
+    predicate: str = field(metadata=NAMED)
+    object: str | None = field(default=None, metadata=NAMED)
     truth: float = 1.0
-    others: tuple[str, ...] = field(default=(), metadata=ENTITY)
+    others: tuple[str, ...] = field(default=(), metadata=NAMED)
 
     @classmethod
     def of(cls, predicate: str, arguments: Sequence[str], truth: float = 1.0) -> Fact:
@@ -65,12 +65,12 @@ class Fact:
 class Grounding:
     """One grounding of a condition: the entities it passes, and its facts in walking order.
 
-    A path passes the entities from subject to object; an open or anchored condition is a path of
-    one step from its argument; a unary one has its argument alone. `truth` is the truth of the
-    body, 1 - sum (1 - x) over the facts' truth values x.
+    A path passes the entities from subject to object; an open or anchored condition or a chain is a
+    path from its argument; a unary one has its argument alone. The last fact may be about the last
+    entity alone. `truth` is the truth of the body, 1 - sum (1 - x) over the facts' truth values x.
     """
 
-    entities: tuple[str, ...] = field(metadata=ENTITY)
+    entities: tuple[str, ...] = field(metadata=NAMED)
     facts: tuple[Fact, ...]
     truth: float = 1.0
 
@@ -85,11 +85,11 @@ class Grounding:
     def __str__(self) -> str:
         if len(self.entities) == 1:
             return " & ".join(str(fact) for fact in self.facts)
-        text = self.entities[0]
-        for fact, there, inverse in zip(self.facts, self.entities[1:], self.inverse, strict=True):
+        text, n = self.entities[0], len(self.inverse)
+        for fact, there, inverse in zip(self.facts, self.entities[1:], self.inverse, strict=False):
             name = (fact.predicate if fact.is_edge else fact.atom) + _soft(fact.truth)
             text += f" <-{name}- {there}" if inverse else f" -{name}-> {there}"
-        return printable(text)
+        return " & ".join([printable(text), *map(str, self.facts[n:])])
 
 
 @dataclass(frozen=True)
@@ -105,14 +105,21 @@ class GroundedCondition:
     groundings: tuple[Grounding, ...] = ()
     share: float | None = None  #: the share of its paths, if the rule uses it
     steps: int = 1  #: facts per grounding; 0 for `(A == 'c')`
+    values: Words = ()  #: of a condition on numbers: the values, and what the rule asks for
+
+    @property
+    def unit(self) -> str:
+        """The word for one grounding."""
+        return "path" if self.kind in (Kind.PATH, Kind.CHAIN) else "fact"
 
     @property
     def figures(self) -> str:
-        """How many groundings there are, in words."""
+        """How many groundings there are, in words; of numbers the values."""
+        if self.values:
+            return said(self.values)
         if not self.steps:
             return "needs no fact"
-        unit = "path" if self.kind is Kind.PATH else "fact"
-        text = f"1 {unit}" if self.count == 1 else f"{self.count:,} {unit}s"
+        text = f"1 {self.unit}" if self.count == 1 else f"{self.count:,} {self.unit}s"
         return text if self.share is None else f"{text}, share {self.share:.4g}"
 
     @property
@@ -129,6 +136,7 @@ class GroundedCondition:
             "count": self.count,
             "share": self.share,
             "groundings": [asdict(grounding) for grounding in self.groundings],
+            **({"values": said(self.values)} if self.values else {}),
         }
 
 
@@ -249,19 +257,20 @@ class Reason:
 
 
 def renamed(value: T, shown: Callable[[str], str]) -> T:
-    """A fact, reason or explanation with other names of entities; the texts of rules stay.
+    """A fact, reason or explanation with other names; the texts of rules stay.
 
-    Names of entities are in the fields that are marked with `ENTITY`, and in the words of rules.
+    Names of entities and relations are in the fields marked with `NAMED`, and in words of rules.
 
     Examples
     --------
-    >>> print(renamed(Fact("Q90", "in", "Q142"), {"Q90": "Paris", "Q142": "France"}.__getitem__))
+    >>> names = {"Q90": "Paris", "P17": "in", "Q142": "France"}
+    >>> print(renamed(Fact("Q90", "P17", "Q142"), names.__getitem__))
     Paris  in  France
     """
 
     def changed(part: object, is_entity: bool = False) -> object:
         if isinstance(part, Phrase):
-            return with_shown_entities((part,), shown)[0]
+            return with_shown_names((part,), shown)[0]
         if isinstance(part, tuple):
             items = tuple([changed(item, is_entity) for item in part])
             same = all(after is before for after, before in zip(items, part, strict=True))
@@ -283,7 +292,7 @@ def renamed(value: T, shown: Callable[[str], str]) -> T:
 
 @cache
 def _marked_fields(kind: type[Any]) -> tuple[tuple[str, bool], ...]:
-    """The fields of a dataclass, each with whether it is marked with `ENTITY`."""
+    """The fields of a dataclass, each with whether it is marked with `NAMED`."""
     return tuple((own_field.name, "names" in own_field.metadata) for own_field in fields(kind))
 
 

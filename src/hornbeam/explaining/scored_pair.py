@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats
+from hornbeam.base.arrays import Bools, Floats, Ints
 from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
@@ -118,9 +118,10 @@ class ScoredPair:
     def _heads(self) -> dict[Body, set[bool]]:
         """Heads (negated or not) of the grounded rules with weight, by condition."""
         heads: dict[Body, set[bool]] = {body: set() for body in self.counted.bodies}
-        for rule in self.grounded_rules.values():
+        for k, rule in enumerate(self.grounded_rules.values()):
+            negated = rule.clause.negated if self._strengths is None else bool(self._negated[k])
             for part in rule.clause.body.parts if rule.weight > 0 else ():
-                heads[part.body].add(rule.clause.negated)
+                heads[part.body].add(negated)
         return heads
 
     @cached_property
@@ -178,21 +179,27 @@ class ScoredPair:
 
     @cached_property
     def _negated(self) -> Bools:
-        """Which of the grounded rules are against the target."""
-        rules = self.grounded_rules.values()
-        return np.array([rule.clause.negated for rule in rules], dtype=np.bool_)
+        """Which of the grounded rules are against the pair, as a number below its mean may be."""
+        return np.asarray(self._sides_and_entries[0] > 0)
 
     @cached_property
     def _strengths(self) -> Floats | None:
         """What every grounded rule adds for or against the pair; None where they do not add up."""
-        relaxation, model = self.model.semantics.relaxation, self.grounded_model
-        if not strengths_add_up(self.counted, relaxation):
+        if not strengths_add_up(self.counted, self.model.semantics.relaxation):
             return None
-        layout = RuleLayout.of(model, self._grounded.bodies)
-        columns = layout.over(Columns(self._grounded, relaxation), self.pair)
-        # one pair, so one number per column
-        x = np.concatenate([np.empty(0), *(part.x for part in columns)])
-        return np.asarray(weights_of(model.rules) * x)
+        return np.asarray(weights_of(self.grounded_model.rules) * self._sides_and_entries[1])
+
+    @cached_property
+    def _sides_and_entries(self) -> tuple[Ints, Floats]:
+        """The side of the pair (0 for, 1 against) that every rule adds to, and what it adds.
+
+        There is one pair, so every rule has one entry.
+        """
+        layout = RuleLayout.of(self.grounded_model, self._grounded.bodies)
+        columns = Columns(self._grounded, self.model.semantics.relaxation)
+        parts = list(layout.over(columns, self.pair))
+        side = np.concatenate([np.empty(0, dtype=np.int64), *(part.cell for part in parts)])
+        return side, np.concatenate([np.empty(0), *(part.x for part in parts)])
 
     @cached_property
     def _grounded(self) -> Statistics:
@@ -226,7 +233,8 @@ class ScoredPair:
         return float(self._scores(np.array([kept], dtype=np.bool_))[0])
 
 
-def one_pair(subject: str, target: str, object_: str) -> Targets:
-    """Table of one pair."""
-    names, zero = Names.of([subject, object_]), np.zeros(1, dtype=np.int32)
-    return Targets(names, Names.of([target]), zero, names.find([subject]), names.find([object_]))
+def one_pair(subject: str, target: str, object_: str, *, unary: bool = False) -> Targets:
+    """Table of one pair, whose target is `unary` or binary."""
+    names = Names.of([subject, object_])
+    ends = names.find([subject]), names.find([object_])
+    return Targets.between(names, target, *ends, unary=unary)

@@ -10,8 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Integers
+from hornbeam.base.texts import did_you_mean
+from hornbeam.errors import InputError
 from hornbeam.facts.entity_names import EntityNames, types_in
-from hornbeam.facts.names import Names
+from hornbeam.facts.entity_types import EntityTypes
 from hornbeam.facts.table import Facts, Targets
 
 
@@ -46,20 +48,37 @@ class ArgumentTypes:
 
     @cached_property
     def kind(self) -> Ids:
-        """Number of every entity's type, -1 where it is not known.
-
-        Types given with the names, else types inferred from the facts.
-        """
-        facts, inferred = self.facts, types_in(self.facts)
-        types = inferred if self.names is None else _completed(self.names.types, inferred)
-        kind = np.full(len(facts.entities), -1, dtype=np.int32)
-        if types:
-            typed, kinds = Names.of(types), Names.of(types.values())
-            numbers = {name: number for number, name in enumerate(kinds)}
-            located = typed.translate(facts.entities)
-            number = np.array([numbers[types[name]] for name in typed], dtype=np.int32)
-            kind[located[located >= 0]] = number[located >= 0]
+        """Number of every entity's type, -1 where it is not known."""
+        kind = np.full(len(self.facts.entities), -1, dtype=np.int32)
+        kind[self._types.entity] = self._types.kind
         return kind
+
+    @cached_property
+    def _types(self) -> EntityTypes:
+        """Types given with the names, else those of the facts, else inferred ones."""
+        facts, types = self.facts, types_in(self.facts)
+        if len(facts.types.entity):
+            if not types and self.names is None:
+                return facts.types
+            stated = zip(facts.types.entity.tolist(), facts.types.kind.tolist(), strict=True)
+            types = _completed({facts.entities[e]: facts.types.kinds[k] for e, k in stated}, types)
+        types = types if self.names is None else _completed(self.names.types, types)
+        return EntityTypes.of(facts.entities, types)
+
+    def given(self, relation: str, place: int) -> Bools | None:
+        """Entities of the type that is given for an argument; None where none is given."""
+        arguments = self.facts.types.arguments.get(relation)
+        if arguments is None:
+            return None
+        kind = arguments[min(place, len(arguments) - 1)]
+        number = self._types.kinds.index(kind)
+        fitting: Bools = self.kind == number
+        if number < 0 or not fitting.any():
+            raise InputError(
+                f"`arguments`: no entity has the type {kind!r}, which is given for {relation!r}."
+                f"{did_you_mean(kind, self._types.kinds)}"
+            )
+        return fitting
 
     @cached_property
     def known(self) -> bool:
@@ -75,9 +94,18 @@ class ArgumentTypes:
         return None if kinds is None else kinds[self.kind]
 
     def _fitting_kinds(self, relation: str, place: int) -> Bools | None:
-        """Whether each type fits, by its number; last, an unknown type, which always does."""
+        """Whether each type fits, by its number; last, an unknown type.
+
+        An unknown type fits, unless a type is given for the argument.
+        """
         if (relation, place) not in self._kinds:
             kinds = None
+            given = self.given(relation, place)
+            if given is not None:
+                kinds = np.zeros(int(self.kind.max()) + 2, dtype=np.bool_)
+                kinds[self.kind[given]] = True
+                self._kinds[relation, place] = kinds
+                return kinds
             if self.known:
                 kinds = np.zeros(int(self.kind.max()) + 2, dtype=np.bool_)
                 kinds[self.kind[self._links(relation)[place]]] = True
@@ -90,6 +118,8 @@ class ArgumentTypes:
     def standing(self, relation: str, place: int) -> Bools | None:
         """Entities that are subjects (`place` 0) or objects (1) of known links; None without any.
 
+        Where a type is given for the argument, so are all entities of the type.
+
         Examples
         --------
         >>> from hornbeam.facts.reading.readers import read_facts
@@ -101,20 +131,25 @@ class ArgumentTypes:
             ends = self._links(relation)[place]
             found = np.zeros(len(self.facts.entities), dtype=np.bool_)
             found[ends] = True
-            self._standing[relation, place] = found if len(ends) else None
+            given = self.given(relation, place)
+            found = found if given is None else found | given
+            self._standing[relation, place] = found if found.any() else None
         return self._standing[relation, place]
 
-    def fits(self, relation: str, subject: Integers, object_: Integers) -> Bools:
+    def fits(
+        self, relation: str, subject: Integers, object_: Integers, *, unary: bool = False
+    ) -> Bools:
         """Which pairs have types that known links have, and are loops only if a known link is one.
 
-        Subjects and objects are broadcast against each other.
+        Subjects and objects are broadcast against each other. All pairs of a `unary` relation are
+        loops.
         """
         fit = np.ones(np.broadcast_shapes(subject.shape, object_.shape), dtype=np.bool_)
         for place, ends in enumerate((subject, object_)):
             kinds = self._fitting_kinds(relation, place)
             if kinds is not None:
                 fit &= kinds[self.kind[ends]]
-        return fit if self.has_loops(relation) else fit & (subject != object_)
+        return fit if unary or self.has_loops(relation) else fit & (subject != object_)
 
     def has_loops(self, relation: str) -> bool:
         """Whether a known link of the relation leads from an entity to itself.

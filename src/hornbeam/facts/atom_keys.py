@@ -97,12 +97,15 @@ def _sort_as_numbers(columns: list[Array], widths: Sequence[int]) -> None:
         keys >>= np.uint64(widths[k])
 
 
-def united_edges(parts: Sequence[Atoms]) -> Atoms:
-    """The edges of all parts, sorted as `Atoms` are; parts without values are true."""
+def united_atoms(parts: Sequence[Atoms]) -> Atoms:
+    """The atoms of all parts, of one arity, sorted as `Atoms` are; parts without values are true.
+
+    At least one part is required.
+    """
     values = None
     if any(part.millionths is not None for part in parts):
         values = np.concatenate([part.all_millionths for part in parts])
-    ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(2)]
+    ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(parts[0].arity)]
     predicate = np.concatenate([part.predicate for part in parts])
     predicate, ends, values = sort_atoms(predicate, ends, values)
     return Atoms(predicate, tuple(ends), values)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,9 @@ SAMPLE = 100
 
 @dataclass(frozen=True, eq=False)
 class EntityNames:
-    """A name, and perhaps a type, by the id of an entity; ids without a name show as they are.
+    """A name, and perhaps a type, by the id of an entity, and a name by the id of a relation.
+
+    Ids without a name show as they are.
 
     Examples
     --------
@@ -107,6 +110,17 @@ class EntityNames:
             raise unknown_entity(text, known, place, self.names.values())
         return entity
 
+    def relation(self, text: str, known: Collection[str]) -> str:
+        """The id for a text: the text itself if it is a known relation, else one of that name."""
+        ids = [] if text in known else [i for i in self._ids_by_name.get(text, []) if i in known]
+        if len(ids) > 1:
+            raise InputError(f"{len(ids)} relations are called {text!r}: {', '.join(ids)}")
+        return ids[0] if ids else text
+
+    def relations(self, texts: Iterable[str], known: Collection[str]) -> dict[str, str]:
+        """The ids of those texts that are names of relations."""
+        return {text: self.relation(text, known) for text in texts if text in self._ids_by_name}
+
     def type_of(self, entity: str) -> str | None:
         """Type of an entity, where it is known."""
         return self.types.get(entity)
@@ -125,6 +139,41 @@ class EntityNames:
 
 #: Every entity shows as its id.
 NO_NAMES = EntityNames()
+
+
+class WantedEnds(NamedTuple):
+    """Entities that new links start from, None for the usual ones, and their only ends, if any."""
+
+    starts: Ids | None
+    ends: Ids | None
+    from_objects: bool  #: whether links are looked for from their objects, backward
+
+
+def wanted_ends(
+    facts: Facts,
+    names: EntityNames | None,
+    subjects: Sequence[str] | None,
+    objects: Sequence[str] | None,
+    per_subject: bool,
+) -> WantedEnds:
+    """The wanted ends by ids or names of the facts; without `names` by the labels in the facts.
+
+    Links start from the subjects, or from objects where these alone are given.
+    """
+    if subjects is None and objects is None:
+        return WantedEnds(None, None, from_objects=False)
+    called = names or EntityNames(labels_in(facts))
+    first, second = (
+        None
+        if given is None
+        else np.unique(
+            facts.entities.find([called.known_entity(text, facts.entities, end) for text in given])
+        )
+        for end, given in (("subject", subjects), ("object", objects))
+    )
+    if first is None and not per_subject:
+        return WantedEnds(second, None, from_objects=True)
+    return WantedEnds(first, second, from_objects=False)
 
 
 def names_in(facts: Facts) -> EntityNames:

@@ -9,10 +9,10 @@ from itertools import chain
 import numpy as np
 
 from hornbeam.base.arrays import Bools, Positions, run_starts
-from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys, united_edges
+from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys, united_atoms
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_facts, as_labels
-from hornbeam.facts.table import ONE, Atoms, Facts, Targets
+from hornbeam.facts.table import ONE, Atoms, Facts, Targets, wrong_arity
 
 #: Share of a relation's edges that must have their mirror image.
 SYMMETRIC_SHARE = 0.95
@@ -24,7 +24,7 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
     """Facts and, as true facts of `predicate + suffix`, the targets.
 
     The entities are those of the facts and of the targets. A target among the facts with a value
-    below 1 gets the value 1.
+    below 1 gets the value 1. A predicate must have as many arguments in both.
 
     Examples
     --------
@@ -33,52 +33,50 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
     >>> with_targets(facts, read_pairs([("a", "knows", "b"), ("b", "likes", "c")]))
     Facts(2 facts, 3 entities, 2 predicates)
     """
-    missing = np.flatnonzero(targets.entities.translate(facts.entities) < 0).tolist()
-    entities = facts.entities
-    if missing:
-        entities = Names.of([*entities, *targets.entities.take(missing)])
+    for name, arity in targets.arities.items() if not suffix else ():
+        known = facts.not_binary.get(name, 2)
+        if known != arity and name in facts.arity:
+            raise wrong_arity(name, known, arity)
+    facts = facts.over(targets.entities)
     names = [name + suffix for name in targets.predicates]
     predicates = Names.of([*facts.predicates, *names])
-    from_facts, from_targets = (table.entities.translate(entities) for table in (facts, targets))
+    from_targets = targets.entities.translate(facts.entities)
     renamed = facts.predicates.translate(predicates)
     atoms = {
-        arity: Atoms(
-            renamed[table.predicate].astype(np.int32),
-            tuple(from_facts[column] for column in table.arguments),
-            table.millionths,
-        )
+        arity: replace(table, predicate=renamed[table.predicate].astype(np.int32))
         for arity, table in facts.atoms.items()
     }
-    if len(targets):
+    for arity, rows in targets.by_arity.items():
+        some = targets.select(rows)
         new = Atoms(
-            predicates.find(names)[targets.predicate].astype(np.int32),
-            (from_targets[targets.subject], from_targets[targets.object]),
+            predicates.find(names)[some.predicate].astype(np.int32),
+            tuple(from_targets[ends] for ends in (some.subject, some.object)[:arity]),
         )
-        old = [atoms[2]] if 2 in atoms else []
-        atoms[2] = _distinct(united_edges([new, *old]))
-    return Facts(entities, predicates, atoms)
+        old = [atoms[arity]] if arity in atoms else []
+        atoms[arity] = _distinct(united_atoms([new, *old]))
+    return replace(facts, predicates=predicates, atoms=dict(sorted(atoms.items())))
 
 
-def _distinct(edges: Atoms) -> Atoms:
-    """Equal edges once, with the greatest of their values."""
-    predicate, (subject, object_), values = edges.predicate, edges.arguments, edges.millionths
-    first = run_starts(predicate, subject, object_)
+def _distinct(atoms: Atoms) -> Atoms:
+    """Equal atoms once, with the greatest of their values."""
+    first, values = run_starts(atoms.predicate, *atoms.arguments), atoms.millionths
     kept = None if values is None else np.maximum.reduceat(values, first)
-    return Atoms(predicate[first], (subject[first], object_[first]), kept)
+    return Atoms(atoms.predicate[first], tuple(ends[first] for ends in atoms.arguments), kept)
 
 
-def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
-    """Rows of the targets in the table of binary facts; -1 for a target that is no fact."""
-    table, sizes = facts.binary, (len(facts.entities), len(targets.predicates))
+def rows_of_targets(facts: Facts, targets: Targets, arity: int = 2) -> Positions:
+    """Rows of the targets in the facts of an arity; -1 for a target that is no such fact."""
+    table, sizes = facts.of_arity(arity), (len(facts.entities), len(targets.predicates))
     # names are sorted in both tables, so that the keys of facts are sorted as the facts are
     predicate = facts.predicates.translate(targets.predicates)[table.predicate]
     rows = np.flatnonzero(predicate >= 0)
-    subject, object_ = (column[rows] for column in table.arguments)
+    subject, object_ = table.arguments[0][rows], table.arguments[-1][rows]
     keys = atom_keys(subject, predicate[rows], object_, *sizes)
     to_entity = targets.entities.translate(facts.entities)
     ends = to_entity[targets.subject], to_entity[targets.object]
     wanted = atom_keys(ends[0], targets.predicate, ends[1], *sizes)
     are_facts = (ends[0] >= 0) & (ends[1] >= 0) & contained(wanted, keys)
+    are_facts &= targets.on_one == (arity == 1)
     located = np.full(len(targets), -1, dtype=np.intp)
     located[are_facts] = rows[np.searchsorted(keys, wanted[are_facts])]
     return located
@@ -86,7 +84,10 @@ def rows_of_targets(facts: Facts, targets: Targets) -> Positions:
 
 def among_facts(facts: Facts, targets: Targets) -> Bools:
     """Which targets are among the facts."""
-    return rows_of_targets(facts, targets) >= 0
+    among = np.zeros(len(targets), dtype=np.bool_)
+    for arity in targets.by_arity:
+        among |= rows_of_targets(facts, targets, arity) >= 0
+    return among
 
 
 def without_targets(facts: Facts, targets: Targets) -> Facts:
@@ -101,25 +102,32 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
     >>> without_targets(facts, read_pairs([("a", "knows", "b")]))
     Facts(1 facts, 2 entities, 1 predicates)
     """
-    rows = rows_of_targets(facts, targets)
-    keep = np.ones(len(facts.binary), dtype=np.bool_)
-    keep[rows[rows >= 0]] = False
-    if keep.all():
-        return facts
-    atoms = {arity: table for arity, table in facts.atoms.items() if arity != 2}
-    if keep.any():
-        atoms[2] = facts.binary.select(keep)
-    return Facts(facts.entities, facts.predicates, atoms)
+    atoms = dict(facts.atoms)
+    for arity in targets.by_arity:
+        table, rows = facts.of_arity(arity), rows_of_targets(facts, targets, arity)
+        keep = np.ones(len(table), dtype=np.bool_)
+        keep[rows[rows >= 0]] = False
+        if not keep.any():
+            atoms.pop(arity, None)
+        elif not keep.all():
+            atoms[arity] = table.select(keep)
+    unchanged = all(atoms.get(arity) is table for arity, table in facts.atoms.items())
+    return facts if unchanged else replace(facts, atoms=atoms)
 
 
 def known_links(facts: Facts, predicates: Sequence[str]) -> Targets:
-    """The true facts of some predicates as pairs that are labelled true, in the order of facts."""
-    atoms, wanted = facts.binary, facts.predicates.find(predicates)
-    rows = np.flatnonzero(atoms.true & np.isin(atoms.predicate, wanted[wanted >= 0]))
-    predicate = atoms.predicate[rows].astype(np.int32)
-    true = np.full(len(rows), ONE, dtype=np.int32)
-    subject, object_ = (column[rows] for column in atoms.arguments)
-    return Targets(facts.entities, facts.predicates, predicate, subject, object_, true)
+    """The true facts of some predicates as pairs that are labelled true, in the order of facts.
+
+    Facts about one entity come last.
+    """
+    wanted = facts.predicates.find(predicates)
+    tables = [facts.binary, facts.of_arity(1)]
+    known = [t.select(t.true & np.isin(t.predicate, wanted[wanted >= 0])) for t in tables]
+    predicate = np.concatenate([atoms.predicate.astype(np.int32) for atoms in known])
+    subject, object_ = (np.concatenate([t.arguments[k] for t in known]) for k in (0, -1))
+    true = np.full(len(subject), ONE, dtype=np.int32)
+    unary = facts.unary.intersection(predicates)
+    return Targets(facts.entities, facts.predicates, predicate, subject, object_, true, unary)
 
 
 def joined(tables: Sequence[Targets]) -> Targets:
@@ -135,16 +143,17 @@ def joined(tables: Sequence[Targets]) -> Targets:
         for table in tables
     ]
     predicate, subject, object_ = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return Targets(entities, predicates, predicate, subject, object_)
+    unary = frozenset[str]().union(*(table.unary for table in tables))
+    return Targets(entities, predicates, predicate, subject, object_, unary=unary)
 
 
 def is_symmetric(facts: Facts, labels: Targets) -> bool:
     """Whether nearly every edge of the only target has its mirror image.
 
     The target's facts decide, or the true labels where it has few facts: labels often name an
-    unordered pair once. Several targets are not symmetric.
+    unordered pair once. Several targets are not symmetric, nor is a target on one entity.
     """
-    if len(labels.predicates) != 1:
+    if len(labels.predicates) != 1 or labels.unary:
         return False
     subject, object_ = facts.links(labels.predicates[0])
     n = len(facts.entities)

@@ -49,7 +49,11 @@ class Names:
     def from_sorted_chunks(cls, chunks: Iterable[Sequence[str]]) -> Names:
         """Build from chunks that are already sorted and distinct, one after the other."""
         blobs = ["\0".join([*chunk, ""]).encode() for chunk in chunks if len(chunk)]
-        blob = b"".join(blobs)
+        return cls.of_blob(b"".join(blobs))
+
+    @classmethod
+    def of_blob(cls, blob: bytes) -> Names:
+        """Names that are sorted and distinct, each with a NUL at its end."""
         ends = np.flatnonzero(np.frombuffer(blob, dtype=np.uint8) == 0).astype(np.int64)
         return cls(blob, ends)
 
@@ -86,8 +90,36 @@ class Names:
     def index(self, text: str) -> int:
         """Id of a name, -1 where it is unknown (UTF-8 keeps the order of code points)."""
         wanted = text.encode("utf-8", "surrogatepass")
-        place = bisect_left(range(len(self)), wanted, key=self._bytes)
+        place = self._place(wanted)
         return place if place < len(self) and self._bytes(place) == wanted else -1
+
+    def _place(self, wanted: bytes) -> int:
+        """Id of the first name that is not before a text."""
+        return bisect_left(range(len(self)), wanted, key=self._bytes)
+
+    def joined(self, other: Names) -> tuple[Names, Ids]:
+        """The names of both tables, and the new id of every name of this one.
+
+        Only the other names are looked up, and put between these.
+
+        Examples
+        --------
+        >>> names, moved = Names.of(["bonn", "ulm"]).joined(Names.of(["rome", "ulm"]))
+        >>> list(names), moved.tolist()
+        (['bonn', 'rome', 'ulm'], [0, 2])
+        """
+        number = np.arange(len(self), dtype=np.int32)
+        missing = other.take(np.flatnonzero(other.translate(self) < 0))
+        if not missing:
+            return self, number
+        pieces, done, places = list[bytes](), 0, list[int]()
+        for text in missing:
+            places.append(self._place(text.encode()))
+            start = self.ends.item(places[-1] - 1) + 1 if places[-1] else 0
+            pieces += [self.blob[done:start], text.encode(), b"\0"]
+            done = start
+        names = Names.of_blob(b"".join([*pieces, self.blob[done:]]))
+        return names, number + np.searchsorted(places, number, "right").astype(np.int32)
 
     @cached_property
     def ids_by_name(self) -> Mapping[str, int]:

@@ -8,13 +8,15 @@ has, and r the distribution of replacements, an unknown pair is drawn in proport
     (q(s) r(o) + r(s) q(o)) / 2.
 
 What r is decides how hard the negatives are, and with it what scores mean (see `with_negatives`).
+
+A negative of a target on one entity is another entity: by default one like the true ones.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import get_args
 
@@ -23,9 +25,10 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, Millionths
 from hornbeam.base.choices import Sampling
 from hornbeam.errors import InputError, UnknownTargetError, warn
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.facts.table import ONE, Facts, Targets, wrong_arity
 
 #: Draws per wanted negative before rejection gives up on a relation that is nearly complete.
 DRAWS_PER_NEGATIVE = 50
@@ -58,10 +61,15 @@ def with_negatives(
     - "typed": any entity that a true fact of the predicate has in that place, each as likely.
       The type no longer helps, so the AUC is lower and closer to the task of finding missing
       links. That an entity is popular still does help. The default: on public graphs it ranks
-      facts that were held out best (`benchmarks/bench_sampling.py`).
+      facts that were held out best (`benchmarks/bench_sampling.py`). Where a type is given for
+      the argument (`Facts.with_types`), any entity of the type, also for "uniform".
     - "frequency": an entity of that place, by its frequency there. A popular object is
       then about as common among the negatives as among the positives, so that popularity no
       longer helps. These are the hardest, and the most likely to be true but unknown.
+
+    For a predicate on one entity, "typed" draws entities of a type that true ones have. Without
+    types it draws from those that stand in the facts where most of the true ones do. "frequency" is
+    refused.
 
     Examples
     --------
@@ -78,8 +86,9 @@ def with_negatives(
     names = Names.of(predicates)
     parts = [_labelled(facts, name, ratio, sampling, rng) for name in names]
     ids = np.repeat(np.arange(len(names), dtype=np.int32), [len(labels) for _, _, labels in parts])
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Targets(facts.entities, names, ids, *columns)
+    subject, object_, labels = (np.concatenate(column) for column in zip(*parts, strict=True))
+    unary = facts.unary.intersection(names)
+    return Targets(facts.entities, names, ids, subject, object_, labels, unary)
 
 
 def _labelled(
@@ -88,9 +97,12 @@ def _labelled(
     """Subjects, objects and labels of one predicate."""
     subject, object_, true = _edges(facts, predicate)
     n_entities = len(facts.entities)
+    if predicate in facts.unary:
+        return _labelled_entities(facts, predicate, subject, true, ratio, sampling, rng)
     known = np.sort(pair_keys(subject, object_, n_entities))
     subject, object_ = subject[true], object_[true]
-    region = _Region.of(subject, object_, known, n_entities, sampling)
+    given = given_ends(facts, predicate)
+    region = _Region.of(subject, object_, known, n_entities, sampling, given)
     wanted = round(ratio * len(subject))
     drawn = _drawn(region, wanted, rng)
     if len(drawn) < wanted:
@@ -100,24 +112,102 @@ def _labelled(
     return subjects, objects, np.repeat([ONE, 0], [len(subject), len(drawn)]).astype(np.int32)
 
 
-def origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
+def _labelled_entities(
+    facts: Facts,
+    predicate: str,
+    known: Ids,
+    is_true: Bools,
+    ratio: float,
+    sampling: Sampling,
+    rng: np.random.Generator,
+) -> tuple[Ids, Ids, Millionths]:
+    """Entities of a unary predicate as subjects and as objects, and their labels."""
+    if sampling == "frequency":
+        raise InputError(
+            f"`negative_sampling` 'frequency' draws ends of pairs, and {predicate!r} is on one "
+            "entity; expected 'typed' or 'uniform'"
+        )
+    true = known[is_true]
+    uniform = sampling == "uniform"
+    pool = np.arange(len(facts.entities)) if uniform else _similar(facts, predicate, true)
+    pool, wanted = np.setdiff1d(pool, known), round(ratio * len(true))
+    drawn = rng.permutation(pool)[:wanted]
+    if len(drawn) < wanted:
+        _warn_of_shortage(predicate, sampling, wanted, len(drawn), "entity")
+    entities = np.append(true, drawn).astype(np.int32)
+    return entities, entities, np.repeat([ONE, 0], [len(true), len(drawn)]).astype(np.int32)
+
+
+def _similar(facts: Facts, predicate: str, entities: Ids) -> Integers:
+    """Entities of the types of some entities; without types, those in their commonest place.
+
+    A place is an argument of any predicate but the given one. Where several are as common, the one
+    with the fewest entities counts.
+    """
+    table, n = facts.of_arity(1), len(facts.entities)
+    others = table.select(table.predicate != facts.predicates.index(predicate))
+    atoms = {**facts.atoms, 1: others}
+    kind = ArgumentTypes(replace(facts, atoms=atoms)).kind
+    if (kind[entities] >= 0).any():
+        return np.flatnonzero(np.isin(kind, kind[entities]))
+    standing = [
+        np.unique(pair_keys(some.predicate, column, n))
+        for some in atoms.values()
+        for column in some.arguments
+    ]
+    places = [
+        place
+        for keys in standing
+        for place in np.split(keys % n, np.flatnonzero(np.diff(keys // n)) + 1)
+    ]
+    shared = [(-int(np.isin(entities, place).sum()), len(place)) for place in places]
+    best = min(range(len(places)), key=shared.__getitem__)
+    return places[best] if shared[best][0] else np.arange(n)
+
+
+def given_ends(facts: Facts, predicate: str) -> tuple[Ids | None, Ids | None]:
+    """Entities of the types that are given for the arguments of a predicate, None without."""
+    if predicate not in facts.types.arguments:
+        return None, None
+    types = ArgumentTypes(facts)
+    subjects, objects = (types.given(predicate, place) for place in (0, 1))
+    assert subjects is not None
+    assert objects is not None
+    return np.flatnonzero(subjects).astype(np.int32), np.flatnonzero(objects).astype(np.int32)
+
+
+def origins(
+    pairs: Targets, sampling: Sampling, rng: np.random.Generator, facts: Facts | None = None
+) -> Ints:
     """For every pair of `with_negatives` the row of a true pair that it may have been drawn from.
 
     A true pair is its own. A false pair (s, o) keeps its subject with a chance in proportion to
     q(s) r(o), else its object, in proportion to r(s) q(o); of the true pairs with that end each
-    is as likely. That is how it was drawn, given what was drawn. Every predicate has its own.
+    is as likely. That is how it was drawn, given what was drawn. Every predicate has its own. A
+    false entity of a predicate on one entity has any true one, each of them as often. The pairs are
+    those of `facts`, where types are given for arguments.
     """
     origin = np.arange(len(pairs))
     for predicate in range(len(pairs.predicates)):
         rows = np.flatnonzero(pairs.predicate == predicate)
-        origin[rows] = rows[_origins(pairs.select(rows), sampling, rng)]
+        given = (None, None) if facts is None else given_ends(facts, pairs.predicates[predicate])
+        origin[rows] = rows[_origins(pairs.select(rows), sampling, rng, given)]
     return origin
 
 
-def _origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> Ints:
+def _origins(
+    pairs: Targets,
+    sampling: Sampling,
+    rng: np.random.Generator,
+    given: tuple[Ids | None, Ids | None],
+) -> Ints:
     """Origins of the pairs of one predicate."""
     n, true = len(pairs.entities), np.flatnonzero(pairs.positive)
-    region = _Region.of(pairs.subject[true], pairs.object[true], true, n, sampling)
+    if pairs.on_one.all():
+        origin, false = np.arange(len(pairs)), np.flatnonzero(~pairs.positive)
+        origin[false] = true[rng.permutation(len(false)) % len(true)]
+        return origin
+    region = _Region.of(pairs.subject[true], pairs.object[true], true, n, sampling, given)
     false = np.flatnonzero(~pairs.positive)
     s, o = pairs.subject[false], pairs.object[false]
     keeps_subject, keeps_object = region.chances(s, o)
@@ -134,20 +224,15 @@ def _origins(pairs: Targets, sampling: Sampling, rng: np.random.Generator) -> In
 
 def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
     """Subjects and objects of a predicate's facts, and which facts are true."""
-    index, table = facts.predicates.index(predicate), facts.binary
-    rows = np.flatnonzero(table.predicate == index)  # of an unknown predicate (-1) there are none
-    if not len(rows):
+    atoms = facts.atoms_of(predicate)
+    if not len(atoms):
         if predicate in facts.arity:
-            arity = facts.arity[predicate]
-            raise InputError(
-                f"predicate {predicate!r} has {arity} argument{'s' * (arity != 1)} among the "
-                "facts; expected a target of two, subject and object"
-            )
-        raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n == 2])
-    true = table.true[rows]
+            raise wrong_arity(predicate, facts.arity[predicate])
+        raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n <= 2])
+    true = atoms.true
     if not true.any():
         raise InputError(f"no fact of {predicate!r} has a value of 0.5 or more; expected positives")
-    return table.arguments[0][rows], table.arguments[1][rows], true
+    return atoms.arguments[0], atoms.arguments[-1], true
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +254,27 @@ class _Region:
 
     @classmethod
     def of(
-        cls, subject: Ids, object_: Ids, known: Ints, n_entities: int, sampling: Sampling
+        cls,
+        subject: Ids,
+        object_: Ids,
+        known: Ints,
+        n_entities: int,
+        sampling: Sampling,
+        given: tuple[Ids | None, Ids | None] = (None, None),
     ) -> _Region:
+        """The region of a way of sampling; `given` are the entities of given types."""
         pools = subject, object_  # by frequency
         if sampling == "typed":
             pools = np.unique(subject), np.unique(object_)
         elif sampling == "uniform":
             pools = (np.arange(n_entities, dtype=np.int32),) * 2
+        if sampling != "frequency":
+            ends = zip(pools, given, (subject, object_), strict=True)
+            subjects, objects = (
+                pool if typed is None else np.union1d(typed, end).astype(np.int32)
+                for pool, typed, end in ends
+            )
+            pools = subjects, objects
         return cls(subject, object_, known, n_entities, *pools)
 
     @cached_property
@@ -267,16 +366,18 @@ def _rejected(region: _Region, wanted: int, rng: np.random.Generator) -> Ints:
     return found
 
 
-def _warn_of_shortage(predicate: str, sampling: str, wanted: int, found: int) -> None:
+def _warn_of_shortage(
+    predicate: str, sampling: str, wanted: int, found: int, kind: str = "pair"
+) -> None:
     advice = (
         "" if sampling == "uniform" else '; `negative_sampling="uniform"` has more to draw from'
     )
     if not found:
         raise InputError(
-            f"no negatives can be sampled for {predicate!r}: every pair that sampling "
+            f"no negatives can be sampled for {predicate!r}: every {kind} that sampling "
             f"{sampling!r} draws is a known fact{advice}, or give `labels`"
         )
     warn(
         f"only {found:,} of {wanted:,} negatives for {predicate!r} could be sampled, since "
-        f"nearly every pair that sampling {sampling!r} draws is a known fact{advice}"
+        f"nearly every {kind} that sampling {sampling!r} draws is a known fact{advice}"
     )

@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Floats, Ids, Integers, Millionths
+from hornbeam.base.arrays import Array, Bools, Floats, Ids, Integers, Ints, Millionths
 from hornbeam.base.result_table import ResultTable, html_table
+from hornbeam.errors import InputError
+from hornbeam.facts.entity_types import EntityTypes
 from hornbeam.facts.names import NamedIds, Names, unknown_entity
+from hornbeam.facts.numbers import Numbers, no_numbers
+
+if TYPE_CHECKING:
+    from hornbeam.facts.growth import Growth
 
 #: Truth values are integers in units of one millionth.
 ONE = 1_000_000
@@ -75,12 +81,20 @@ class Atoms:
         return Atoms(self.predicate[rows], arguments, None if crisp else values)
 
 
+class Prepared(Protocol):
+    """What was computed from facts alone, and can follow them when they grow."""
+
+    def grown(self, growth: Growth) -> Prepared:
+        """The same, computed from the facts after a growth."""
+
+
 @dataclass(frozen=True, eq=False)
 class Facts:
     """Observed atoms of any arity over one table of entities.
 
     Path search walks the binary atoms, and those of more arguments between any two of their places
-    (`hornbeam.graph.adjacency`); unary atoms are conditions.
+    (`hornbeam.graph.adjacency`); unary atoms are conditions. `numbers` are attributes of the
+    entities, for comparisons in bodies; `types` are given ones (`with_types`), or those of tables.
 
     Examples
     --------
@@ -95,6 +109,10 @@ class Facts:
     entities: Names
     predicates: Names
     atoms: Mapping[int, Atoms] = field(default_factory=dict)
+    numbers: Numbers = field(default_factory=no_numbers)
+    types: EntityTypes = field(default_factory=EntityTypes)
+    #: What was prepared from these facts, by its name; it lives as long as they do.
+    kept: dict[str, Prepared] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return sum(len(table) for table in self.atoms.values())
@@ -117,7 +135,31 @@ class Facts:
         ends = np.cumsum([len(table) for table in self.atoms.values()])[:-1]
         parts = zip(self.atoms.items(), np.split(chosen, ends), strict=True)
         atoms = {arity: table.select(chosen) for (arity, table), chosen in parts if chosen.any()}
-        return Facts(self.entities, self.predicates, atoms)
+        return replace(self, atoms=atoms)
+
+    def __add__(self, new: Facts) -> Facts:
+        """These facts and new ones, equal to facts that were read together.
+
+        What was prepared from these facts is carried along (see `kept`).
+
+        Examples
+        --------
+        >>> from hornbeam import read_facts
+        >>> read_facts([("a", "knows", "b")]) + read_facts([("b", "knows", "c")])
+        Facts(2 facts, 3 entities, 1 predicates)
+        """
+        from hornbeam.facts.growth import grow
+
+        if not isinstance(new, Facts):
+            return NotImplemented
+        growth = grow(self, new)
+        for key, prepared in self.kept.items():
+            growth.facts.kept[key] = prepared.grown(growth)
+        return growth.facts
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what was prepared, which another process prepares for itself."""
+        return {**vars(self), "kept": {}}
 
     def __deepcopy__(self, memo: object) -> Facts:
         """Itself: facts do not change, and are large."""
@@ -155,14 +197,65 @@ class Facts:
     @cached_property
     def binary(self) -> Atoms:
         """The atoms of two arguments: the edges of the graph."""
+        return self.of_arity(2)
+
+    def of_arity(self, arity: int) -> Atoms:
+        """The atoms of a number of arguments, perhaps none."""
         empty = np.empty(0, dtype=np.int32)
-        return self.atoms.get(2) or Atoms(empty, (empty, empty))
+        return self.atoms.get(arity) or Atoms(empty, (empty,) * arity)
+
+    def joined(self, entities: Names, numbers: Numbers) -> Facts:
+        """The facts with further numbers of entities, which have the names of another table."""
+        return self + Facts(entities, Names.of(()), numbers=numbers)
+
+    def over(self, more: Names) -> Facts:
+        """The same facts over their entities and more, which get the ids of their sorted names."""
+        entities, to_entity = self.entities.joined(more)
+        return self if entities is self.entities else self.moved(entities, to_entity)
+
+    def moved(self, entities: Names, to_entity: Ids) -> Facts:
+        """The same facts over entities that have other ids in the same order."""
+        atoms = {
+            arity: replace(table, arguments=tuple(to_entity[ids] for ids in table.arguments))
+            for arity, table in self.atoms.items()
+        }
+        numbers, types = self.numbers.moved(to_entity), self.types.moved(to_entity)
+        return replace(self, entities=entities, atoms=atoms, numbers=numbers, types=types)
+
+    def with_types(
+        self,
+        types: Mapping[str, str] | None = None,
+        arguments: Mapping[str, Sequence[str]] | None = None,
+    ) -> Facts:
+        """The facts with types of entities by name, and of the arguments of relations.
+
+        They limit which entities are negatives and which links are proposed. Without them types
+        come from the facts: from tables, RDF, or prefixes such as `Gene::` of all names.
+
+        Examples
+        --------
+        >>> from hornbeam.facts.reading.readers import read_facts
+        >>> facts = read_facts([("ann", "visits", "rome"), ("bob", "visits", "oslo")])
+        >>> people = {"ann": "person", "bob": "person", "rome": "city", "oslo": "city"}
+        >>> facts.with_types(people, {"visits": ("person", "city")}).types.named()
+        {'city': 2, 'person': 2}
+        """
+        given = EntityTypes.of(self.entities, types or {})
+        known = {name: tuple(kinds) for name, kinds in (arguments or {}).items()}
+        return replace(self, types=replace(given, arguments=known).joined(self.types))
 
     def links(self, predicate: str) -> tuple[Ids, Ids]:
-        """Subjects and objects of a predicate of two arguments; none of an unknown one."""
-        rows = self.binary.predicate == self.predicates.index(predicate)
-        subject, object_ = (column[rows] for column in self.binary.arguments)
-        return subject, object_
+        """Subjects and objects of a predicate; none of an unknown one.
+
+        A unary fact about an entity is a link from the entity to itself.
+        """
+        atoms = self.atoms_of(predicate)
+        return atoms.arguments[0], atoms.arguments[-1]
+
+    def atoms_of(self, predicate: str) -> Atoms:
+        """The atoms of a predicate of one argument or two; none of an unknown one."""
+        table = self.of_arity(1) if self.not_binary.get(predicate) == 1 else self.binary
+        return table.select(table.predicate == self.predicates.index(predicate))
 
     @cached_property
     def arity(self) -> Mapping[str, int]:
@@ -180,6 +273,11 @@ class Facts:
             for p in np.unique(table.predicate)
         }
 
+    @property
+    def unary(self) -> frozenset[str]:
+        """The predicates of unary facts."""
+        return frozenset(name for name, arity in self.not_binary.items() if arity == 1)
+
     def entity(self, name: str) -> int:
         """The id of an entity.
 
@@ -193,6 +291,15 @@ class Facts:
             raise unknown_entity(name, self.entities)
         return found
 
+    def has(self, subject: str, predicate: str, object_: str) -> bool:
+        """Whether a link between two entities is among the facts; see `links` for unary facts."""
+        s, o = self.entities.index(subject), self.entities.index(object_)
+        table = self.of_arity(1) if predicate in self.unary else self.binary
+        subjects, objects = table.arguments[0], table.arguments[-1]
+        rows = slice(*np.searchsorted(subjects, [s, s + 1]))
+        same = table.predicate[rows] == self.predicates.index(predicate)
+        return min(s, o) >= 0 and o in objects[rows][same]
+
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
         return names.translate(self.entities)
@@ -205,7 +312,8 @@ class Facts:
     def __repr__(self) -> str:
         return (
             f"Facts({len(self):,} facts, {len(self.entities):,} entities, "
-            f"{len(self.predicates):,} predicates)"
+            f"{len(self.predicates):,} predicates"
+            f"{f', {len(self.numbers):,} numbers' if len(self.numbers) else ''})"
         )
 
     def _repr_html_(self) -> str:
@@ -223,6 +331,7 @@ class Targets:
 
     `millionths` holds the labels, or is None for pairs without labels. The ids refer to this
     table's own `entities` and `predicates`: targets may name entities that the facts do not have.
+    `unary` are the predicates of targets on one entity: t(a) is the pair (a, a).
     """
 
     entities: Names
@@ -231,6 +340,7 @@ class Targets:
     subject: Ids
     object: Ids
     millionths: Millionths | None = None
+    unary: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -241,6 +351,24 @@ class Targets:
         if self.millionths is None:
             raise ValueError("these targets have no labels")
         return self.millionths / ONE
+
+    @property
+    def on_one(self) -> Bools:
+        """Which targets are on one entity."""
+        unary = np.array([name in self.unary for name in self.predicates], dtype=np.bool_)
+        return unary[self.predicate]
+
+    @property
+    def arities(self) -> dict[str, int]:
+        """The number of arguments of every predicate."""
+        return {name: 1 if name in self.unary else 2 for name in self.predicates}
+
+    @property
+    def by_arity(self) -> dict[int, Ints]:
+        """Rows of the targets of one argument and of two, where there are any."""
+        on_one = self.on_one
+        rows = {1: np.flatnonzero(on_one), 2: np.flatnonzero(~on_one)}
+        return {arity: some for arity, some in rows.items() if len(some)}
 
     @property
     def positive(self) -> Bools:
@@ -264,12 +392,16 @@ class Targets:
         return self.select(np.arange(len(self), dtype=np.int32)[rows])
 
     def to_table(self) -> ResultTable:
-        """Subject, predicate, object and, where there is one, label of every pair."""
+        """Subject, predicate, object and, where there is one, label of every pair.
+
+        A target on one entity has no object; without any pair there is no such column.
+        """
         columns: dict[str, Sequence[Any] | Array] = {
             "subject": NamedIds(self.entities, self.subject),
             "predicate": NamedIds(self.predicates, self.predicate),
-            "object": NamedIds(self.entities, self.object),
         }
+        if not self.unary.issuperset(self.predicates):
+            columns["object"] = NamedIds(self.entities, np.where(self.on_one, -1, self.object))
         return ResultTable(columns if self.millionths is None else columns | {"label": self.truth})
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # noqa: ANN401
@@ -277,10 +409,13 @@ class Targets:
         return self.to_table().__arrow_c_stream__(requested_schema)
 
     @classmethod
-    def between(cls, entities: Names, predicate: str, subject: Ids, object_: Ids) -> Targets:
-        """Pairs of one predicate by the ids of their ends."""
-        zero = np.zeros(len(subject), dtype=np.int32)
-        return cls(entities, Names.of([predicate]), zero, subject, object_)
+    def between(
+        cls, entities: Names, predicate: str, subject: Ids, object_: Ids, *, unary: bool = False
+    ) -> Targets:
+        """Pairs of one predicate by the ids of their ends, which is `unary` or binary."""
+        zero, names = np.zeros(len(subject), dtype=np.int32), Names.of([predicate])
+        of_one = frozenset(names if unary else ())
+        return cls(entities, names, zero, subject, object_, unary=of_one)
 
     def names_at(self, row: int) -> tuple[str, str, str]:
         """Subject, predicate and object of the target at a row."""
@@ -300,10 +435,19 @@ class Targets:
         """Select the targets at `rows`, with the same tables of names."""
         ids = (self.predicate[rows], self.subject[rows], self.object[rows])
         labels = None if self.millionths is None else self.millionths[rows]
-        return Targets(self.entities, self.predicates, *ids, labels)
+        return Targets(self.entities, self.predicates, *ids, labels, self.unary)
 
-    def renamed(self, names: Mapping[str, str]) -> Targets:
-        """The same targets with other names for some entities."""
+    def renamed(
+        self, names: Mapping[str, str], relations: Mapping[str, str] | None = None
+    ) -> Targets:
+        """The same targets with other names for some entities and relations."""
+        if relations:
+            texts = [relations.get(text, text) for text in self.predicates]
+            predicates = Names.of(texts)
+            number = predicates.find(texts)[self.predicate]
+            unary = frozenset(relations.get(name, name) for name in self.unary)
+            found = replace(self, predicates=predicates, predicate=number, unary=unary)
+            return found.renamed(names)
         if not names:
             return self
         texts = [names.get(text, text) for text in self.entities]
@@ -321,7 +465,8 @@ class Targets:
 
     def __repr__(self) -> str:
         labelled = f", {int(self.positive.sum()):,} true" if self.millionths is not None else ""
-        return f"Targets({len(self):,} pairs of {', '.join(self.predicates)}{labelled})"
+        kind = "entities" if self.unary.issuperset(self.predicates) else "pairs"
+        return f"Targets({len(self):,} {kind} of {', '.join(self.predicates)}{labelled})"
 
     def _repr_html_(self) -> str:
         counts = zip(*np.unique(self.predicate, return_counts=True), strict=True)
@@ -334,6 +479,19 @@ class Targets:
             for p, n in counts
         ]
         return html_table("Targets", ["predicate", "pairs", "true"], rows)
+
+
+def wrong_arity(predicate: str, among_facts: int, expected: int | None = None) -> InputError:
+    """The error for a target whose facts have other than the expected number of arguments."""
+    plural = "s" * (among_facts != 1)
+    stated = f"predicate {predicate!r} has {among_facts} argument{plural} among the facts"
+    if among_facts > 2:
+        return InputError(
+            f"{stated}; targets of three and more arguments are not offered: expected a target of "
+            "one (an entity) or two (subject and object)"
+        )
+    asked = {1: "on one entity", 2: "a pair"}[expected or 3 - among_facts]
+    return InputError(f"{stated}, and as a target it is {asked}; expected the same number")
 
 
 def _row_slice(row: int, length: int) -> slice:

@@ -15,19 +15,29 @@ other arguments are parallel edges: each is a grounding of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import (
+    Bools,
+    Ids,
+    Integers,
+    Ints,
+    part_numbers,
+    pointers,
+    run_starts,
+    spliced,
+)
 from hornbeam.base.compiled import Kernel, kernels
-from hornbeam.facts.atom_keys import pair_keys, united_edges
+from hornbeam.facts.atom_keys import pair_keys, united_atoms
+from hornbeam.facts.growth import Growth
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, narrow_type
-from hornbeam.graph.edge_runs import place_of
+from hornbeam.graph.edge_runs import place_of, run_of
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
 
@@ -97,6 +107,37 @@ class Graph:
         whole = adjacency_of(subject, atoms.predicate, object_, value, *sizes)
         return cls(whole, whole, code_limit(len(facts.predicates)))
 
+    def grown(self, growth: Growth) -> tuple[Graph, Ints]:
+        """The graph of facts that grew by links of truth 1, and which of its edges are new.
+
+        The graph has no fan-out limit, and its facts are links of truth 1, too.
+        """
+        subject, object_ = growth.new_links.arguments
+        code = step_code(growth.new_links.predicate.astype(np.int64))
+        node, neighbour = np.append(subject, object_), np.append(object_, subject)
+        code = np.append(code, inverse_code(code))
+        order = np.lexsort((neighbour, code, node))
+        node, code, neighbour = node[order], code[order], neighbour[order]
+        old, n_codes = self.forward, code_limit(len(growth.facts.predicates))
+        codes = _moved_codes(growth.to_predicate, n_codes)
+        degree = np.zeros(len(growth.facts.entities), dtype=np.int64)
+        degree[growth.to_entity] = np.diff(old.offsets)
+        moved = Adjacency(
+            pointers(degree),
+            old.neighbour if len(degree) == self.n_entities else growth.to_entity[old.neighbour],
+            old.code if n_codes == self.n_codes else codes[old.code],
+            old.value,
+        )
+        edges = zip(node.tolist(), code.tolist(), neighbour.tolist(), strict=True)
+        at = np.array([place_in(moved, *edge) for edge in edges], dtype=np.int64)
+        whole = Adjacency(
+            pointers(degree + np.bincount(node, minlength=len(degree))),
+            spliced(moved.neighbour, at, neighbour),
+            spliced(moved.code, at, code),
+            old.value,
+        )
+        return Graph(whole, whole, n_codes), at + np.arange(len(at))
+
     def walked_by(self, kernel: Kernel) -> Callable[..., Any]:
         """A kernel for walks between single nodes, interpreted or compiled by the graph's size."""
         return kernel.for_size(len(self.forward.neighbour), WALKS_WORTH_COMPILING)
@@ -115,10 +156,11 @@ class Graph:
 
         The degree of a step is the number of edges of its code that leave the node in this graph.
         """
-        at_node = self._degree(part_numbers(edges.offsets), edges.code)
-        return at_node, self._degree(edges.neighbour, inverse_code(edges.code))
+        at_node = self.degree(part_numbers(edges.offsets), edges.code)
+        return at_node, self.degree(edges.neighbour, inverse_code(edges.code))
 
-    def _degree(self, node: Integers, code: Integers) -> Ids:
+    def degree(self, node: Integers, code: Integers) -> Ids:
+        """Number of edges of a code that leave each node."""
         keys, size = self._degrees
         key = pair_keys(node, code, self.n_codes)
         if self.n_entities * self.n_codes <= MAX_TABLE * len(key):
@@ -141,10 +183,29 @@ def adjacency_of(
     subject: Ids, predicate: Integers, object_: Ids, value: Ids, n_entities: int, n_predicates: int
 ) -> Adjacency:
     """Adjacency lists of edges that are sorted by subject, predicate and object."""
-    wide = np.uint16 if code_limit(n_predicates) <= np.iinfo(np.uint16).max else np.uint32
-    code_of = step_code(np.arange(n_predicates, dtype=wide))
+    code_of = step_code(np.arange(n_predicates, dtype=_code_type(code_limit(n_predicates))))
     build = _scattered_adjacency if len(subject) > SMALL_GRAPH else _sorted_adjacency
     return build(subject, predicate, object_, value, n_entities, code_of)
+
+
+def _code_type(n_codes: int) -> type[np.uint16] | type[np.uint32]:
+    """The type of codes below a limit: two bytes where they are enough."""
+    return np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
+
+
+def _moved_codes(to_predicate: Ids, n_codes: int) -> Integers:
+    """The code of a step by its code before predicates got other ids."""
+    moved = np.zeros(code_limit(len(to_predicate)), dtype=_code_type(n_codes))
+    before = step_code(np.arange(len(to_predicate)))
+    moved[before] = step_code(to_predicate)
+    moved[inverse_code(before)] = inverse_code(step_code(to_predicate))
+    return moved
+
+
+def place_in(adjacency: Adjacency, node: int, code: int, neighbour: int) -> int:
+    """The edge of a node that is not before a code and neighbour; its end if there is none."""
+    low, high = run_of(adjacency.offsets, adjacency.code, node, code)
+    return int(place_of(adjacency.neighbour, low, high, neighbour))
 
 
 def _sorted_adjacency(
@@ -290,4 +351,4 @@ def with_projections(facts: Facts) -> Facts:
                 relation[p] = predicates.index(step.relation)
             ends = table.arguments[first], table.arguments[second]
             parts.append(Atoms(relation[table.predicate], ends, table.millionths))
-    return Facts(facts.entities, predicates, {**kept, 2: united_edges(parts)})
+    return replace(facts, predicates=predicates, atoms={**kept, 2: united_atoms(parts)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
 from hornbeam.explaining.reason import ScorePart, largest_first
+from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import EvidenceKind
 from hornbeam.graphs.graph_ranker import MemoryRanker
@@ -49,6 +50,10 @@ class GraphExplainer:
     def facts(self) -> Facts:
         """The facts, which are the evidence."""
         return self.ranker.facts
+
+    def with_facts(self, new: Input) -> GraphExplainer:
+        """The same explainer over the facts and new ones."""
+        return replace(self, ranker=self.ranker.with_facts(new))
 
     def explain(
         self,

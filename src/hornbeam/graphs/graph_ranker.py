@@ -12,8 +12,10 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
+from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import columns_of
 from hornbeam.graphs.graph_evidence import GraphEvidence
@@ -80,6 +82,13 @@ class GraphRanker(FactRanker):
         Leaving them out uses knowledge of how some data sets were split (`LinkedShares`), so
         figures of this ranker are not comparable with others.
         """
+
+    def with_facts(self, new: Input) -> GraphRanker:
+        """The same ranker over the facts and new ones, as if they had been read together."""
+        raise InputError(
+            "a ranker over a database takes no new facts: add them to the database, or read the "
+            "facts into memory"
+        )
 
     @abstractmethod
     def without_facts(self, triples: Triples) -> GraphRanker:
@@ -245,9 +254,16 @@ class MemoryRanker(GraphRanker):
         kept = ~np.isin(atom_keys(subject, table.predicate, object_, *sizes), hidden)
         if kept.all():
             return self
-        rest = replace(facts, atoms={**facts.atoms, 2: table.select(kept)})
+        return self._over(replace(facts, atoms={**facts.atoms, 2: table.select(kept)}))
+
+    def with_facts(self, new: Input) -> MemoryRanker:
+        """The same ranker over the facts and new ones, which counts constants anew."""
+        return self._over(self.facts + as_facts(new))
+
+    def _over(self, facts: Facts) -> MemoryRanker:
+        """The same ranker over other facts."""
         ranker = MemoryRanker.of(
-            self.model, rest, threads=self.threads, leave_out_linked=self.leave_out_linked
+            self.model, facts, threads=self.threads, leave_out_linked=self.leave_out_linked
         )
         types = replace(ranker.types, names=self.types.names)
         return replace(ranker, types=types, listed=self.listed)

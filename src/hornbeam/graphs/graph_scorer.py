@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Integers
+from hornbeam.base.arrays import Floats, Ids, Integers, places_in_runs
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError, warn
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames, labels_in
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames, wanted_ends
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
@@ -37,6 +37,10 @@ class GraphScorer:
 
     ranker: GraphRanker
 
+    def with_facts(self, new: Input) -> GraphScorer:
+        """The same scorer over the facts and new ones."""
+        return replace(self, ranker=self.ranker.with_facts(new))
+
     def predict(
         self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
     ) -> ResultTable:
@@ -48,7 +52,8 @@ class GraphScorer:
         relations = sorted(self.ranker.relations)
         triples = as_pairs(pairs, relations[0] if len(relations) == 1 else None)
         triples = triples.renamed(
-            called.entities(triples.entities, lambda asked: asked.translate(facts.entities))
+            called.entities(triples.entities, lambda asked: asked.translate(facts.entities)),
+            called.relations(triples.predicates, relations),
         )
         self._warn_of_other_relations(triples)
         scorer = GraphScorer(self.ranker.named(called))
@@ -119,6 +124,7 @@ def new_facts(
     *,
     relations: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
+    objects: Sequence[str] | None = None,
     top: int = 10,
     per_subject: bool = False,
     names: EntityNames | None = None,
@@ -129,25 +135,27 @@ def new_facts(
     With `per_subject`, the `top` facts of every subject, by subject. The columns are subject,
     predicate, object, score, probability and rank, the object's rank among the answers of its
     subject. Scores are comparable only among the answers of one subject, probabilities among all.
+    If `objects` alone are given, facts are answers of queries for the subjects of these, and the
+    rank is that of the subject; with subjects, too, they are the only answers.
     """
     facts, called = ranker.facts, NO_NAMES if names is None else names
-    ranker = replace(ranker.named(called), listed=top)
+    given, only, asks_subject = wanted_ends(facts, called, subjects, objects, per_subject)
+    ranker = replace(ranker.named(called), listed=top if only is None else None)
     there = sorted(ranker.relations)
-    for name in relations or ():
+    relations = [called.relation(name, there) for name in relations or ()]
+    for name in relations:
         if name not in there:
             hint = did_you_mean(name, there)
             raise InputError(f"the model has no rules for the relation {name!r}.{hint}")
-    given = None
-    if subjects is not None:
-        meant = called if len(called) else EntityNames(labels_in(facts))
-        ids = [meant.known_entity(name, facts.entities, "subject") for name in subjects]
-        given = facts.entities.find(ids)
     columns: dict[str, list[Any]] = {name: [] for name in NEW_FACT}
     for name in relations or there:
         predicate = facts.predicates.index(name)
         if predicate >= 0:
             known = ranker.graph.holders(step_code(predicate)) if given is None else given
-            best = _best_of(ranker, predicate, known, top, per_subject, progress)
+            queries = Queries(
+                np.full_like(known, predicate), known, np.full(len(known), asks_subject)
+            )
+            best = _best_of(ranker, queries, only, top, per_subject, progress)
             for column, values in zip(columns.values(), best, strict=True):
                 column += values
     return with_names(ResultTable(columns), names)
@@ -155,27 +163,34 @@ def new_facts(
 
 def _best_of(
     ranker: MemoryRanker,
-    predicate: int,
-    known: Ids,
+    queries: Queries,
+    only: Ids | None,
     top: int,
     per_subject: bool,
     progress: Progress,
 ) -> tuple[list[Any], ...]:
-    """The most probable new facts of one relation, in all or per subject, as columns."""
+    """The most probable of the answers, or of those that are in `only`, as columns."""
     facts = ranker.facts
-    queries = Queries(np.full_like(known, predicate), known, np.zeros(len(known), dtype=np.bool_))
     found = answered(ranker, queries, progress)
     likely, query = ranker.probabilities(found), found.query
     place = np.arange(len(query)) - found.offsets[query]
+    known = queries.known[query]
+    chosen: Integers = np.arange(len(query))
+    if only is not None:
+        chosen = np.flatnonzero(np.isin(found.entities, only))
     if per_subject:
-        chosen: Integers = np.flatnonzero(place < top)
-        chosen = chosen[np.argsort(known[query[chosen]], kind="stable")]
+        chosen = chosen[places_in_runs(query[chosen]) < top]
+        chosen = chosen[np.argsort(known[chosen], kind="stable")]
     else:
-        chosen = np.lexsort((found.entities, known[query], -likely))[:top]
+        order = np.lexsort((found.entities[chosen], known[chosen], -likely[chosen]))
+        chosen = chosen[order[:top]]
+    ends = [facts.entities.take(ids[chosen].tolist()) for ids in (known, found.entities)]
+    if queries.asks_subject.any():
+        ends.reverse()
     return (
-        facts.entities.take(known[query[chosen]].tolist()),
-        [facts.predicates[predicate]] * len(chosen),
-        facts.entities.take(found.entities[chosen].tolist()),
+        ends[0],
+        facts.predicates.take(queries.relation[query[chosen]].tolist()),
+        ends[1],
         found.scores[chosen].tolist(),
         likely[chosen].tolist(),
         (place[chosen] + 1).tolist(),

@@ -49,6 +49,7 @@ violated constraint does not show in the norms. Weights are divided by the large
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -162,11 +163,17 @@ class Admm:
     threads: int | None = None
 
     def solve(
-        self, potentials: Potentials, start: Floats | None = None, progress: Progress = SILENT
+        self,
+        potentials: Potentials,
+        start: Floats | None = None,
+        progress: Progress = SILENT,
+        leave: Callable[[int, Residuals], bool] | None = None,
     ) -> MapState:
         """Find a MAP state from the state `start`, all ones by default.
 
-        The status is CONVERGED, ITERATIONS (the limit), or INFEASIBLE (see `contradict`).
+        The status is CONVERGED, ITERATIONS (the limit), or INFEASIBLE (see `contradict`). `leave`
+        is asked after every period, with the iterations done and the residuals; if it is True,
+        ADMM ends as at the limit.
         """
         hard = np.flatnonzero(potentials.is_constraint)
         constraints = potentials.select(potentials.is_constraint)
@@ -186,6 +193,8 @@ class Admm:
                     status = MapStatus.CONVERGED
                 elif contradict(constraints, run.point.s[hard] - before):
                     status = MapStatus.INFEASIBLE
+                elif leave is not None and leave(iterations, residuals):
+                    break
                 # converged except for a violated constraint: check again after a whole period
                 minimum = PERIOD if at_rest else 1
             multiplier = run.multipliers(steps)

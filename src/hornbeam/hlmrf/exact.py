@@ -1,4 +1,4 @@
-"""Exact MAP states by an LP or a QP, for small programs and as a reference in tests.
+"""Exact MAP states by an LP or a QP.
 
 Every hinge gets a variable h of its own, at least l and at least 0, that costs weight * h or
 weight * h^2. A program with linear hinges only is an LP, which SciPy's HiGHS solves. A program with
@@ -40,17 +40,22 @@ class Exact:
 
     max_violation: float = 1e-6  #: how far a constraint may be from holding at the end
 
-    def solve(self, potentials: Potentials, start: Floats | None = None) -> MapState:
+    def solve(
+        self,
+        potentials: Potentials,
+        start: Floats | None = None,
+        prepared: InteriorPoint | None = None,
+    ) -> MapState:
         """Find a MAP state; variables in no row keep their value of `start`.
 
         If constraints contradict each other, an `InfeasibleError` names a small set that does.
+        `prepared` is the interior-point method set up for these potentials, if it is at hand.
         """
-        scale = potentials.weight.max(initial=0.0) or 1.0
-        # rows of weight 0 add nothing, and their slack variables may make a solver fail
-        matters = potentials.is_constraint | (potentials.weight > 0.0)
-        scaled = replace(potentials.select(matters), weight=potentials.weight[matters] / scale)
-        squared = bool((scaled.kind == PotentialKind.SQUARED).any())
-        answer = (_quadratic_program if squared else _linear_program)(scaled)
+        scaled, matters, scale = _scaled(potentials)
+        if prepared is None and not (scaled.kind == PotentialKind.SQUARED).any():
+            answer = _linear_program(scaled)
+        else:
+            answer = (prepared or InteriorPoint(potentials)).answer()
         multiplier = np.zeros(len(potentials))
         multiplier[matters] = answer.multiplier * scale
         free = np.bincount(potentials.variable, minlength=potentials.n_variables) == 0
@@ -67,6 +72,17 @@ class Exact:
         return result
 
 
+def _scaled(potentials: Potentials) -> tuple[Potentials, Bools, float]:
+    """The rows that matter with the largest weight 1, which rows they are, and the divisor.
+
+    Rows of weight 0 add nothing, and their slack variables may make a solver fail.
+    """
+    scale = float(potentials.weight.max(initial=0.0)) or 1.0
+    matters = potentials.is_constraint | (potentials.weight > 0.0)
+    selected = potentials.select(matters)
+    return replace(selected, weight=selected.weight / scale), matters, scale
+
+
 def _linear_program(potentials: Potentials) -> _Solution:
     """Minimise a sum of linear hinges under the constraints."""
     from scipy import sparse
@@ -74,6 +90,8 @@ def _linear_program(potentials: Potentials) -> _Solution:
 
     n, matrix = potentials.n_variables, potentials.matrix
     hinge, _, at_most, equal = _rows_by_kind(potentials)
+    if not n and not len(hinge):  # constraints of known atoms only, which `linprog` refuses
+        return _Solution(np.zeros(0), np.zeros(len(potentials)), 0)
     slack = -sparse.eye_array(len(hinge), format="csr")
     solution = linprog(
         np.concatenate([np.zeros(n), potentials.weight[hinge]]),
@@ -97,42 +115,58 @@ def _rows_by_kind(potentials: Potentials) -> list[Positions]:
     return [np.flatnonzero(potentials.kind == kind) for kind in PotentialKind]
 
 
-def _quadratic_program(potentials: Potentials) -> _Solution:
-    """Minimise a sum of linear and squared hinges under the constraints.
+class InteriorPoint:
+    """A program as a QP, set up for Clarabel: its matrix is ordered, and its fill-in is known.
 
-    A squared hinge needs no constraint h >= 0: if l is negative, h = 0 is best anyway.
+    The QP minimises a sum of linear and squared hinges under the constraints. A squared hinge needs
+    no constraint h >= 0: if l is negative, h = 0 is best anyway.
     """
-    import clarabel
-    from scipy import sparse
 
-    n = potentials.n_variables
-    linear, squared, at_most, equal = _rows_by_kind(potentials)
-    order = np.concatenate([equal, at_most, squared, linear])
-    hinges = len(squared) + len(linear)
-    # the h of squared hinges come first, then the h of linear hinges
-    slack = -sparse.eye_array(len(order), hinges, k=hinges - len(order))
-    box = sparse.eye_array(n)
-    positive = sparse.eye_array(len(linear), hinges, k=len(squared))
-    left = sparse.block_array(
-        [[potentials.matrix[order], slack], [None, -positive], [-box, None], [box, None]]
-    )
-    right = np.concatenate(
-        [-potentials.constant[order], np.zeros(len(linear)), np.zeros(n), np.ones(n)]
-    )
-    curvature = np.concatenate([np.zeros(n), 2.0 * potentials.weight[squared], 0.0 * linear])
-    cost = np.concatenate([np.zeros(n + len(squared)), potentials.weight[linear]])
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.direct_solve_method = "qdldl"  # on one thread: the same result everywhere
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    cones = [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(right) - len(equal))]
-    solution = clarabel.DefaultSolver(
-        sparse.csc_matrix(sparse.diags_array(curvature)), cost, sparse.csc_matrix(left), right,
-        cones, settings,
-    ).solve()  # fmt: skip
-    multiplier = np.zeros(len(potentials))
-    multiplier[order] = solution.z[: len(order)]
-    return _Solution(np.array(solution.x[:n]), multiplier, solution.iterations)
+    def __init__(self, potentials: Potentials) -> None:
+        """Build the QP, and analyse its factorisation."""
+        import clarabel
+        from scipy import sparse
+
+        scaled = _scaled(potentials)[0]
+        n = scaled.n_variables
+        linear, squared, at_most, equal = _rows_by_kind(scaled)
+        order = np.concatenate([equal, at_most, squared, linear])
+        hinges = len(squared) + len(linear)
+        # the h of squared hinges come first, then the h of linear hinges
+        slack = -sparse.eye_array(len(order), hinges, k=hinges - len(order))
+        box = sparse.eye_array(n)
+        positive = sparse.eye_array(len(linear), hinges, k=len(squared))
+        left = sparse.block_array(
+            [[scaled.matrix[order], slack], [None, -positive], [-box, None], [box, None]]
+        )
+        right = np.concatenate(
+            [-scaled.constant[order], np.zeros(len(linear)), np.zeros(n), np.ones(n)]
+        )
+        curvature = np.concatenate([np.zeros(n), 2.0 * scaled.weight[squared], 0.0 * linear])
+        cost = np.concatenate([np.zeros(n + len(squared)), scaled.weight[linear]])
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.direct_solve_method = "qdldl"  # on one thread: the same result everywhere
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+        cones = [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(right) - len(equal))]
+        self._solver = clarabel.DefaultSolver(
+            sparse.csc_matrix(sparse.diags_array(curvature)), cost, sparse.csc_matrix(left), right,
+            cones, settings,
+        )  # fmt: skip
+        self._n, self._order = n, order
+
+    @property
+    def entries(self) -> tuple[int, int]:
+        """Numbers of entries of the matrix to factorise, and of its triangular factor."""
+        info = self._solver.get_info().linsolver
+        return int(info.nnzA), int(info.nnzL)
+
+    def answer(self) -> _Solution:
+        """Solve the QP."""
+        solution = self._solver.solve()
+        multiplier = np.zeros(len(self._order))
+        multiplier[self._order] = solution.z[: len(self._order)]
+        return _Solution(np.array(solution.x[: self._n]), multiplier, solution.iterations)
 
 
 def find_conflict(potentials: Potentials, among: Positions | None = None) -> Positions:

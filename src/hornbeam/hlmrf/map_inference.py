@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,9 +15,14 @@ from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
+from hornbeam.hlmrf.solver_choice import ExactAlternative
 
 #: Number of literals up to which `auto` solves exactly, in a few hundredths of a second.
 EXACT_LITERALS = 2_000
+#: Largest proved distance from the optimum, relative to 1 + |objective|, that `auto` takes from
+#: ADMM: this number, or this multiple of a loose relative tolerance of ADMM. Where weights differ
+#: by orders of magnitude, ADMM's stopping rule may be met far from the optimum.
+ADMM_GAP, GAP_PER_TOLERANCE = 0.01, 100.0
 
 
 def solve(
@@ -30,7 +36,9 @@ def solve(
 
     `auto` drops rows of weight 0, and solves variables that share no row with another variable in
     closed form. It solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM
-    otherwise.
+    otherwise. As soon as ADMM's residuals tell that the exact solver is quicker, `auto` leaves ADMM
+    for it (see `solver_choice`). It does so, too, if ADMM ends not converged, or with a proved gap
+    of more than `ADMM_GAP`, and the exact solver fits into memory.
 
     Where several states are optimal, the closed form takes the value nearest to `start`; otherwise
     the solver breaks the tie (PSL's depends on its random start). Variables in no row stay at
@@ -75,19 +83,42 @@ def _auto(potentials: Potentials, state: Floats, admm: Admm, progress: Progress)
         return assess(
             rest, state, np.zeros(0), MapStatus.OPTIMAL, "closed form", admm.max_violation
         )
+    rest, used = rest.compact()
     try:
-        found = _solve_joint(rest, state, admm, progress)
+        found = _solve_joint(rest, state[used], admm, progress)
     except InfeasibleError as error:
         raise InfeasibleError(rows[error.rows].tolist()) from None
+    state[used] = found.state
     solver = f"closed form, {found.solver}" if len(single) else found.solver
-    return replace(found, violated=rows[found.violated], solver=solver)
+    return replace(found, state=state, violated=rows[found.violated], solver=solver)
 
 
 def _solve_joint(potentials: Potentials, state: Floats, admm: Admm, progress: Progress) -> MapState:
-    """Solve exactly if that is quick, by ADMM otherwise."""
+    """Solve exactly if that is quick, by ADMM otherwise, and exactly where ADMM fails."""
     if len(potentials.variable) <= EXACT_LITERALS:
         return Exact().solve(potentials, state)
-    return _by_admm(potentials, state, admm, progress)
+    exact = ExactAlternative(potentials, admm)
+    found = admm.solve(potentials, state, progress, exact.is_quicker)
+    if found.status is MapStatus.INFEASIBLE:
+        raise InfeasibleError(find_conflict(potentials).tolist())
+    accepted = max(ADMM_GAP, GAP_PER_TOLERANCE * admm.epsilon_rel)
+    if found.status is MapStatus.CONVERGED and _relative_gap(found) <= accepted:
+        return found
+    if exact.costs_at_most(math.inf):
+        finished = Exact().solve(potentials, state, exact.prepared)
+        finished = replace(finished, solver=f"{found.solver}, {finished.solver}")
+        if finished.status is MapStatus.OPTIMAL:
+            return finished
+        if not len(finished.violated) and _relative_gap(finished) <= accepted:
+            return replace(finished, status=MapStatus.CONVERGED)
+    if found.status is MapStatus.ITERATIONS and found.iterations < admm.max_iterations:
+        # ADMM was left for an exact solver that could not prove its answer
+        return _by_admm(potentials, found.state, admm, progress)
+    return found
+
+
+def _relative_gap(found: MapState) -> float:
+    return found.gap / (1.0 + abs(found.objective))
 
 
 def _split(potentials: Potentials) -> tuple[Bools, Bools]:

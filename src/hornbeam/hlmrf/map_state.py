@@ -18,6 +18,7 @@ class MapStatus(StrEnum):
     CONVERGED = "converged: residuals and constraints are within their tolerances"
     ITERATIONS = "stopped at the iteration limit; allow more iterations or use the exact solver"
     INFEASIBLE = "infeasible: the hard constraints contradict each other"
+    SKIPPED = "skipped, as the program wants it: the targets keep their initial values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,4 +102,5 @@ def assess(
     far = potentials.violations(state)
     violated = np.flatnonzero(far > max_violation)
     objective, bound = potentials.objective(state), dual_value(potentials, multiplier)
-    return MapState(state, objective, bound, status, solver, violated, far[violated])
+    # + 0.0 makes 0.0 of -0.0, which users would see
+    return MapState(state + 0.0, objective, bound, status, solver, violated, far[violated])

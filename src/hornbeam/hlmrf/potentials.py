@@ -154,6 +154,13 @@ class Potentials:
             **{name: getattr(self, name)[rows] for name in ROW_COLUMNS},
         )
 
+    def compact(self) -> tuple[Potentials, Ints]:
+        """The program over the variables that are in its rows, and those variables' numbers."""
+        used = np.flatnonzero(np.bincount(self.variable, minlength=self.n_variables))
+        place = np.zeros(self.n_variables, dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        return replace(self, n_variables=len(used), variable=place[self.variable]), used
+
     def negated(self) -> Potentials:
         """The program with every row's form l replaced by -l."""
         return replace(self, coefficient=-self.coefficient, constant=-self.constant)
@@ -237,11 +244,17 @@ def conditional_hinges(
 
     and `hornbeam.densities.hinges` integrates sums of such hinges in closed form. `squared` tells
     whether p = 2, for all rows or for each row. A hinge without effect has height 0.
+
+    Heights above 1, which only arithmetic rules have, become 1: without effect on p(y) where p = 1.
+    Where p = 2 the hinge of height 1 has the same difference between the values 0 and 1.
     """
     row, size = potentials.row, np.abs(potentials.coefficient)
     down = potentials.coefficient > 0.0
     rest = potentials.forms(state)[row] - potentials.coefficient * state[potentials.variable]
-    height = np.clip(np.where(down, 1.0 + rest / size, rest / size), 0.0, 1.0)
+    height = np.where(down, 1.0 + rest / size, rest / size)
     power = np.broadcast_to(np.where(squared, 2.0, 1.0), len(potentials))[row]
     strength = potentials.weight[row] * size**power
+    # h^p - (h - 1)^p
+    strength *= np.where((power == 2.0) & (height > 1.0), 2.0 * height - 1.0, 1.0)
+    height = np.clip(height, 0.0, 1.0)
     return ConditionalHinges(potentials.variable, height, down, strength)

@@ -27,6 +27,8 @@ from lark.tree import Meta
 STRAY, END = "STRAY", "$END"
 #: Kinds of tokens that the grammar ignores.
 BLANK = frozenset({"COMMENT", "SPACE"})
+#: Kinds of tokens that may hold line breaks; the last line of such a token is its end.
+WITH_LINE_BREAKS = BLANK | {"STRING", "EQUAL", "DIFFERENT"}
 #: Maximum number of tokens of a `TokenLine`; longer lines are cut into several.
 MAX_TOKENS = 256
 #: Maximum number of shapes that are remembered.
@@ -74,9 +76,9 @@ class TokenLine(NamedTuple):
         """Token k with its place."""
         match, number = self.matches[k], self.number
         begin, end = match.span()
-        column = begin - self.start + 1
+        column, text = begin - self.start + 1, match.group()
         return Token(
-            match.lastgroup or STRAY, match.group(), begin, number, column, number,
+            match.lastgroup or STRAY, text, begin, number, column, number + text.count("\n"),
             column + end - begin, end,
         )  # fmt: skip
 
@@ -87,17 +89,15 @@ def token_lines(text: str) -> Iterator[TokenLine]:
     here, here_start = number, start
     for match in _scanner().finditer(text):
         kind = match.lastgroup
-        if kind in BLANK:
-            blank = match.group()
-            if "\n" in blank:
-                number += blank.count("\n")
-                start = match.start() + blank.rindex("\n") + 1
-            continue
-        if matches and (number > here or len(matches) >= MAX_TOKENS):
-            yield TokenLine(here, here_start, matches, kind if number > here else None)
-            matches = []
-        here, here_start = number, start
-        matches.append(match)
+        if kind not in BLANK:
+            if matches and (number > here or len(matches) >= MAX_TOKENS):
+                yield TokenLine(here, here_start, matches, kind if number > here else None)
+                matches = []
+            here, here_start = number, start
+            matches.append(match)
+        if kind in WITH_LINE_BREAKS and "\n" in (text_of := match.group()):
+            number += text_of.count("\n")
+            start = match.start() + text_of.rindex("\n") + 1
     if matches:
         yield TokenLine(here, here_start, matches, END)
 

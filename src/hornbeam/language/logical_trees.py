@@ -6,18 +6,20 @@ bracket comes after the rule: the rule's way of counting, or the figures that we
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypeVar, cast
 
 from lark import Token, Tree
 
+from hornbeam.base.dates import day_number
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import quote
 from hornbeam.language.arithmetic_rules import RefusedError
 from hornbeam.language.syntax import (
     Atom,
+    Bound,
     Bracket,
     BracketOperator,
     Comparison,
@@ -25,11 +27,13 @@ from hornbeam.language.syntax import (
     CountedBracket,
     Literal,
     LogicalRule,
+    NumberTest,
     Operator,
     Place,
     SumVariable,
     Term,
     ThresholdSpan,
+    Unit,
     Variable,
     unescaped,
 )
@@ -148,11 +152,13 @@ def bracket_of(tree: SyntaxNode) -> Bracket:
     name, *rest = tree.children
     if not rest:
         return Bracket(str(name), place=place_of(tree))
-    operator, number = str(rest[0]), _exact_number(cast("SyntaxNode", rest[1]))
+    operator = str(rest[0])
+    number, *second = (_exact_number(cast("SyntaxNode", part)) for part in rest[1:])
     if operator not in ("/", ">=", ">"):
         problem = f"'{operator}' stands in brackets; expected '>=', '>' or '/'"
         raise RefusedError(problem, place_of(cast("Token", rest[0])))
-    return Bracket(str(name), cast("BracketOperator", operator), number, place_of(tree))
+    kind = cast("BracketOperator", operator)
+    return Bracket(str(name), kind, number, place_of(tree), second[0] if second else None)
 
 
 def _counted(tree: SyntaxNode) -> CountedBracket:
@@ -172,8 +178,7 @@ def literals_of_parts(parts: Iterable[SyntaxPart]) -> Iterator[Literal]:
     negated = False
     for part in parts:
         if isinstance(part, Tree):
-            atom = comparison_of(part) if part.data == "comparison" else _atom(part)
-            yield Literal(atom, negated)
+            yield Literal(_LITERALS.get(part.data, _atom)(part), negated)
             negated = False
         else:
             negated ^= part.type == "NOT"
@@ -204,6 +209,65 @@ def comparison_of(tree: SyntaxNode) -> Comparison:
     first, second = (_term(cast("SyntaxNode", term)) for term in (left, right))
     return Comparison(first, _OPERATORS[cast("Token", operator).type], second, place_of(tree))
 
+
+def _number_test(tree: SyntaxNode) -> NumberTest:
+    """The comparison of numbers of a syntax tree, or the number that it is about."""
+    parts = list(tree.children)
+    if tree.data == "absolute":
+        return _compared_number(tree, [tree], Operator.VALUE, None)
+    if tree.data == "group":
+        return _compared_number(tree, parts, Operator.VALUE, None)
+    *value, relation, limit = parts
+    if str(relation) not in (">=", "<"):
+        problem = f"'{relation}' compares a number; expected '>=' or '<'"
+        raise RefusedError(problem, place_of(relation))
+    return _compared_number(tree, value, Operator(str(relation)), _bound(cast("SyntaxNode", limit)))
+
+
+def _compared_number(
+    tree: SyntaxNode, value: Sequence[SyntaxPart], operator: Operator, bound: Bound | None
+) -> NumberTest:
+    """The number of a syntax tree, compared with a bound."""
+    absolute = isinstance(value[0], Tree) and value[0].data == "absolute"
+    if absolute:
+        name, *value = cast("SyntaxNode", value[0]).children
+        if str(name) != "abs":
+            raise RefusedError(f"{quote(str(name))} is no function; expected abs", place_of(name))
+    atoms = [atom_of(part) for part in value if isinstance(part, Tree) and part.data == "atom"]
+    signs = [str(part) for part in value if isinstance(part, Token)]
+    expected = "expected an attribute such as year(A), or a difference, year(A) - year(B)"
+    if signs != ["-"] * (len(atoms) - 1) or len(atoms) + len(signs) != len(value) or len(atoms) > 2:
+        raise RefusedError(f"the number is no attribute; {expected}", place_of(tree))
+    variables = list[Variable]()
+    for atom in atoms:
+        if len(atom.arguments) != 1 or not isinstance(atom.arguments[0], Variable):
+            raise RefusedError(f"{atom} is no attribute of a variable; {expected}", atom.place)
+        variables.append(atom.arguments[0])
+    right = variables[1] if len(atoms) == 2 else Constant("" if bound is None else str(bound))
+    minus = atoms[1].predicate if len(atoms) == 2 else None
+    return NumberTest(
+        variables[0], operator, right, place_of(tree), atoms[0].predicate, minus, absolute, bound
+    )
+
+
+def _bound(tree: SyntaxNode) -> Bound:
+    """The bound of a comparison: a number, days, or a date."""
+    first, *rest = tree.children
+    if isinstance(first, Token):
+        text = "".join(map(str, tree.children))
+        try:
+            return Bound(day_number(text), Unit.DATE)
+        except ValueError:
+            raise RefusedError(f"{text} is no date; expected YYYY-MM-DD", place_of(tree)) from None
+    if rest and str(rest[0]) != "days":
+        raise RefusedError(f"'{rest[0]}' is no unit; expected 'days'", place_of(rest[0]))
+    return Bound(_exact_number(first) + 0.0, Unit.DAYS if rest else Unit.NUMBER)
+
+
+_LITERALS: Mapping[str, Callable[[SyntaxNode], Atom | Comparison]] = {
+    "comparison": comparison_of,
+    **dict.fromkeys(("test", "group", "absolute"), _number_test),
+}
 
 #: Variables by name, cached: rules have the same few variables again and again.
 _variable = lru_cache(1024)(Variable)

@@ -69,8 +69,9 @@ _TOO_LONG = f"the rule has more than {MAX_TOKENS_OF_A_RULE:,} names, numbers and
 class _PartialRule:
     """A rule while it is read: its tokens, and the last place where it might have ended."""
 
-    def __init__(self, brackets: bool) -> None:
+    def __init__(self, brackets: bool, weightless: bool = False) -> None:
         self.brackets = brackets
+        self.weightless = weightless
         self.state: InteractiveParser = parser().parse_interactive()
         self.tokens: list[Token] = []
         self.ended: tuple[Tree[Token], int] | None = None
@@ -103,8 +104,15 @@ class _PartialRule:
 
     def finished(self) -> Tree[Token] | None:
         """Tree of the rule; None if the rule is not complete."""
+        tree = self._tree()
+        return self._tree(Token("PERIOD", ".")) if tree is None and self.weightless else tree
+
+    def _tree(self, *added: Token) -> Tree[Token] | None:
+        """Tree of the rule with the tokens `added` at its end; None if it is not complete."""
         try:
             state: InteractiveParser = self.state.copy()  # type: ignore[no-untyped-call]
+            for token in added:
+                state.feed_token(token)
             tree: Tree[Token] = state.feed_eof(self.tokens[-1])  # type: ignore[no-untyped-call]
         except UnexpectedToken:
             return None
@@ -115,20 +123,24 @@ class _PartialRule:
         if self.ended is None:
             return None
         tree, end = self.ended
-        other = _PartialRule(self.brackets)
+        other = _PartialRule(self.brackets, self.weightless)
         fits = all(other.feed(token) for token in [*self.tokens[end:], stray])
         return (tree, other) if fits else None
 
 
-def read_rules(text: str, name: str, *, brackets: bool = False) -> Iterator[PslRule]:
+def read_rules(
+    text: str, name: str, *, brackets: bool = False, weightless: bool = False
+) -> Iterator[PslRule]:
     """Yield the rules of a text, with Hornbeam's `brackets` if allowed.
 
-    See `parse_rules` and `parse_logical_rules`.
+    With `weightless`, a rule without a weight needs no period at its end. See `parse_rules` and
+    `parse_logical_rules`.
     """
-    reading = _Reading(text, name, brackets)
+    reading = _Reading(text, name, _PartialRule(brackets, weightless))
     try:
         for line in token_lines(text):
-            shape = _shape(line, brackets) if not reading.partial.tokens else None
+            whole = not reading.partial.tokens and not weightless
+            shape = _shape(line, brackets) if whole else None
             if shape is not None:
                 yield _rule(shape.tree(line), name)
                 continue
@@ -144,11 +156,10 @@ def read_rules(text: str, name: str, *, brackets: bool = False) -> Iterator[PslR
 class _Reading:
     """The reading of a text token by token."""
 
-    def __init__(self, text: str, name: str, brackets: bool) -> None:
+    def __init__(self, text: str, name: str, partial: _PartialRule) -> None:
         self.text = text
         self.name = name
-        self.brackets = brackets
-        self.partial = _PartialRule(brackets)
+        self.partial = partial
 
     def read(self, token: Token) -> Iterator[PslRule]:
         """Read a token, and yield the rule that ends before it, if one does."""
@@ -161,12 +172,12 @@ class _Reading:
             first = partial.tokens[0]
             raise error_at(Place(first.line or 1, first.column or 1), name, _TOO_LONG)
         if partial.feed(token):
-            if token.type == "LSQB" and partial.in_bracket and not self.brackets:
+            if token.type == "LSQB" and partial.in_bracket and not partial.brackets:
                 raise error_at(Place(token.line or 1, token.column or 1), name, _NOT_PSL)
             return
         if partial.tokens and _may_begin_a_rule(token, partial):
             yield _rule(self._finished(), name)
-            self.partial = partial = _PartialRule(self.brackets)
+            self.partial = partial = _PartialRule(partial.brackets, partial.weightless)
             if partial.feed(token):
                 return
         elif parted := partial.without(token):
@@ -247,7 +258,7 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
         problem = f"'{partial.tokens[0]}' is not a weight; expected a finite number such as 0.83"
     elif found in ("'''", "'\"'"):
         problem = (
-            "a constant is not closed on its line, or has an escape other than "
+            "a constant is not closed, or has an escape other than "
             r"""\\, \', \", \t, \n and \r"""
         )
     elif text.startswith("/*", position) or (found == "'*'" and text[:position].endswith("/")):
@@ -260,6 +271,9 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
             problem += f" ({_IN_BRACKETS})"
         elif found == "'['" and kinds[-1:] == ["EXPONENT"] and partial.brackets:
             problem += " (brackets stand before '^2')"
+        elif over_lines := [token for token in partial.tokens if "\n" in token]:
+            begins = f"line {over_lines[0].line}, column {over_lines[0].column}"
+            problem += f" (the constant that begins at {begins} goes on to a later line)"
         elif kinds[:1] == ["NUMBER"] != kinds and not {"COLON", "RELATION"} & {*kinds}:
             problem += " (a weight is followed by ':')"
     line, line_start = text.count("\n", 0, position) + 1, text.rfind("\n", 0, position)
@@ -269,13 +283,17 @@ def _error(text: str, name: str, position: int, partial: _PartialRule, found: st
 def _expected(tokens: set[str], at_start: bool) -> str:
     """Describe allowed tokens in the words of messages."""
     words = ["a weight such as '0.83:'"] if at_start else []
-    if "GREATER" in tokens:
+    if "LESS" in tokens and len(tokens) > 3:  # a comparison of numbers is the rarest continuation
+        tokens = tokens - {"LESS", "GREATER", "RELATION"}
+    if "LESS" in tokens:
+        words, tokens = ["'>='", "'<'"], set()
+    elif "GREATER" in tokens:
         words, tokens = ["'>='", "'>'", "'/'", "']'"], set()
     elif {"COLON", "RELATION"} <= tokens:
         words, tokens = ["':' (which ends a weight)", "an operator of arithmetic"], set()
     elif "NOT" in tokens:
         words += ["an atom such as 'knows(A, B)'"]
-        tokens = tokens - {"NOT", "NAME", "LPAR", "NUMBER"}
+        tokens = tokens - {"NOT", "NAME", "LPAR", "NUMBER", "AND"}
         tokens = tokens if "STAR" in tokens else tokens - {"PIPE", "MINUS"}
     elif "STRING" in tokens:
         words += ["a variable", "a constant"]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from hornbeam.language.syntax import LogicalRule, error_at
+from hornbeam.language.syntax import LogicalRule, NumberTest, error_at
 
 if TYPE_CHECKING:
     from hornbeam.language.arithmetic_rules import PslRule
@@ -36,13 +36,23 @@ def parse_rules(text: str, name: str) -> list[PslRule]:
     # Lark is imported only when a text is parsed: making and writing rules does not need it.
     from hornbeam.language.parsing import read_rules
 
-    return list(read_rules(unix_lines(text), name))
+    rules = list(read_rules(unix_lines(text), name))
+    for rule in rules:
+        for literal in rule.body if isinstance(rule, LogicalRule) else ():
+            if isinstance(literal.atom, NumberTest):
+                problem = (
+                    f"{literal.atom} is about numbers, which the rules of Hornbeam's models may "
+                    "be; expected plain PSL"
+                )
+                raise error_at(literal.atom.place, name, problem)
+    return rules
 
 
-def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
+def parse_logical_rules(text: str, name: str, *, weightless: bool = False) -> list[LogicalRule]:
     """Read the rules of a text with logical rules only, as model files have; see `parse_rules`.
 
-    Rules may have brackets: ways of counting after rules, thresholds after atoms and groups.
+    Rules may have brackets: ways of counting after rules, thresholds after atoms and groups. With
+    `weightless`, a rule without a weight needs no period at its end.
 
     Examples
     --------
@@ -54,11 +64,11 @@ def parse_logical_rules(text: str, name: str) -> list[LogicalRule]:
     from hornbeam.language.parsing import read_rules
 
     rules = []
-    for rule in read_rules(unix_lines(text), name, brackets=True):
+    for rule in read_rules(unix_lines(text), name, brackets=True, weightless=weightless):
         if not isinstance(rule, LogicalRule):
             problem = (
-                f"'{rule.relation}' makes this an arithmetic rule, and only logical rules are "
-                f"read here (the rule is: {rule})"
+                f"'{rule.relation}' makes this an arithmetic rule, and models have logical rules "
+                f"only, unlike PSL programs (the rule is: {rule})"
             )
             raise error_at(rule.place, name, problem)
         rules.append(rule)

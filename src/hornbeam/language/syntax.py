@@ -12,6 +12,11 @@ Rules of model files may have brackets, which are Hornbeam's own. They say what 
     0.8: (cites(A, X) & cites(X, B)) [n >= 3] & paper(B) -> cites(A, B) [log]
     0.66: neighbour(X, A) & in_subregion(A, Y) -> in_subregion(X, Y) [88 of 129]
 
+They may also compare numbers and dates, or standardise them:
+
+    0.4: (year(A) - year(B) < 3) & (born(A) >= 1931-05-04) -> knows(A, B)
+    0.3: year(A) & (B == 'PG') -> rating(A, B) [z / 1987.2 12.4]
+
 The grammar is `psl.lark`. A rule may run over several lines. It ends at its period (and filters),
 or before a line that cannot continue it. Constants are in quotes, with the escapes \\ \' \"
 \t \n \r, and have no line break. A number among the arguments is a constant too.
@@ -30,6 +35,7 @@ from enum import StrEnum
 from typing import Literal as Literally
 from typing import NamedTuple
 
+from hornbeam.base.dates import date_text
 from hornbeam.errors import DataError
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
@@ -108,6 +114,37 @@ class Operator(StrEnum):
     EQUAL = "=="
     DIFFERENT = "!="  #: also written `-`
     ORDERED = "%"  #: each unordered pair of different terms once; also written `^`
+    AT_LEAST = ">="  #: of numbers only, see `NumberTest`
+    BELOW = "<"  #: of numbers only
+    VALUE = ""  #: of numbers only: nothing is compared
+
+
+class Unit(StrEnum):
+    """What a bound is written in."""
+
+    NUMBER = "number"
+    DATE = "date"  #: the bound is a number of days, and written as an ISO date
+    DAYS = "days"  #: the bound is a difference of dates
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a number is compared with.
+
+    Examples
+    --------
+    >>> str(Bound(1990.0)), str(Bound(-14123.0, Unit.DATE)), str(Bound(30.0, Unit.DAYS))
+    ('1990', '1931-05-03', '30 days')
+    """
+
+    value: float
+    unit: Unit = Unit.NUMBER
+
+    def __str__(self) -> str:
+        if self.unit is Unit.DATE:
+            return date_text(self.value)
+        number = weight_text(self.value).removesuffix(".0")
+        return f"{number} days" if self.unit is Unit.DAYS else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +158,36 @@ class Comparison:
 
     def __str__(self) -> str:
         return f"({self.left} {self.operator} {self.right})"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberTest(Comparison):
+    """A comparison of a number with a bound, Hornbeam's extension of PSL; or the number itself.
+
+    The number is the `attribute` of the entity `left`, or its difference with the attribute `minus`
+    of the entity `right`. `right` is the bound's text where there is no difference. Without a
+    bound, the operator is `VALUE`.
+
+    Examples
+    --------
+    >>> one, other = Variable("A"), Variable("B")
+    >>> str(NumberTest(one, Operator.BELOW, other, None, "lat", "lat", True, Bound(2.5)))
+    '(abs(lat(A) - lat(B)) < 2.5)'
+    """
+
+    attribute: str = ""
+    minus: str | None = None
+    absolute: bool = False
+    bound: Bound | None = None
+
+    def __str__(self) -> str:
+        value = f"{self.attribute}({self.left})"
+        if self.minus is not None:
+            value = f"{value} - {self.minus}({self.right})"
+            value = f"abs({value})" if self.absolute else value
+        if self.bound is not None:
+            return f"({value} {self.operator} {self.bound})"
+        return f"({value})" if self.minus is not None and not self.absolute else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +205,8 @@ class Literal:
 class Bracket:
     """A bracket after a rule or after some of its literals, Hornbeam's extension of PSL.
 
-    A way of counting is a name, or a name divided by a number: `[log]`, `[share / 0.0123]`. A
+    A way of counting is a name, or a name divided by a number: `[log]`, `[share / 0.0123]`. That of
+    standardised numbers has mean and deviation, `[z / 1987.2 12.4]`. A
     threshold compares a name with a number: `[n >= 25]`, `[share > 0.012]`.
     """
 
@@ -146,6 +214,7 @@ class Bracket:
     operator: BracketOperator = ""
     number: float | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
+    second: float | None = None  #: a second number
 
     def __post_init__(self) -> None:
         if bool(self.operator) != (self.number is not None):
@@ -162,7 +231,9 @@ class Bracket:
         if self.number is None:
             return f"[{self.name}]"
         # a whole number as it is counted, 25 and not 25.0
-        return f"[{self.name} {self.operator} {repr(float(self.number)).removesuffix('.0')}]"
+        numbers = [self.number, *([] if self.second is None else [self.second])]
+        texts = [repr(float(number)).removesuffix(".0") for number in numbers]
+        return f"[{self.name} {self.operator} {' '.join(texts)}]"
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,16 @@ A body and its mirror image may share one column, the sum of both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Ints, part_numbers, pointers, run_starts
+from hornbeam.base.arrays import Floats, Ints, part_numbers, pointers, run_starts
 from hornbeam.counting.columns import ColumnArrays
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import AnyBody, Conjunction
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import mentions_beliefs
 from hornbeam.rules.weighing import Counts, Weighing
@@ -30,12 +30,16 @@ def model_counts(ways: Sequence[Counts]) -> Counts:
     return ways[0] if len(ways) == 1 and ways[0] is not Counts.SHARE else Counts.RAW
 
 
-def useful_ways(body: Body, ways: Sequence[Counts]) -> list[Counts]:
+def useful_ways(body: AnyBody, ways: Sequence[Counts]) -> list[Counts]:
     """The ways of counting that make sense for a body.
 
-    Only paths over facts have shares. A body whose count is always 1 needs one way only.
+    Only paths over facts have shares, and only values of numbers are standardised. A body whose
+    count is always 1 needs one way only.
     """
-    if body.is_fixed:
+    if body.is_value:
+        return [way for way in ways if way is Counts.Z]
+    ways = [way for way in ways if way is not Counts.Z]
+    if isinstance(body, Conjunction) or body.is_fixed:
         return [model_counts(ways)]
     if body.is_path and not mentions_beliefs(body):
         return list(ways)
@@ -51,31 +55,35 @@ class BodyClause(NamedTuple):
 
 
 def body_clauses(
-    bodies: Sequence[Body],
+    bodies: Sequence[AnyBody],
     ways: Sequence[Counts],
-    medians: Mapping[Body, float],
+    weighings: Mapping[tuple[Counts, AnyBody], Weighing],
 ) -> list[BodyClause]:
-    """List the clause and the negation of every body, for each of its ways of counting."""
+    """List the clause and the negation of every body, for each of its ways of counting.
+
+    `weighings` have the medians of shares, and mean and deviation of values.
+    """
     model_way, listed = model_counts(ways), []
     for b, body in enumerate(bodies):
         for way in useful_ways(body, ways):
-            # only shares have a median: a model file does not store it for other ways
-            median = medians.get(body, 1.0) if way is Counts.SHARE else 1.0
-            weighing = None if way is model_way else Weighing(way, median)
+            own = weighings.get((way, body)) or Weighing(way)
+            weighing = None if way is model_way else own
             listed += [
                 BodyClause(b, way, Clause(body, negated, weighing)) for negated in (False, True)
             ]
     return listed
 
 
-def priors_of(predicates: Iterable[str]) -> list[Clause]:
-    """List the two priors of every target predicate."""
-    return [prior(name, negated) for name in predicates for negated in (False, True)]
+def priors_of(targets: Mapping[str, int]) -> list[Clause]:
+    """List the two priors of every target predicate, given with its arity."""
+    return [
+        prior(name, negated, arity) for name, arity in targets.items() for negated in (False, True)
+    ]
 
 
-def mirror_groups(bodies: Sequence[Body]) -> Ints:
+def mirror_groups(bodies: Sequence[AnyBody]) -> Ints:
     """For every body, the index at which it or its mirror image occurs first."""
-    first: dict[Body, int] = {}
+    first: dict[AnyBody, int] = {}
     return np.array(
         [first.setdefault(body, first.setdefault(body.mirror, b)) for b, body in enumerate(bodies)],
         dtype=np.int64,
@@ -103,16 +111,19 @@ def added_by_group(parts: Mapping[Counts, ColumnArrays], group: Ints) -> dict[Co
 
 
 def shares_by_median(
-    statistics: Statistics, shares: ColumnArrays, group: Ints
-) -> tuple[ColumnArrays, dict[Body, float]]:
-    """Columns log2(1 + share / median), and the medians.
+    bodies: Sequence[AnyBody], shares: ColumnArrays, group: Ints
+) -> tuple[ColumnArrays, dict[tuple[Counts, AnyBody], Weighing]]:
+    """Columns log2(1 + share / median), and the weighings with the medians.
 
     A group has one median, so that a rule and its mirror image are equal. Engines add up shares in
     different orders, so their shares differ in the last digits. Medians and entries are rounded to
     make the models equal.
     """
     indptr, row, x = shares
-    column = group[part_numbers(indptr)]
+    body = part_numbers(indptr)
+    if any(one.is_value for one in bodies):  # sums of values are no shares
+        x = np.where(np.array([one.is_value for one in bodies])[body], 0.0, x)
+    column = group[body]
     order = np.lexsort((x, column))
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)
     middle = 0.5 * (x[order[start + (size - 1) // 2]] + x[order[start + size // 2]])
@@ -121,5 +132,43 @@ def shares_by_median(
     by_group[found] = [float(f"{m:.6g}") if m > 0.0 else 1.0 for m in middle.tolist()]
     # entries of bodies without shares are 0 and stay 0
     weighed = np.round(np.log2(1.0 + x / by_group[column]), 9).astype(np.float64)
-    medians = {body: float(by_group[group[b]]) for b, body in enumerate(statistics.bodies)}
-    return ColumnArrays(indptr, row, weighed), medians
+    medians = by_group[group].tolist()
+    return ColumnArrays(indptr, row, weighed), {
+        (Counts.SHARE, body): Weighing(Counts.SHARE, median)
+        for body, median in zip(bodies, medians, strict=True)
+    }
+
+
+def standardised_values(
+    bodies: Sequence[AnyBody], statistics: Statistics, group: Ints
+) -> tuple[ColumnArrays, dict[tuple[Counts, AnyBody], Weighing]]:
+    """Columns of values of numbers, standardised, and the weighings with mean and deviation.
+
+    Other bodies have empty columns. Mean and deviation are over the targets that have a value; a
+    group has the same of both. They are rounded, as medians of shares are.
+    """
+    assert statistics.share is not None
+    is_value = np.array([body.is_value for body in bodies], dtype=np.bool_)
+    body = part_numbers(statistics.indptr)
+    rows = np.flatnonzero(is_value[body])
+    column, n, total = group[body[rows]], statistics.count[rows], statistics.share[rows]
+    size = len(is_value)
+    number = np.maximum(np.bincount(column, n, size), 1.0)
+    mean = _rounded(np.bincount(column, total, size) / number)
+    around = total - n * mean[column]
+    spread = np.sqrt(
+        np.bincount(column, around**2, size) / np.maximum(np.bincount(column, minlength=size), 1)
+    )
+    deviation = _rounded(np.where(spread > 0.0, spread, 1.0))
+    weighings = {
+        (Counts.Z, one): Weighing(Counts.Z, mean=float(mean[g]), deviation=float(deviation[g]))
+        for one, g in zip(bodies, group.tolist(), strict=True)
+        if one.is_value
+    }
+    sizes = np.bincount(body[rows], minlength=size)
+    entries = around / deviation[column]
+    return ColumnArrays(pointers(sizes), statistics.target[rows], entries), weighings
+
+
+def _rounded(numbers: Floats) -> Floats:
+    return np.array([float(f"{number:.6g}") for number in numbers.tolist()])

@@ -3,6 +3,7 @@
 Trees of depth three are boosted on the counts and shares of all bodies. Internal cross-validation
 chooses their number. It is 0, the prior alone, unless boosting lowers the loss of held-out targets
 by more than chance does. Trees become short clauses with the same scores (see `boosted_columns`).
+A user's own rules are fitted first: trees are boosted on what these leave unexplained.
 
 With a limit on rules, a short model is fitted to the boosted scores. It chooses among the clauses
 of the trees and clauses of single bodies, weighed by log or share. The weakest L1 penalty that
@@ -92,13 +93,17 @@ class Boost:
         n_trees = self._number_of_trees(columns, progress)
         steps = list(islice(self._boosting(columns), n_trees))
         trees = [tree for tree, _ in steps]
-        score = steps[-1][1] if steps else np.full(len(columns.y), columns.start)
+        score = steps[-1][1] if steps else self._start(columns, columns)
         grown, constant = columns.clauses(trees)
-        weights = np.array([one.weight for one in grown])
+        weights = np.array([abs(one.weight) for one in grown])
         constant += columns.start
         boosted = clause_problem(grown, columns)
+        if columns.base is None:
+            weights = np.append(weights, [max(0.0, constant), max(0.0, -constant)])
+        else:
+            weights = self._with_base(boosted, weights)
         fit = Fit(
-            np.append(np.abs(weights), [max(0.0, constant), max(0.0, -constant)]),
+            weights,
             FitStatus.CONVERGED,
             float(log_losses(columns.y, _probability(score)).sum()),
             len(trees),
@@ -144,7 +149,7 @@ class Boost:
         folds, score = [], np.empty(len(columns.y))
         for k in range(int(columns.fold.max()) + 1):
             training, held_out = (columns.subset(part) for part in (fold != k, fold == k))
-            score[fold == k] = training.start
+            score[fold == k] = self._start(held_out, training)
             folds.append((np.flatnonzero(fold == k), held_out, self._boosting(training)))
         while True:
             yield score
@@ -154,7 +159,7 @@ class Boost:
     def _boosting(self, columns: BoostedColumns) -> Iterator[tuple[Tree, Floats]]:
         """Yield trees without end, each with every pair's log-odds by all trees so far."""
         rng, y, times = np.random.default_rng(self.seed), columns.y, columns.times
-        score = np.full(len(y), columns.start)
+        score = self._start(columns, columns)
         booster = replace(self.booster, least=times * self.booster.least)
         while True:
             p = _probability(score)
@@ -162,6 +167,17 @@ class Boost:
             tree, value = booster.grow(columns.binned, gradient, curvature, rng)
             score = score + columns.added(value)
             yield tree, score
+
+    def _start(self, columns: BoostedColumns, training: BoostedColumns) -> Floats:
+        """Scores from which trees are boosted: by the prior and own rules fitted to `training`."""
+        return columns.starting_scores(training, 1.0 / self.weight_variance)
+
+    def _with_base(self, boosted: CountProblem, weights: Floats) -> Floats:
+        """Weights of all clauses, where priors and own rules are fitted beside those of trees."""
+        start = np.zeros(len(boosted.clauses))
+        start[~boosted.is_base] = weights
+        ridge = 1.0 / self.weight_variance
+        return Newton().fit(boosted, 0.0, ridge, start, boosted.is_base).weights
 
     def _shortened(self, boosted: CountProblem, score: Floats) -> Learned:
         """Fit the boosted scores by few clauses: select them along an L1 path, refit without L1."""
@@ -171,12 +187,12 @@ class Boost:
         joint = Joint(weight_variance=self.weight_variance, strengths=40, smallest=1e-4)
         unit = joint.unit_penalty(soft) * np.sqrt(np.maximum(soft.lengths, 1))
         start = joint.priors(soft).weights
-        kept = np.flatnonzero(soft.is_prior)
+        kept = np.flatnonzero(soft.is_base)
         for strength in joint.grid(soft):
             linear = strength * len(soft.y) * unit
             start = joint.newton.fit(soft, linear, 1.0 / self.weight_variance, start).weights
-            members = np.flatnonzero((start > 0.0) | soft.is_prior)
-            if int((start[~soft.is_prior] > 0.0).sum()) > self.max_rules:
+            members = np.flatnonzero((start > 0.0) | soft.is_base)
+            if int((start[~soft.is_base] > 0.0).sum()) > self.max_rules:
                 break
             kept = members
         short = soft.only(kept)

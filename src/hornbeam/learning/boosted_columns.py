@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ from hornbeam.counting.columns import weighed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.joint import held_out_folds
+from hornbeam.learning.problem import fit_priors
 from hornbeam.learning.trees import SLACK, Binned, Tree
-from hornbeam.rules.body import AnyBody, Body, Conjunction, Part, simplest
-from hornbeam.rules.clause import Clause, prior
+from hornbeam.rules.body import AnyBody, Conjunction, Part, simplest, without_implied
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: A product of conditions: columns, each with the number of its cut, sorted; () is the constant.
@@ -37,17 +39,20 @@ Monomial = tuple[tuple[int, int], ...]
 class Feature:
     """The meaning of a column that is boosted on: the groundings of a body, or its share."""
 
-    body: Body
+    body: AnyBody
     share: bool
+    several: bool = False  #: whether entities have several values of a number
 
-    def part(self, cut: float) -> Part:
-        """The condition that the feature is at least `cut`."""
+    def parts(self, cut: float) -> tuple[Part, ...]:
+        """The conditions that the feature is at least `cut`."""
+        first, *others = self.body.parts
+        bound = Threshold(cut) if not self.share else None
         if self.share:
             # a model's threshold on shares is strict
-            return Part(self.body, Threshold(float(cut) * (1.0 - SLACK), share=True))
-        if self.body.is_fixed:
-            return Part(self.body)  # at most one grounding
-        return Part(self.body, Threshold(cut))
+            bound = Threshold(float(cut) * (1.0 - SLACK), share=True)
+        elif self.body.is_fixed and not self.several:
+            bound = None  # at most one grounding
+        return (Part(first.body, bound), *others)
 
     def graded(self, x: Floats) -> Weighing | None:
         """The way of counting of the body as a clause without a cut, given its entries."""
@@ -84,15 +89,25 @@ def _times(monomial: Monomial, condition: tuple[int, int]) -> Monomial:
     return tuple(sorted(cuts.items()))
 
 
-def body_of(
+def conditions_of(
     monomial: Monomial, features: Sequence[Feature], cuts: Sequence[Floats]
-) -> tuple[AnyBody, Weighing | None]:
-    """The body of a monomial, and its way of counting.
+) -> tuple[Part, ...]:
+    """The conditions of a monomial, each once, without comparisons that others imply.
+
+    There are none where two entities would fill one argument.
+    """
+    every = [p for column, cut in monomial for p in features[column].parts(cuts[column][cut - 1])]
+    parts = without_implied(list(dict.fromkeys(every)))
+    equal = [part.body.argument for part in parts if part.body.is_equality]
+    return tuple(parts) if len(equal) == len(set(equal)) else ()
+
+
+def body_of(parts: tuple[Part, ...]) -> tuple[AnyBody, Weighing | None]:
+    """The body of the conditions of a monomial, and its way of counting.
 
     Where every condition only requires a grounding, the conjunction has `[exists]` once instead of
     `[n >= 1]` in every part.
     """
-    parts = tuple(features[column].part(cuts[column][cut - 1]) for column, cut in monomial)
     bounds = [part.threshold for part in parts]
     if all(bound is None for bound in bounds):
         return simplest(parts), None
@@ -120,17 +135,20 @@ class BoostedColumns:
 
     Where the target is symmetric, every pair has a second row with subject and object swapped. A
     pair's score is the sum over both rows. `mirror[j]` is the column of the mirror image of column
-    j's body. `pair` has equal numbers for a pair and its mirror image, which share a `fold`.
+    j's body. `pair` has equal numbers for a pair and its mirror image, which share a `fold`. `base`
+    is the problem of a user's own rules and the priors, from whose scores boosting starts; None
+    without own rules.
     """
 
     features: Sequence[Feature]
     entries: Sequence[tuple[Ids, Floats]]
     binned: Binned
     y: Floats
-    target: str
+    priors: Sequence[Clause]
     fold: Ints
     pair: Ints
     mirror: dict[int, int]
+    base: CountProblem | None = None
 
     @classmethod
     def of(cls, problem: CountProblem, folds: int, seed: int) -> BoostedColumns:
@@ -143,7 +161,7 @@ class BoostedColumns:
         images = list(range(len(features)))
         if problem.symmetric:
             place = {feature: j for j, feature in enumerate(features)}
-            images = [place[Feature(one.body.mirror, one.share)] for one in features]
+            images = [place[replace(one, body=one.body.mirror)] for one in features]
             columns = [
                 (
                     np.append(rows, n + columns[image][0]).astype(np.int32),
@@ -169,17 +187,25 @@ class BoostedColumns:
             entries,
             Binned.of(entries, 2 * n if problem.symmetric else n),
             problem.y[order],
-            next(iter(targets)),
+            [clause for clause in problem.clauses if clause.is_prior],
             held_out_folds(problem, folds, seed)[order],
             (np.arange(n) if problem.pair is None else problem.pair)[order],
             mirror,
+            _base_of(problem, order, place_of) if problem.is_own.any() else None,
         )
 
     @property
     def start(self) -> float:
-        """The initial score, the log-odds of the mean label."""
+        """The initial score without own rules, the log-odds of the mean label."""
         mean = float(np.clip(self.y.mean(), 1e-6, 1.0 - 1e-6))
         return float(np.log(mean / (1.0 - mean)))
+
+    def starting_scores(self, training: BoostedColumns, ridge: float) -> Floats:
+        """The initial score of every pair, fitted to the pairs of `training`."""
+        if self.base is None or training.base is None:
+            return np.full(len(self.y), training.start)
+        up, down = self.base.strengths(fit_priors(training.base, ridge).weights)
+        return np.asarray(up - down)
 
     @property
     def times(self) -> int:
@@ -194,29 +220,43 @@ class BoostedColumns:
     def subset(self, pairs: Bools) -> BoostedColumns:
         """The columns with only the pairs where `pairs` is True; `entries` stay."""
         binned = self.binned.subset(np.tile(pairs, self.times))
+        base = None if self.base is None else self.base.subset(pairs)
         return replace(
-            self, binned=binned, y=self.y[pairs], fold=self.fold[pairs], pair=self.pair[pairs]
-        )
+            self, binned=binned, y=self.y[pairs], fold=self.fold[pairs], pair=self.pair[pairs],
+            base=base,
+        )  # fmt: skip
 
     def clauses(self, trees: Sequence[Tree]) -> tuple[list[GrownClause], float]:
         """The trees as clauses, and the constant that they add to the score of every pair.
 
         Of a monomial and its mirror image only one is listed, which stands for both. A clause that
-        is its own mirror image is written once, and has the weight of both rows of a pair.
+        is its own mirror image is written once, and has the weight of both rows of a pair. Clauses
+        that say the same as an own rule are left out: own rules are fitted again beside the others.
         """
-        weights, total = polynomial(trees), dict[Monomial, float]()
+        base = self.base
+        own = [] if base is None else list(compress(base.clauses, base.is_own.tolist()))
+        said = {_meaning(clause) for clause in own}
+        if self.mirror:
+            said |= {_meaning(clause.mirror) for clause in own}
+        weights = polynomial(trees)
+        total = dict[frozenset[Part], tuple[Monomial, tuple[Part, ...], float]]()
         constant = self.times * weights.pop((), 0.0)
         for monomial, weight in weights.items():
             image = mirrored(monomial, self.mirror) if self.mirror else monomial
             first = min(monomial, image)
-            total[first] = total.get(first, 0.0) + weight
+            parts = conditions_of(first, self.features, self.binned.cuts)
+            # several monomials may say the same, in columns of numbers and in conjunctions
+            same, _, before = total.get(frozenset(parts), (first, parts, 0.0))
+            if parts:
+                total[frozenset(parts)] = min(first, same), parts, before + weight
         listed = []
-        for monomial, weight in sorted(total.items()):
+        for monomial, parts, weight in sorted(total.values(), key=lambda one: one[0]):
             if weight != 0.0:
-                body, weighing = body_of(monomial, self.features, self.binned.cuts)
+                body, weighing = body_of(parts)
                 clause = Clause(body, weight < 0.0, weighing)
                 twice = 2.0 if self.mirror and clause.mirror == clause else 1.0
-                listed.append(GrownClause(monomial, clause, twice * weight))
+                if _meaning(clause) not in said:
+                    listed.append(GrownClause(monomial, clause, twice * weight))
         return listed, constant
 
     def rows_of(self, monomial: Monomial, itself: bool) -> tuple[Ids, Floats]:
@@ -240,7 +280,7 @@ class BoostedColumns:
         pairs = np.flatnonzero(total).astype(np.int32)
         return pairs, total[pairs]
 
-    def graded(self) -> Iterator[tuple[Body, Weighing | None, tuple[Ids, Floats]]]:
+    def graded(self) -> Iterator[tuple[AnyBody, Weighing | None, tuple[Ids, Floats]]]:
         """Yield bodies weighed by log or share, with columns; a body and its mirror image once."""
         for j, (feature, (rows, x)) in enumerate(zip(self.features, self.entries, strict=True)):
             image = self.mirror.get(j, j)
@@ -251,11 +291,33 @@ class BoostedColumns:
                 yield feature.body, weighing, self._of_pairs(rows, x, itself)
 
 
+def _meaning(clause: Clause) -> tuple[bool, frozenset[Part]]:
+    """Sign and conditions of a clause; `[n >= 1]` says no more than the condition itself."""
+    plain = (
+        Part(part.body) if part.threshold == Threshold(1.0) else part for part in clause.body.parts
+    )
+    return clause.negated, frozenset(plain)
+
+
+def _base_of(problem: CountProblem, order: Ints, place: Ints) -> CountProblem:
+    """The problem of priors and own rules, with its rows in another order."""
+    members = np.flatnonzero(problem.is_base)
+    entries = [_moved(problem.column(k), place) for k in members.tolist()]
+    clauses = [problem.clauses[k] for k in members.tolist()]
+    base = CountProblem.from_columns(
+        clauses, entries, np.arange(len(members)), problem.y[order], problem.symmetric
+    )
+    fixed = None if problem.fixed is None else problem.fixed[members]
+    return replace(base, own=problem.is_own[members], fixed=fixed)
+
+
 def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, Floats]]]:
     """Features of a problem, and their columns: unweighed counts and shares of the bodies."""
     features, columns = list[Feature](), list[tuple[Ids, Floats]]()
+    # a tree may use a body for and against the target, which own rules may say already
+    against = {clause for clause in problem.clauses if clause.negated}
     for k, clause in enumerate(problem.clauses):
-        if clause.is_prior or clause.negated:
+        if problem.is_base[k] or clause.negated or replace(clause, negated=True) not in against:
             continue
         rows, x = problem.column(k)
         share = clause.weighing is not None and clause.weighing.counts is Counts.SHARE
@@ -267,9 +329,22 @@ def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, 
                 "boost needs the numbers of groundings: use facts that are true or absent, and "
                 '`counts="raw"` or `counts="auto"`'
             )
-        [part] = clause.body.parts
-        features.append(Feature(part.body, share))
+        if sum(not part.body.is_equality for part in clause.body.parts) > 1:
+            raise InputError(
+                "boost writes conjunctions of up to three conditions, the most that a rule may "
+                'have, and a guard is one more: use `method="joint"`, or leave out `guard`'
+            )
+        features.append(Feature(clause.body, share))
         columns.append((rows, x))
+    number = [bool(feature.body.attributes) for feature in features]
+    if any(
+        is_number and x.max(initial=0.0) > 1.0
+        for is_number, (_, x) in zip(number, columns, strict=True)
+    ):
+        features = [
+            replace(feature, several=is_number)
+            for feature, is_number in zip(features, number, strict=True)
+        ]
     return features, columns
 
 
@@ -285,7 +360,7 @@ def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:
 def clause_problem(
     grown: Sequence[GrownClause], columns: BoostedColumns, graded: bool = False
 ) -> CountProblem:
-    """The problem of the clauses of trees and both priors.
+    """The problem of the clauses of trees, a user's own rules and both priors.
 
     With `graded` it also has single bodies as clauses for the target and against it.
     """
@@ -298,9 +373,20 @@ def clause_problem(
         clauses += sorted(both - present, key=lambda clause: clause.negated)
         column += [len(entries)] * len(both - present)
         entries.append(entry)
-    clauses += [prior(columns.target, negated) for negated in (False, True)]
-    column += [len(entries)] * 2
-    entries.append((np.arange(len(columns.y), dtype=np.int32), np.ones(len(columns.y))))
-    return CountProblem.from_columns(
-        clauses, entries, np.array(column), columns.y, bool(columns.mirror)
+    priors = list(columns.priors)
+    every = [(np.arange(len(columns.y), dtype=np.int32), np.ones(len(columns.y)))]
+    base = columns.base
+    if base is not None:
+        priors, every = list(base.clauses), [base.column(k) for k in range(len(base.clauses))]
+    column += [len(entries) + min(k, len(every) - 1) for k in range(len(priors))]
+    problem = CountProblem.from_columns(
+        clauses + priors, entries + every, np.array(column), columns.y, bool(columns.mirror)
+    )
+    if base is None:
+        return problem
+    ordinary = len(clauses)
+    return replace(
+        problem,
+        own=np.append(np.zeros(ordinary, dtype=np.bool_), base.is_own),
+        fixed=None if base.fixed is None else np.append(np.full(ordinary, np.nan), base.fixed),
     )

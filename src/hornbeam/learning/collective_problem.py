@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, priors_of
 from hornbeam.learning.count_problem import CountProblem
+from hornbeam.rules.own_rules import OwnRules
 from hornbeam.rules.weighing import Counts
 
 #: Four columns: side, clause and target of every count, and the count.
@@ -36,7 +38,7 @@ def collective_problem(
     With `heads_only`, ground clauses do not affect the targets in their bodies.
     """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
-    clauses = [one.clause for one in listed] + priors_of(labels.predicates)
+    clauses = [one.clause for one in listed] + priors_of(labels.arities)
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN or heads_only:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
@@ -58,6 +60,17 @@ def collective_problem(
         relaxation,
         times,
     )
+
+
+def with_own_rules(problem: CountProblem, own: OwnRules) -> CountProblem:
+    """The problem with a user's own rules among its clauses; see `OwnRules`.
+
+    Ground clauses count as they are, so an own rule that is a candidate is that candidate.
+    """
+    members = [k for k, one in enumerate(problem.clauses) if own.has(one) or own.admits(one)]
+    problem = problem.only(np.array(members, dtype=np.int64))
+    fixed = own.fixed_weights(problem.clauses, problem.scales > 0.0)
+    return replace(problem, own=own.flags(problem.clauses), fixed=fixed)
 
 
 def _heads(statistics: CollectiveStatistics, labels: Targets) -> Iterator[CountEntries]:

@@ -23,24 +23,19 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers
 from hornbeam.base.choices import Relaxation
-from hornbeam.counting.columns import ColumnArrays, Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import Densities, Moments
 from hornbeam.facts.folds import unordered_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.learning import descent
 from hornbeam.learning.body_clauses import (
-    added_by_group,
-    body_clauses,
     body_lengths,
-    mirror_groups,
-    priors_of,
-    shares_by_median,
-    useful_ways,
 )
+from hornbeam.learning.clause_columns import clause_columns
 from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
-from hornbeam.rules.body import Body
+from hornbeam.rules.body import Conjunction
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.weighing import Counts
 
 #: Sweeps over columns before a Hessian is computed, and the maximum number of weights for it.
@@ -72,6 +67,9 @@ class CountProblem:
     symmetric: bool = False
     soft: bool = False
     pair: Ints | None = None
+    #: Which clauses are a user's own rules, and their fixed weights, NaN where they are fitted.
+    own: Bools | None = None
+    fixed: Floats | None = None
     #: Strengths and moments at the latest weights.
     _latest: dict[bytes, tuple[Floats, Moments]] = field(
         default_factory=dict, init=False, repr=False
@@ -88,43 +86,31 @@ class CountProblem:
         relaxation: Relaxation = Relaxation.BOOLEAN,
         symmetric: bool = False,
         tied: bool = True,
+        own: OwnRules = NO_OWN_RULES,
+        conjunctions: Sequence[Conjunction] = (),
     ) -> CountProblem:
         """The problem of statistics and labels.
 
         Every body has one column per way of counting, of the `ways` that make sense for it. Where
         the target is `symmetric`, a body and its mirror image share a column with the sum of both,
-        unless `tied` is False.
+        unless `tied` is False. `conjunctions` of its bodies are clauses like them. The columns of
+        `own` rules come first.
         """
-        bodies, columns = statistics.bodies, Columns(statistics, relaxation)
-        tied = tied and symmetric
-        group = mirror_groups(bodies) if tied else np.arange(len(bodies))
-        medians = dict[Body, float]()
-        parts = dict[Counts, ColumnArrays]()
-        for way in dict.fromkeys(way for body in bodies for way in useful_ways(body, ways)):
-            parts[way] = columns.all(way)
-            if way is Counts.SHARE:
-                parts[way], medians = shares_by_median(statistics, parts[way], group)
-        if tied:
-            parts = added_by_group(parts, group)
-        listed = [one for one in body_clauses(bodies, ways, medians) if group[one.body] == one.body]
-        first = {way: k * len(bodies) for k, way in enumerate(parts)}
-        column = [first[one.way] + one.body for one in listed]
-        column += [len(parts) * len(bodies) + k // 2 for k in range(2 * len(labels.predicates))]
-        clauses = [one.clause for one in listed] + priors_of(labels.predicates)
-        sizes = np.bincount(labels.predicate, minlength=len(labels.predicates))
-        rows = np.argsort(labels.predicate, kind="stable").astype(np.int32)
-        every = [*parts.values(), ColumnArrays(pointers(sizes), rows, np.ones(len(rows)))]
+        clauses, column, parts = clause_columns(
+            statistics, labels, ways, relaxation, symmetric, tied, own, conjunctions
+        )
         return cls(
             clauses,
             _on_sides(clauses, column),
-            pointers(np.concatenate([np.diff(part.indptr) for part in every])),
-            np.concatenate([part.row for part in every]).astype(np.int32),
-            np.concatenate([part.x for part in every]),
+            pointers(np.concatenate([np.diff(part.indptr) for part in parts])),
+            np.concatenate([part.row for part in parts]).astype(np.int32),
+            np.concatenate([part.x for part in parts]),
             labels.truth,
             relaxation,
             symmetric=symmetric,
             soft=statistics.body_truth is not None,
             pair=unordered_pairs(labels) if symmetric else None,
+            own=own.flags(clauses),
         )
 
     @classmethod
@@ -157,6 +143,16 @@ class CountProblem:
     def is_prior(self) -> Bools:
         """Which clauses are priors."""
         return np.equal(self.lengths, 0)
+
+    @property
+    def is_own(self) -> Bools:
+        """Which clauses are a user's own rules."""
+        return np.zeros(len(self.clauses), dtype=np.bool_) if self.own is None else self.own
+
+    @cached_property
+    def is_base(self) -> Bools:
+        """Which clauses are priors or own rules."""
+        return self.is_prior | self.is_own
 
     @cached_property
     def lengths(self) -> Ints:
@@ -222,7 +218,7 @@ class CountProblem:
         keep = [
             k
             for k in range(len(self.clauses))
-            if first.setdefault(same[self.columns[:, k]].tobytes(), k) == k or self.is_prior[k]
+            if first.setdefault(same[self.columns[:, k]].tobytes(), k) == k or self.is_base[k]
         ]
         return self.only(np.array(keep, dtype=np.int64))
 
@@ -232,6 +228,8 @@ class CountProblem:
             self,
             clauses=[self.clauses[k] for k in members.tolist()],
             columns=np.ascontiguousarray(self.columns[:, members]),
+            own=None if self.own is None else self.own[members],
+            fixed=None if self.fixed is None else self.fixed[members],
         )
 
     def _derivatives(self, weights: Floats) -> tuple[Floats, Floats]:
@@ -261,9 +259,9 @@ class CountProblem:
         """E[y] of every target."""
         return self.densities.score(self.strengths(weights))
 
-    def pieces(self, priors: Floats | None) -> Callable[[int], CountPiece]:
+    def pieces(self, base: Floats | None) -> Callable[[int], CountPiece]:
         """The piecewise objectives of all clauses; see `Problem.pieces`."""
-        inside = None if priors is None else self.strengths(np.where(self.is_prior, priors, 0.0))
+        inside = None if base is None else self.strengths(np.where(self.is_base, base, 0.0))
         return partial(self._piece, inside)
 
     def _piece(self, inside: Floats | None, k: int) -> CountPiece:

@@ -1,8 +1,9 @@
 """Greedy local search (the paper's algorithm 1), with the exact pseudolikelihood.
 
-The search starts from the priors alone. Each round tries every remaining clause, refits all weights
-of the model with it, and adds the clause of largest gain. It stops when no clause gains more than
-the tolerance. The paper prints `current <- prev`, and `or` for `and`: both are misprints.
+The search starts from the priors, with the user's own rules if there are any. Each round tries
+every remaining clause, refits all weights of the model with it, and adds the clause of largest
+gain. It stops when no clause gains more than the tolerance. The paper prints `current <- prev`, and
+`or` for `and`: both are misprints.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Greedy:
     Parameters
     ----------
     max_rules
-        Maximum number of clauses in addition to the prior (the paper's l).
+        Maximum number of clauses in addition to the prior and own rules (the paper's l).
     tolerance
         Least gain of the penalised log pseudolikelihood that another clause must bring.
     weight_variance
@@ -70,7 +71,7 @@ class Greedy:
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Choose clauses one at a time; clauses that are not chosen have weight 0."""
         current = fit_priors(problem, 1.0 / self.weight_variance)
-        chosen = problem.is_prior.copy()
+        chosen = problem.is_base.copy()
         rounds = 0
         while rounds < self.max_rules:
             best, best_gain, best_clause = current, self.tolerance, -1

@@ -4,7 +4,7 @@ A ground clause whose body has truth b is max(0, b - y)^p, not a multiple of (1 
 target's density depends on every hinge, not only on two strengths A and B. Everything else is as in
 `hornbeam.learning.count_problem`. A `HingeProblem` uses the closed forms of
 `hornbeam.densities.hinges`. It serves soft bodies with continuous targets (`hinge_problem`), and
-the ground rules of a program (`hornbeam.programs.program_weights`).
+the ground rules of a program (`hornbeam.programs.program_likelihood`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ from hornbeam.densities.hinges import (
 )
 from hornbeam.errors import warn
 from hornbeam.facts.table import Targets
-from hornbeam.learning.body_clauses import body_clauses, body_lengths, priors_of
+from hornbeam.learning.body_clauses import body_clauses, body_lengths, model_counts, priors_of
 from hornbeam.learning.count_problem import MIN_SPREAD
 from hornbeam.learning.descent import minimise_model
+from hornbeam.learning.own_columns import guarded_targets, own_rule_hinges
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.weighing import Counts
 
 C = TypeVar("C", covariant=True)
@@ -60,6 +62,9 @@ class HingeProblem(Generic[C]):
     height: Floats
     down: Bools
     count: Floats
+    #: Which clauses are a user's own rules, and their fixed weights, NaN where they are fitted.
+    own: Bools | None = None
+    fixed: Floats | None = None
 
     @property
     def relaxation(self) -> Relaxation:
@@ -75,6 +80,16 @@ class HingeProblem(Generic[C]):
     def is_prior(self) -> Bools:
         """Which clauses are priors."""
         return np.equal(self.lengths, 0)
+
+    @property
+    def is_own(self) -> Bools:
+        """Which clauses are a user's own rules."""
+        return np.zeros(len(self.clauses), dtype=np.bool_) if self.own is None else self.own
+
+    @cached_property
+    def is_base(self) -> Bools:
+        """Which clauses are priors or own rules."""
+        return self.is_prior | self.is_own
 
     @cached_property
     def hinges(self) -> Hinges:
@@ -117,24 +132,26 @@ class HingeProblem(Generic[C]):
 
     def propose(self, weights: Floats, active: Integers, linear: Floats, ridge: Floats) -> Floats:
         """Minimise the quadratic model of the penalised loss over w >= 0."""
-        # inactive clauses have weight 0; leaving them out reduces the number of knees
-        members = self if len(active) == len(self.clauses) else self.only(active)
-        now = weights[active]
-        slope = members.gradient(now) + linear[active] + ridge[active] * now
-        curve = rule_covariance(members.hinges, now, members.squared, len(active))
+        # leaving out clauses of weight 0 that stay at 0 reduces the number of knees
+        present = np.union1d(active, np.flatnonzero(weights))
+        members = self if len(present) == len(self.clauses) else self.only(present)
+        now, moving = weights[present], np.searchsorted(present, active)
+        slope = (members.gradient(now) + linear[present] + ridge[present] * now)[moving]
+        curve = rule_covariance(members.hinges, now, members.squared, len(present))
+        curve = curve[np.ix_(moving, moving)] + np.diag(ridge[active])
         proposed = weights.copy()
-        proposed[active] = minimise_model(slope, curve + np.diag(ridge[active]), now)
+        proposed[active] = minimise_model(slope, curve, weights[active])
         return proposed
 
-    def pieces(self, priors: Floats | None) -> Callable[[int], HingePiece]:
+    def pieces(self, base: Floats | None) -> Callable[[int], HingePiece]:
         """The piecewise objectives of all clauses; see `Problem.pieces`."""
-        inside = np.zeros(len(self.clauses)) if priors is None else priors
+        inside = np.zeros(len(self.clauses)) if base is None else base
         return partial(self._piece, inside)
 
-    def _piece(self, priors: Floats, k: int) -> HingePiece:
-        members = np.append(k, np.flatnonzero(self.is_prior))
+    def _piece(self, base: Floats, k: int) -> HingePiece:
+        members = np.append(k, np.flatnonzero(self.is_base))
         part = self.only(members).subset(self.targets_of(k))
-        return HingePiece(part, priors[members[1:]])
+        return HingePiece(part, base[members[1:]])
 
     def only(self, members: Integers) -> HingeProblem[C]:
         """The problem with only the clauses whose indices are `members`."""
@@ -146,6 +163,8 @@ class HingeProblem(Generic[C]):
             lengths=self.lengths[members],
             squared=self.squared[members],
             rule=place[self.rule],
+            own=None if self.own is None else self.own[members],
+            fixed=None if self.fixed is None else self.fixed[members],
         )
         return kept._keep(kept.rule >= 0)
 
@@ -178,30 +197,34 @@ class HingeProblem(Generic[C]):
             part = order[ends[k] : ends[k + 1]]
             columns = (self.target, self.height, self.count, self.down)
             same = (bytes(self.squared[[k]]), *(column[part].tobytes() for column in columns))
-            if first.setdefault(same, k) == k or self.is_prior[k]:
+            if first.setdefault(same, k) == k or self.is_base[k]:
                 keep.append(k)
         return self.only(np.array(keep, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class HingePiece:
-    """One clause, followed by the priors with weights `prior`, over the targets of its hinges."""
+    """One clause, followed by others with the weights `base`, over the targets of its hinges."""
 
     part: HingeProblem[object]
-    prior: Floats
+    base: Floats
 
     def derivatives(self, weight: float) -> tuple[float, float, float]:
         """Log pseudolikelihood of this clause alone, its slope and its curvature."""
-        weights = np.append(weight, self.prior)
+        weights = np.append(weight, self.base)
         slope = -float(self.part.gradient(weights)[0])
         covariance = rule_covariance(self.part.hinges, weights, self.part.squared, len(weights))
         return self.part.log_likelihood(weights), slope, -float(covariance[0, 0])
 
 
 def hinge_problem(
-    statistics: Statistics, labels: Targets, ways: Sequence[Counts], relaxation: Relaxation
+    statistics: Statistics,
+    labels: Targets,
+    ways: Sequence[Counts],
+    relaxation: Relaxation,
+    own: OwnRules = NO_OWN_RULES,
 ) -> HingeProblem[Clause]:
-    """The problem of statistics with body truths, and of labels.
+    """The problem of statistics with body truths, and of labels; `own` rules come first.
 
     Shares are left out: they do not depend on the truth of groundings. If only shares were
     requested, rules are counted by log, with a warning.
@@ -212,12 +235,19 @@ def hinge_problem(
             'of `counts="share"`; use `relaxation="boolean"` to count by share'
         )
     ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
-    listed = body_clauses(statistics.bodies, ways, {})
-    clauses = [one.clause for one in listed] + priors_of(labels.predicates)
+    listed = [one for one in body_clauses(statistics.bodies, ways, {}) if own.admits(one.clause)]
+    priors = priors_of(labels.arities)
+    clauses = [rule.clause for rule in own.conditional]
+    clauses += [own.guarded(one.clause) for one in listed] + priors
     rows = {way: body_hinges(statistics, way) for way in {one.way for one in listed}}
     parts = [rows[one.way].part(statistics.column(one.body)) for one in listed]
-    priors = range(len(clauses) - len(listed))  # two per predicate
-    parts += [HingeRows.wholly_true(np.flatnonzero(labels.predicate == k // 2)) for k in priors]
+    if (guarded := guarded_targets(statistics, own)) is not None:
+        parts = [part.part(guarded[part.target]) for part in parts]
+    parts = own_rule_hinges(statistics, own, model_counts(ways)) + parts
+    parts += [
+        HingeRows.wholly_true(np.flatnonzero(labels.predicate == k // 2))
+        for k in range(len(priors))  # two per predicate
+    ]
     rule, (target, height, count) = joined_rows(parts)
     return HingeProblem(
         clauses,
@@ -229,4 +259,5 @@ def hinge_problem(
         height,
         np.array([clause.negated for clause in clauses])[rule],
         count,
+        own=own.flags(clauses),
     )

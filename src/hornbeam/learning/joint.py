@@ -51,7 +51,8 @@ class Joint:
     length_penalty
         beta: the L1 strength of a clause of length s is lambda (1 + beta s).
     max_rules
-        Maximum number of rules in addition to the priors; a rule and its mirror image count once.
+        Maximum number of rules in addition to the priors and own rules; a rule and its mirror
+        image count once.
         Where the chosen strength keeps more, the weakest that does not is taken.
     all_rules
         Take the strength of least validation loss, not the strongest within one standard error.
@@ -128,11 +129,11 @@ class Joint:
         return int(np.argmax(np.array(run.log_loss) <= min(run.log_loss) + run.standard_error))
 
     def _too_long(self, problem: Problem, fit: Fit) -> bool:
-        kept = (fit.weights > 0) & ~problem.is_prior
+        kept = (fit.weights > 0) & ~problem.is_base
         return self.max_rules is not None and int(kept.sum()) > self.max_rules
 
     def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
-        """One fit per strength; each starts from the previous fit, the first from the priors."""
+        """One fit per strength; each starts from the previous fit, the first from the base."""
         fits: list[Fit] = []
         start = self.priors(problem).weights
         for strength in strengths:
@@ -141,7 +142,7 @@ class Joint:
         return fits
 
     def priors(self, problem: Problem) -> Fit:
-        """Fit the priors alone."""
+        """Fit the priors alone, with own rules if there are any."""
         return fit_priors(problem, 1.0 / self.weight_variance, self.newton)
 
     def fit(self, problem: Problem, strength: float, start: Floats | None = None) -> Fit:
@@ -150,12 +151,12 @@ class Joint:
         return self.newton.fit(problem, linear, 1.0 / self.weight_variance, start)
 
     def unit_penalty(self, problem: Problem) -> Floats:
-        """L1 penalty of every clause at strength 1: its column's scale, 0 for priors."""
+        """L1 penalty of every clause at strength 1: its column's scale, 0 for the base."""
         lengths = 1.0 + self.length_penalty * problem.lengths
-        return np.where(problem.is_prior, 0.0, problem.scales * lengths)
+        return np.where(problem.is_base, 0.0, problem.scales * lengths)
 
     def strongest(self, problem: Problem) -> float:
-        """Smallest strength at which only the priors are kept."""
+        """Smallest strength at which only the priors and own rules are kept."""
         gradient = problem.gradient(self.priors(problem).weights)
         unit = self.unit_penalty(problem)
         paying = unit > 0

@@ -32,6 +32,10 @@ class Fittable(Protocol):
     def y(self) -> Floats:
         """Labels of the targets."""
 
+    @property
+    def fixed(self) -> Floats | None:
+        """Weights that do not move, NaN where they are fitted; None if all are fitted."""
+
     def log_likelihood(self, weights: Floats) -> float:
         """Log pseudolikelihood of the labels."""
 
@@ -77,6 +81,7 @@ class Newton:
     ) -> Fit:
         """Fit the weights of the allowed clauses (all by default); other weights do not move.
 
+        Clauses with a fixed weight have it in every fit.
         `linear` and `ridge` have a number per clause, or one number for all clauses. Weights start
         at `start`, or at 0.
         """
@@ -84,6 +89,10 @@ class Newton:
         linear, ridge = np.full(n, linear), np.full(n, ridge)
         weights = np.zeros(n) if start is None else start.copy()
         allowed = np.ones(n, dtype=np.bool_) if allowed is None else allowed
+        if problem.fixed is not None:
+            is_fixed = ~np.isnan(problem.fixed)
+            weights[is_fixed] = problem.fixed[is_fixed]
+            allowed = allowed & ~is_fixed
         limit = self.tolerance * max(len(problem.y), 1)
         loss_at = partial(penalised_loss, problem, linear, ridge)
         loss = loss_at(weights)

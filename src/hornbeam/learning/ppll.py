@@ -8,7 +8,8 @@ on one weight only (the paper's lemma 1), so learning structure is one maximisat
 paper's theorem 1). The model has the clauses whose optimum is above 0.
 
 With `prior_inside`, the weight w0 of !t is fitted first, alone and with either sign. Every clause
-is then fitted on top of it: a piece is the two-sided density of (w n, w0).
+is then fitted on top of it: a piece is the two-sided density of (w n, w0). A user's own rules are
+fitted with the prior, all together, and are part of w0.
 """
 
 from __future__ import annotations
@@ -80,10 +81,10 @@ class Ppll:
     def fit(self, problem: Problem, progress: Progress = SILENT) -> Fit:
         """Fit every clause alone; the weight of a clause that gains nothing is exactly 0."""
         ridge = 1.0 / self.weight_variance
-        prior = fit_priors(problem, ridge)
-        weights = prior.weights.copy()
-        clauses = np.flatnonzero(~problem.is_prior)
-        pieces = problem.pieces(prior.weights if self.prior_inside else None)
+        base = fit_priors(problem, ridge)
+        weights = base.weights.copy()
+        clauses = np.flatnonzero(~problem.is_base)
+        pieces = problem.pieces(base.weights if self.prior_inside else None)
         unfinished = 0
         for done, k in enumerate(clauses.tolist(), start=1):
             weights[k], finished = self.fit_piece(pieces(k), int(problem.lengths[k]), ridge)

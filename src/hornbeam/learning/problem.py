@@ -34,6 +34,14 @@ class Problem(Fittable, Protocol):
         """Which clauses are priors."""
 
     @property
+    def is_own(self) -> Bools:
+        """Which clauses are a user's own rules."""
+
+    @property
+    def is_base(self) -> Bools:
+        """Which clauses every model has, without a penalty: priors and a user's own rules."""
+
+    @property
     def lengths(self) -> Ints:
         """Number of body atoms of every clause, 0 for priors."""
 
@@ -56,11 +64,11 @@ class Problem(Fittable, Protocol):
     def score(self, weights: Floats) -> Floats:
         """E[y] of every target."""
 
-    def pieces(self, priors: Floats | None) -> Callable[[int], Piece]:
+    def pieces(self, base: Floats | None) -> Callable[[int], Piece]:
         """A function from a clause's index to its piecewise objective.
 
-        The objective is that of the clause on top of the priors with the weights `priors`, or of
-        the clause alone if `priors` is None.
+        The objective is that of the clause on top of the clauses of `is_base`, with their weights
+        among `base`, or of the clause alone if `base` is None.
         """
 
     def signature(self, rng: np.random.Generator) -> Floats:
@@ -77,5 +85,5 @@ class Problem(Fittable, Protocol):
 
 
 def fit_priors(problem: Problem, ridge: float, newton: Newton | None = None) -> Fit:
-    """Fit the weights of the priors, with all other weights at 0."""
-    return (newton or Newton()).fit(problem, 0.0, ridge, allowed=problem.is_prior)
+    """Fit the weights of the priors and of own rules, with all other weights at 0."""
+    return (newton or Newton()).fit(problem, 0.0, ridge, allowed=problem.is_base)

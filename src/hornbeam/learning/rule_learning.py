@@ -9,7 +9,7 @@ many as fit.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,9 +23,10 @@ from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.body_clauses import model_counts
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.hinge_problem import hinge_problem
+from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem
 from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.newton import Newton
+from hornbeam.learning.number_conjunctions import number_conjunctions
 from hornbeam.learning.pieces import CountPiece, PieceLearner, gain
 from hornbeam.learning.ppll import Ppll
 from hornbeam.learning.problem import Problem, fit_priors
@@ -33,6 +34,7 @@ from hornbeam.learning.trace import CandidateOutcome, FitReport, Screening
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 
@@ -53,11 +55,21 @@ def problem_of(
     relaxation: Relaxation,
     symmetric: bool = False,
     tied: bool = True,
+    own: OwnRules = NO_OWN_RULES,
 ) -> Problem:
-    """Make the learning problem: hinges if bodies are soft and targets continuous, else counts."""
+    """Make the learning problem: hinges if bodies are soft and targets continuous, else counts.
+
+    It also has clauses with a number of one argument and the entity at the other.
+    """
+    problem: CountProblem | HingeProblem[Clause]
     if strengths_add_up(statistics, relaxation):
-        return CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied)
-    return hinge_problem(statistics, labels, ways, relaxation)
+        both = number_conjunctions(statistics)
+        problem = CountProblem.of(statistics, labels, ways, relaxation, symmetric, tied, own, both)
+    else:
+        problem = hinge_problem(statistics, labels, ways, relaxation, own)
+    if not own.rules:
+        return problem
+    return replace(problem, fixed=own.fixed_weights(problem.clauses, problem.scales > 0.0))
 
 
 def learn_rules(
@@ -80,31 +92,36 @@ def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> Lea
     if refit is not None:
         learned = _refitted(learned, refit)
     problem, fit = learned.problem, learned.fit
-    kept = np.flatnonzero((fit.weights > 0.0) | problem.is_prior)
-    rules = [Rule(float(fit.weights[k]), problem.clauses[k]) for k in kept.tolist()]
+    weights = fit.weights
+    if problem.fixed is not None:  # whatever a learner makes of them
+        weights = np.where(np.isnan(problem.fixed), weights, problem.fixed)
+    kept = np.flatnonzero((weights > 0.0) | problem.is_base)
+    rules = [Rule(float(weights[k]), problem.clauses[k]) for k in kept.tolist()]
+    own = {problem.clauses[k] for k in np.flatnonzero(problem.is_own).tolist()}
     if problem.symmetric:
         rules = [
             Rule(rule.weight, clause)
             for rule in rules
             for clause in dict.fromkeys([rule.clause, rule.clause.mirror])
+            if clause is rule.clause or clause not in own
         ]
     return LearnedRules(
-        RuleModel(sorted_rules(rules), semantics),
+        RuleModel(sorted_rules(rules, own), semantics),
         FitReport(fit.status.value, fit.iterations, fit.loss, learned.choice),
         learned.chosen,
     )
 
 
 def _refitted(learned: Learned, weight_variance: float) -> Learned:
-    """Refit the priors and the clauses of positive weight, together and without an L1 penalty."""
+    """Refit the base and the clauses of positive weight, together and without an L1 penalty."""
     problem = learned.problem
-    small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_prior))
+    small = problem.only(np.flatnonzero((learned.fit.weights > 0.0) | problem.is_base))
     fit = Newton().fit(small, 0.0, 1.0 / weight_variance)
     return replace(learned, problem=small, fit=fit)
 
 
-def sorted_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
-    """Sort rules by weight, largest first, and drop priors of weight 0.
+def sorted_rules(rules: Iterable[Rule], own: Collection[Clause] = frozenset()) -> tuple[Rule, ...]:
+    """Sort rules by weight, largest first, and drop priors of weight 0 that are not `own` rules.
 
     Every target keeps a prior: where both have weight 0, `!t` stays.
     """
@@ -115,12 +132,17 @@ def sorted_rules(rules: Iterable[Rule]) -> tuple[Rule, ...]:
         for rule in rules
         if not rule.clause.is_prior
         or rule.weight > 0
+        or rule.clause in own
         or (rule.clause.negated and rule.clause.target not in weighted)
     )
 
 
 def candidate_outcomes(
-    candidates: Candidates, statistics: Statistics | None, model: RuleModel, learner: Learner
+    candidates: Candidates,
+    statistics: Statistics | None,
+    model: RuleModel,
+    learner: Learner,
+    own: OwnRules = NO_OWN_RULES,
 ) -> tuple[CandidateOutcome, ...]:
     """List every candidate with its coverage, and with its weight or why it became no rule.
 
@@ -140,6 +162,8 @@ def candidate_outcomes(
     rows = []
     for k, candidate in enumerate(candidates):
         outcome = " and ".join(kept[candidate.body])
+        if not outcome and own.rules and not own.admits(Clause(candidate.body)):
+            outcome = "an own rule says the same"
         if not outcome and k in twins:
             outcome = f"same counts on every pair as {candidates.text(twins[k])}"
         figures = (candidate.coverage, candidate.coverage_true, candidate.paths)
@@ -183,6 +207,7 @@ def learn_from_histograms(
     refit: bool,
     count: Count,
     progress: Progress = SILENT,
+    own: OwnRules = NO_OWN_RULES,
 ) -> LearnedRules:
     """Learn from histograms by PPLL; other learners get the bodies that PPLL keeps and that fit."""
     # histograms have counts only: shares, where requested, are computed for the kept bodies
@@ -193,6 +218,13 @@ def learn_from_histograms(
                 f"the table of counts has {histograms.n_rows:,} rows, too many to hold, and "
                 f"{learner.name} learns from histograms of counts, which have no shares: use "
                 '`counts="log"`, fewer labels, a larger `min_coverage`, `top`, or more memory'
+            )
+        if own:
+            raise InputError(
+                f"the table of counts has {histograms.n_rows:,} rows, too many to hold, and "
+                f"{learner.name} learns from histograms, which do not tell pairs with own rules or "
+                'a guard apart: use `method="joint"`, fewer labels, a larger `min_coverage`, '
+                "`top`, or more memory"
             )
         rules, _ = screen_bodies(
             histograms, labels, learner.piecewise, screened_by, semantics.relaxation, progress
@@ -209,9 +241,11 @@ def learn_from_histograms(
         f"The table of counts has {histograms.n_rows:,} rows, too many to hold: {learner.name} "
         f"learns from the {len(kept):,} of {len(histograms.bodies):,} bodies that ppll keeps."
     )
-    counted = count([histograms.bodies[c] for c in kept])
+    bodies = [histograms.bodies[c] for c in kept]
+    own = own.beside(bodies, labels.predicates)
+    counted = count([*bodies, *sorted(own.extra, key=str)])
 
-    problem = problem_of(counted, labels, counts, semantics.relaxation)
+    problem = problem_of(counted, labels, counts, semantics.relaxation, own=own)
     learned = learn_rules(problem, learner, semantics, refit, progress)
     screening = Screening("ppll", len(histograms.bodies), len(kept))
     return replace(learned, fit=replace(learned.fit, screening=screening))

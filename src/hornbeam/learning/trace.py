@@ -154,6 +154,7 @@ class Trace:
     model: str = ""  #: fingerprint of the model's text
     #: Gain of the second step, whether it was kept or not; None if no second step was tried.
     second_step: SecondStep | None = None
+    own: tuple[str, ...] = ()  #: texts of the user's own rules, as in the model
 
     @property
     def kept(self) -> tuple[CandidateOutcome, ...]:
@@ -169,6 +170,8 @@ class Trace:
         """The trace as JSON values; `from_dict` is the inverse."""
         written = asdict(self)
         figures, choice = written.pop("fit"), self.fit.choice
+        if not self.own:
+            del written["own"]
         del figures["choice"]
         written |= {key: value for key, value in figures.items() if value not in (None, "")}
         if choice is not None:

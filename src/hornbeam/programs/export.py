@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
 
@@ -23,20 +24,23 @@ from hornbeam.base.files import check_folder, save_folder
 from hornbeam.counting.columns import Columns, HingeRows, strengths_add_up
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.number_counts import NumberCounter, are_numeric, number_of
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.known import among_facts, without_targets
 from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.syntax import LogicalRule
 from hornbeam.programs.exported_rules import (
+    COMPARES,
     ComputedRule,
     ExportedNames,
     PlainRules,
     RuleNotPlainError,
+    observed_name,
     why_not_plain,
 )
 from hornbeam.rules.body import Body
-from hornbeam.rules.clause import prior
+from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.scoring.independent_scores import rule_hinges
 from hornbeam.scoring.model_checks import check_arities
@@ -116,7 +120,27 @@ class Export:
         """The rules that are not written as they are: the reason, by the rule's place."""
         soft = self.facts.soft
         why = {p: why_not_plain(self.model, rule.clause, soft) for p, rule in self.rules.items()}
+        if not self.plain:
+            # comparisons that hold once at most are observed predicates of plain rules
+            once = [p for p, reason in why.items() if reason == COMPARES]
+            why |= {p: "" for p in once if self._holds_once(self.rules[p].clause)}
         return {place: reason for place, reason in why.items() if reason}
+
+    def _holds_once(self, clause: Clause) -> bool:
+        """Whether no pair has several groundings of a rule's conditions on numbers."""
+        numeric = [part.body for part in clause.body.parts if observed_name(part.body)]
+        counted = self.engine.count(self.pairs, numeric, self.model.language)
+        return int(counted.count.max(initial=0)) <= 1
+
+    @cached_property
+    def observed(self) -> dict[str, Body]:
+        """Conditions on numbers of the rules that are written as they are, by their names."""
+        numeric = are_numeric(self._plain_bodies, self.engine.numbers, self.engine.predicates)
+        return {
+            observed_name(body) or body.steps[0].predicate: body
+            for body, is_numeric in zip(self._plain_bodies, numeric, strict=True)
+            if is_numeric
+        }
 
     @cached_property
     def _plain_bodies(self) -> list[Body]:
@@ -131,7 +155,9 @@ class Export:
     @cached_property
     def arities(self) -> dict[str, int]:
         """Arities of the predicates in bodies of rules that are written as they are."""
-        return {step.predicate: step.arity for body in self._plain_bodies for step in body.steps}
+        arities = {step.predicate: step.arity for body in self._plain_bodies for step in body.steps}
+        observed = self.observed.items()
+        return arities | {name: 1 + (body.only_argument is None) for name, body in observed}
 
     @cached_property
     def names(self) -> ExportedNames:
@@ -148,10 +174,18 @@ class Export:
         PSL refuses a program without rules. If no rule has a positive weight, the negative prior of
         every target is written with weight 0.
         """
+        # PSL takes the first of equal rules: their weights are added up
+        weights = defaultdict[LogicalRule, float](float)
+        for rule in self._psl_rules():
+            weights[replace(rule, weight=0.0)] += rule.weight or 0.0
+        return (replace(rule, weight=weight) for rule, weight in weights.items())
+
+    def _psl_rules(self) -> Iterator[LogicalRule]:
+        """The rules as PSL reads them, some of which may be equal."""
         squared = self.model.semantics.relaxation is Relaxation.SQUARED
         stated = self._targets_of(among_facts(self.facts, self.pairs))
         plain = PlainRules(self.model, self.names, stated, self._targets_of(~self.located))
-        weightless = (Rule(0.0, prior(target)) for target in self.targets)
+        weightless = (Rule(0.0, prior(name, arity=self._arity(name))) for name in self.targets)
         for place, rule in (self.rules or dict(enumerate(weightless))).items():
             if place in self.computed:
                 target = self.names.plain[rule.clause.target]
@@ -177,7 +211,7 @@ class Export:
                 hinges = HingeRows.wholly_true(*columns.of(clause.body, weighing))
             else:
                 hinges = rule_hinges(columns, clause, weighing, self.pairs)
-            hinges = hinges.part(np.isin(hinges.target, listed) & (hinges.number > 0.0))
+            hinges = hinges.part(np.isin(hinges.target, listed) & (hinges.number != 0.0))
             name = self.names.computed[place]
             found[place] = ComputedRule(self.rules[place], name, hinges)
         return found
@@ -206,28 +240,35 @@ class Export:
         names, collective = self.names, self.model.semantics.recursive
         for target in self.targets:
             rows = self._pair_rows(target)
-            text = _lines(self._ends(rows))
-            yield DataFile(names.made[target, "pairs"], 2, "observations", text)
-            yield DataFile(names.plain[target], 2, "targets", text)
+            arity = self._arity(target)
+            text = _lines(self._ends(rows, arity))
+            yield DataFile(names.made[target, "pairs"], arity, "observations", text)
+            yield DataFile(names.plain[target], arity, "targets", text)
             if not self.located[rows].all():
-                some = _lines(self._ends(rows[self.located[rows]]))
-                yield DataFile(names.made[target, "located"], 2, "observations", some)
+                some = _lines(self._ends(rows[self.located[rows]], arity))
+                yield DataFile(names.made[target, "located"], arity, "observations", some)
             if collective:
                 known = self._fact_text(without_targets(self.facts, self.pairs), target, 2)
                 yield DataFile(names.plain[target], 2, "observations", known)
         for name, arity in sorted(self.arities.items()):
             if name not in self.targets or not collective:
                 spelt = names.made.get((name, "known"), names.plain[name])
-                text = self._fact_text(self.facts, name, arity)
+                body = self.observed.get(name)
+                text = self._fact_text(self.facts, name, arity) if body is None else self._met(body)
                 yield DataFile(spelt, arity, "observations", text)
         for rule in self.computed.values():
             of_pair, others = rule.columns()
-            text = _lines([*self._ends(of_pair), *others])
+            arity = rule.rule.clause.body.head_arity
+            text = _lines([*self._ends(of_pair, arity), *others])
             yield DataFile(rule.predicate, rule.arity, "observations", text)
 
-    def _ends(self, rows: Integers) -> list[list[str]]:
-        """Texts of the subjects and of the objects of pairs."""
-        ends = self.pairs.subject[rows], self.pairs.object[rows]
+    def _arity(self, target: str) -> int:
+        """The number of arguments of a target."""
+        return self.model.target_arities[target]
+
+    def _ends(self, rows: Integers, arity: int) -> list[list[str]]:
+        """Texts of the subjects and of the objects of pairs; of entities for an arity of 1."""
+        ends = (self.pairs.subject[rows], self.pairs.object[rows])[:arity]
         return [self.names.texts(self.pairs.entities.take(ids)) for ids in ends]
 
     def _pair_rows(self, target: str) -> Ints:
@@ -237,6 +278,19 @@ class Export:
         keys = pair_keys(pairs.subject[rows], pairs.object[rows], len(pairs.entities))
         first = np.unique(keys, return_index=True)[1]
         return np.sort(rows[first])
+
+    def _met(self, body: Body) -> str:
+        """The entities, or the pairs, that meet a condition on numbers, as a data file."""
+        counter = NumberCounter.of(
+            self.engine.numbers, self.pairs, self.engine.locate(self.pairs.entities)
+        )
+        if body.only_argument is None:
+            rows, _ = counter.meeting(number_of(body), body.argument)
+            return _lines(self._ends(np.intersect1d(rows, self._pair_rows(body.target)), 2))
+        entities = np.arange(len(self.facts.entities), dtype=np.int32)
+        every = replace(counter, subject=entities, object=entities)
+        rows, _ = every.meeting(number_of(body), 0)
+        return _lines([self.names.texts(self.facts.entities.take(np.unique(rows)))])
 
     def _fact_text(self, facts: Facts, name: str, arity: int) -> str:
         """Facts of a predicate as a data file."""

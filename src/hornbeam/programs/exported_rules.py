@@ -11,7 +11,8 @@ Rules with raw counts and without thresholds are written as they are:
   per way in which its facts can differ from the head.
 * In a collective model the target predicate itself is in bodies, and pairs are not observed.
 
-The columns of all other rules are counted, and written as observed predicates. A rule of weight w
+A comparison of numbers is an observed predicate of the entities, or pairs, that meet it once. The
+columns of all other rules are counted, and written as observed predicates. A rule of weight w
 adds w x (1 - y)^p or w x y^p to the energy of a pair, where its groundings weigh x. Truth values of
 PSL end at 1, and move the knee of a hinge instead of its weight. So x must be part of the weight.
 It is written as a sum of *addends*, with one rule per addend:
@@ -55,8 +56,9 @@ from hornbeam.language.syntax import (
     Variable,
     weight_text,
 )
-from hornbeam.rules.body import body_ends, variables
+from hornbeam.rules.body import Body, body_ends, variables
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.number_conditions import attribute_of
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts
 
@@ -148,6 +150,10 @@ class RuleNotPlainError(InputError):
         self.place = place
 
 
+#: Why a rule with numbers is not plain PSL.
+COMPARES = "plain PSL compares no numbers"
+
+
 def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
     """Why PSL cannot express a rule as it is, or ""; `soft` tells whether facts are soft."""
     if clause.is_prior:
@@ -169,7 +175,25 @@ def why_not_plain(model: RuleModel, clause: Clause, soft: bool) -> str:
         return "truth values between 0 and 1 mean something else to PSL than to boolean targets"
     if semantics.distinct_variables and not lone_path:
         return "with distinct variables only paths are the same in plain PSL"
-    return ""
+    bodies = [part.body for part in clause.body.parts]
+    ends = (body.steps[-1] for body in bodies if len(body.steps) > 1 and body.steps[-1].arity == 1)
+    if any(body.number and body.steps for body in bodies) or any(
+        attribute_of(step.predicate) for step in ends
+    ):
+        return f"{COMPARES} at the end of a chain"
+    return COMPARES if any(map(observed_name, bodies)) else ""
+
+
+def observed_name(body: Body) -> str | None:
+    """Name of the observed predicate that stands for a condition on numbers; None for others.
+
+    A comparison of one entity has the same predicate for either argument.
+    """
+    if body.number is not None:
+        ends = (Variable("A"), Variable("B"))
+        argument = body.argument if body.only_argument is None else 0
+        return str(body.number.test(ends[argument], ends[1 - argument]))
+    return None
 
 
 @dataclass(frozen=True)
@@ -187,7 +211,7 @@ class PlainRules:
 
     def implications(self, clause: Clause) -> Iterator[tuple[tuple[Literal, ...], Literal]]:
         """Yield body and head; several bodies if a clause has known facts of its own target."""
-        ends, target = body_ends(clause.body), clause.target
+        ends, target = clause.head_terms(body_ends(clause.body)), clause.target
         head = Literal(self.names.atom(self.names.plain[target], ends), clause.negated)
         if clause.is_prior and clause.negated:
             yield (), head
@@ -215,7 +239,15 @@ class PlainRules:
         """Atoms and comparisons of a body, with the original names of predicates."""
         ends = body_ends(clause.body)
         free = (name for name in variables() if name not in ends)
-        return [literal for part in clause.body.parts for literal in part.body.literals(ends, free)]
+        literals = list[Atom | Comparison]()
+        for part in clause.body.parts:
+            name, argument = observed_name(part.body), part.body.argument
+            if name is None:
+                literals += part.body.literals(ends, free)
+            else:
+                lone = part.body.only_argument is not None
+                literals.append(Atom(name, (ends[argument],) if lone else ends))
+        return literals
 
     def _pairs(self, clause: Clause) -> str:
         """The predicate of the pairs that a clause may have groundings for."""
@@ -229,15 +261,13 @@ class PlainRules:
             return plain
         return self.names.made.get((atom.predicate, "known"), plain)
 
-    def _ways_to_differ(self, atom: Atom, head: tuple[Variable, Variable]) -> list[list[Literal]]:
+    def _ways_to_differ(self, atom: Atom, head: Sequence[Term]) -> list[list[Literal]]:
         """Mutually exclusive conditions under which an atom is not the head."""
-        (x, y), (a, b) = map(self.names.term, atom.arguments), head
-        ways = []
-        if x != a:
-            ways.append([_compared(a, Operator.DIFFERENT, x)])
-        if y != b:
-            same = [_compared(a, Operator.EQUAL, x)] if x != a else []
-            ways.append([*same, _compared(b, Operator.DIFFERENT, y)])
+        ways, same = list[list[Literal]](), list[Literal]()
+        for term, of_head in zip(map(self.names.term, atom.arguments), head, strict=True):
+            if term != of_head:
+                ways.append([*same, _compared(of_head, Operator.DIFFERENT, term)])
+                same.append(_compared(of_head, Operator.EQUAL, term))
         return ways
 
 
@@ -286,8 +316,16 @@ class ComputedRule:
 
     @cached_property
     def addends(self) -> dict[float, Ints]:
-        """The addends of the hinges' numbers, each with the positions of its hinges."""
-        return addends_of(self.hinges.number)
+        """The addends of the hinges' numbers, each with the positions of its hinges.
+
+        Numbers below 0, of values below their mean, have negative addends.
+        """
+        found = dict[float, Ints]()
+        for sign in (1.0, -1.0):
+            places = np.flatnonzero(sign * self.hinges.number > 0.0)
+            addends = addends_of(np.abs(self.hinges.number[places])) if len(places) else {}
+            found |= {sign * value: places[rows] for value, rows in addends.items()}
+        return found
 
     @cached_property
     def soft(self) -> bool:
@@ -297,20 +335,19 @@ class ComputedRule:
     @property
     def arity(self) -> int:
         """Arity of the predicate: the pair, the addend if there are several, the height if soft."""
-        return 2 + (len(self.addends) > 1) + self.soft
+        return self.rule.clause.body.head_arity + (len(self.addends) > 1) + self.soft
 
     def psl_rules(self, head: str, squared: bool) -> Iterator[LogicalRule]:
         """Yield one rule per addend."""
         names = variables()
-        ends = next(names), next(names)
+        ends = self.rule.clause.head_terms((next(names), next(names)))
         height = (next(names),) if self.soft else ()
         negated = self.rule.clause.negated
         for value in self.addends:
             addend = (Constant(weight_text(value)),) if len(self.addends) > 1 else ()
             body = Literal(Atom(self.predicate, (*ends, *addend, *height)))
-            yield LogicalRule(
-                self.rule.weight * value, (body,), (Literal(Atom(head, ends), negated),), squared
-            )
+            literal = Literal(Atom(head, ends), negated ^ (value < 0.0))
+            yield LogicalRule(self.rule.weight * abs(value), (body,), (literal,), squared)
 
     def columns(self) -> tuple[Ints, list[list[str]]]:
         """For every observed atom, the row of its pair, and columns of the other fields' texts."""

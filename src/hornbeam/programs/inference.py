@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,17 +27,23 @@ from hornbeam.base.files import (
 )
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.base.result_table import html_table
+from hornbeam.base.result_table import html_table, save_query, table_format
 from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.map_inference import solve
-from hornbeam.hlmrf.map_state import MapState
+from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
+from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.programs.grounding.ground import GroundProgram, ground
+from hornbeam.programs.grounding.listed_rules import SORTED, listed_rules
 from hornbeam.programs.program import Program, read_program
-from hornbeam.programs.program_data import AtomTable, PredicateTables, ProgramData, atom_places
-from hornbeam.programs.program_declarations import InferenceOptions
-from hornbeam.scoring.evaluation import evaluate
+from hornbeam.programs.program_data import AtomTable
+from hornbeam.programs.program_options import INITIAL_VALUES, InferenceOptions, notes_about
+from hornbeam.programs.similarities import AtomFunction
+from hornbeam.programs.truth_evaluation import TruthEvaluation, evaluate_truth
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 #: Tolerance of ADMM if neither the user nor the program sets one. PSL's tolerances (1e-5 absolute,
 #: 1e-3 relative) leave single values up to 0.05 away from the optimum. This tolerance takes a few
@@ -61,7 +68,6 @@ class Inference:
     ground: GroundProgram
     found: MapState
     seconds: dict[str, float]
-    close_truth: bool = False
 
     def values(self, predicate: str) -> Floats:
         """Inferred values of a predicate's targets, in their order."""
@@ -93,8 +99,9 @@ class Inference:
         """For every predicate with targets and truth, how well its values fit the truth."""
         tables = self.ground.data.predicates
         found = {
-            name: evaluate_truth(tables[name], self.values(name), self.close_truth)
-            for name in self.open_predicates
+            one.name: evaluate_truth(tables[one.name], self.values(one.name), one.evaluators)
+            for one in self.program.predicates
+            if len(tables[one.name].targets)
         }
         return {name: one for name, one in found.items() if one is not None}
 
@@ -109,6 +116,40 @@ class Inference:
     def _lines(self, predicate: str) -> str:
         rows = zip(self.atoms(predicate), self.values(predicate).tolist(), strict=True)
         return "".join("\t".join([*arguments, f"{value:.10g}"]) + "\n" for arguments, value in rows)
+
+    @contextmanager
+    def listed_rules(
+        self, *, texts: bool, threads: int | None = None, progress: Progress = SILENT
+    ) -> Iterator[DuckDBPyConnection]:
+        """The table `listed` of all ground rules at the inferred state; see `listed_rules`."""
+        with listed_rules(
+            self.ground,
+            self.found.state,
+            self.program.closed,
+            missing_is_false=not self.program.inference_options.require_targets,
+            texts=texts,
+            threads=threads,
+            progress=progress,
+        ) as connection:
+            yield connection
+
+    def save_ground_rules(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        threads: int | None = None,
+        progress: Progress = SILENT,
+    ) -> None:
+        """Write every ground rule with its cost, the most expensive first, and broken constraints.
+
+        The ending of the file selects the form: .tsv, .csv, .json, .jsonl or .parquet. The columns
+        are `cost` and `weight` (empty in a hard rule), `distance` to satisfaction, `satisfaction`
+        (1 - distance, at least 0), `rule` (its number in the program, from 1) and `ground_rule`.
+        """
+        form = table_format(path)
+        refuse_inputs(path, self.program.files)
+        with self.listed_rules(texts=True, threads=threads, progress=progress) as connection:
+            save_query(connection, SORTED, path, form)
 
     def as_dict(self) -> dict[str, Any]:
         """Figures of the inference, ready for JSON."""
@@ -157,6 +198,7 @@ def infer(
     solver: Solver | str = Solver.AUTO,
     tolerance: float | None = None,
     max_ground_rules: int | None = None,
+    functions: Mapping[str, AtomFunction] | None = None,
     threads: int | None = None,
     progress: Progress = SILENT,
 ) -> Inference:
@@ -174,16 +216,22 @@ def infer(
         Absolute and relative tolerance of ADMM; by default the program's own, or `TOLERANCE`.
     max_ground_rules
         Maximum number of ground rules; by default as many as fit into memory.
+    functions
+        Python functions by the names of their predicates: `{"Similar": similar}` calls
+        `similar("ann", "anna")` once for the atom `Similar('ann', 'anna')`, if a ground rule needs
+        its value, a number from 0 to 1.
     """
     if tolerance is not None and not 0.0 <= tolerance <= MAX_NUMBER:
         raise InputError(f"`tolerance` is {tolerance:g}; expected 0 to {MAX_NUMBER:g}")
     clock = time.perf_counter()
     seconds = {}
     if not isinstance(program, Program):
-        program = read_program(program, split)
+        program = read_program(program, split, functions)
+    else:
+        program = program.with_functions(functions or {})
     options = program.inference_options
-    if options.ignored:
-        progress.message(f"Ignored options: {', '.join(options.ignored)}.")
+    for note in notes_about(options):
+        progress.message(note)
     data = program.load()
     seconds["load"] = time.perf_counter() - clock
     clock = time.perf_counter()
@@ -191,6 +239,7 @@ def infer(
         _relaxed(program.rules, options) if options.relax else program.rules,
         data,
         program.closed,
+        functions=program.functions,
         missing_is_false=not options.require_targets,
         limit=max_ground_rules,
         threads=threads,
@@ -205,13 +254,16 @@ def infer(
         max_iterations=options.max_iterations,
         threads=threads,
     )
-    start = _start(data, options)
+    start = _start(grounded, options)
     try:
-        found = solve(grounded.potentials, Solver(solver), start, admm, progress)
+        if options.skip:
+            found = _skipped(grounded.potentials, start, admm)
+        else:
+            found = solve(grounded.potentials, Solver(solver), start, admm, progress)
     except InfeasibleError as error:
         raise _explained(error, grounded) from None
     seconds["infer"] = time.perf_counter() - clock
-    return Inference(program, grounded, found, seconds, options.close_truth)
+    return Inference(program, grounded, found, seconds)
 
 
 def _first(*values: float | None) -> float:
@@ -220,9 +272,9 @@ def _first(*values: float | None) -> float:
 
 
 def _relaxed(rules: Sequence[PslRule], options: InferenceOptions) -> list[PslRule]:
-    """Give hard rules a multiple of the largest weight (PSL's option inference.relax)."""
+    """Give hard rules a multiple of the largest weight, and at least that (inference.relax)."""
     largest = max((rule.weight for rule in rules if rule.weight is not None), default=1.0)
-    weight = options.relax_multiplier * largest
+    weight = max(options.relax_multiplier, 1.0) * largest
     return [
         rule
         if rule.weight is not None
@@ -231,12 +283,27 @@ def _relaxed(rules: Sequence[PslRule], options: InferenceOptions) -> list[PslRul
     ]
 
 
-def _start(data: ProgramData, options: InferenceOptions) -> Floats | None:
-    """The state to start from, which targets in no ground rule keep; None for the default."""
-    value = {"ZERO": 0.0, "HALF": 0.5}.get(options.initial_value)
-    if value is None:
+def _start(grounded: GroundProgram, options: InferenceOptions) -> Floats | None:
+    """The state to start from; None for all ones.
+
+    Targets in no ground rule stay there, so that they keep the values that they are given, unless
+    inference is skipped.
+    """
+    targets = [one.targets for one in grounded.data.predicates.values()]
+    value = INITIAL_VALUES[options.initial_value]
+    if value in (None, 1.0) and all(one.value is None for one in targets):
         return None
-    return np.full(sum(len(one.targets) for one in data.predicates.values()), value)
+    given = np.concatenate([one.values for one in targets])
+    if value is None:
+        return given
+    in_rules = np.bincount(grounded.potentials.variable, minlength=len(given)) > 0
+    return np.where(in_rules | options.skip, value, given)
+
+
+def _skipped(potentials: Potentials, start: Floats | None, admm: Admm) -> MapState:
+    """The figures of the state to start from (PSL's option inference.skip)."""
+    state, multiplier = start_at(potentials, start), np.zeros(len(potentials))
+    return assess(potentials, state, multiplier, MapStatus.SKIPPED, "no solver", admm.max_violation)
 
 
 def _explained(error: InfeasibleError, grounded: GroundProgram) -> InputError:
@@ -245,65 +312,6 @@ def _explained(error: InfeasibleError, grounded: GroundProgram) -> InputError:
     if len(error.rows) > SHOWN_CONFLICTS:
         shown.append(f"  ... and {len(error.rows) - SHOWN_CONFLICTS} more")
     return InputError("\n".join([str(error), *shown]))
-
-
-# Values against the truth -------------------------------------------------------------------------
-
-#: Minimum value that counts as true, as in PSL's discrete evaluator.
-TRUE = 0.5
-
-
-@dataclass(frozen=True)
-class TruthEvaluation:
-    """How the inferred values of a predicate fit its truth: the figures of PSL's evaluators.
-
-    AUC, accuracy and F1 take values from 0.5 on for true; AUC counts ties half. MAE and MSE are the
-    mean absolute and squared differences. `n` is the number of targets that are compared, `unknown`
-    the number of targets that are left out for want of a truth value.
-    """
-
-    auc_roc: float | None
-    auc_pr: float | None
-    f1: float | None
-    accuracy: float
-    mae: float
-    mse: float
-    n: int
-    unknown: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain numbers and None, ready for JSON."""
-        return asdict(self)
-
-
-def evaluate_truth(
-    tables: PredicateTables, values: Floats, close_truth: bool = False
-) -> TruthEvaluation | None:
-    """Compare inferred values of a predicate's targets with its truth; None if no target has one.
-
-    Targets without truth are left out, or taken for false if `close_truth` is True.
-    """
-    place = atom_places(tables.targets, tables.truth)
-    known = place >= 0
-    if not known.any():
-        return None
-    expected = np.where(known, tables.truth.values[place], 0.0)
-    known |= close_truth
-    expected, found = expected[known], values[known]
-    ranked = evaluate(expected, np.clip(found, 0.0, 1.0))
-    is_true, found_true = expected >= TRUE, found >= TRUE
-    hits = int(np.count_nonzero(is_true & found_true))
-    relevant = int(is_true.sum()) + int(found_true.sum())
-    return TruthEvaluation(
-        auc_roc=ranked.auc_roc,
-        auc_pr=ranked.auc_pr,
-        f1=2 * hits / relevant if relevant else None,
-        accuracy=float(np.mean(is_true == found_true)),
-        mae=float(np.mean(np.abs(expected - found))),
-        mse=float(np.mean((expected - found) ** 2)),
-        n=int(known.sum()),
-        unknown=int(np.count_nonzero(~known)),
-    )
 
 
 # Files of values ----------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +33,23 @@ from hornbeam.facts.reading.psl_data import (
 )
 from hornbeam.facts.reading.sources import NOT_SHOWN
 from hornbeam.facts.reading.workspace import File, find_file, is_empty
-from hornbeam.language.arithmetic_rules import PslRule, constants_of
+from hornbeam.language.arithmetic_rules import PslRule, atoms_of, constants_of
 from hornbeam.language.rule_texts import parse_rules
+from hornbeam.programs.evaluators import EVALUATION_OPTIONS, Evaluator
 from hornbeam.programs.program_data import PARTITIONS, ProgramData, load_partitions
 from hornbeam.programs.program_declarations import (
-    InferenceOptions,
     ProgramPredicate,
-    inference_options,
     program_predicates,
     text_options,
 )
-from hornbeam.programs.program_rules import check_rules, normal_rules
-
-#: A rule, and its file.
-SourcedRule = tuple[PslRule, str]
+from hornbeam.programs.program_options import InferenceOptions, inference_options
+from hornbeam.programs.program_rules import (
+    SourcedRule,
+    check_rules,
+    normal_rules,
+    without_repetitions,
+)
+from hornbeam.programs.similarities import AtomFunction
 
 SUFFIXES = (".json", ".yaml", ".yml")
 #: Keys of a 2.4 program.
@@ -71,6 +74,7 @@ class Program:
     predicates: tuple[ProgramPredicate, ...]
     options: Mapping[str, str]  #: options by their names in lower case
     files: tuple[str, ...] = ()  #: all files of the program, including those of its atoms
+    data_file: str = ""  #: the file that declares the predicates
 
     @property
     def closed(self) -> frozenset[str]:
@@ -78,9 +82,42 @@ class Program:
         return frozenset(predicate.name for predicate in self.predicates if predicate.closed)
 
     @property
+    def functions(self) -> dict[str, AtomFunction]:
+        """The functions of the functional predicates, by their names."""
+        called = ((predicate.name, predicate.function) for predicate in self.predicates)
+        return {name: function for name, function in called if function is not None}
+
+    @property
     def inference_options(self) -> InferenceOptions:
         """The program's options of inference."""
-        return inference_options(self.name, self.options, self.predicates)
+        own = [f"{name} of {one.name}" for one in self.predicates for name in one.options]
+        return inference_options(self.name, self.options, own, EVALUATION_OPTIONS)
+
+    @property
+    def primary_evaluator(self) -> tuple[str, Evaluator] | None:
+        """The program's primary evaluator and its predicate, else the first that it lists."""
+        listed = [
+            (one.name, way) for one in self.predicates for way in one.evaluators if way.listed
+        ]
+        for name, way in sorted(listed, key=lambda entry: not entry[1].primary):
+            return name, way.evaluator
+        return None
+
+    def with_functions(self, functions: Mapping[str, AtomFunction]) -> Program:
+        """The program whose predicates without atoms have functions; see `read_program`."""
+        given = {name.lower(): function for name, function in functions.items()}
+        if not given:
+            return self
+        predicates = []
+        for predicate in self.predicates:
+            if predicate.name.lower() in given:
+                function = given.pop(predicate.name.lower())
+                predicate = predicate.with_function(function, self.name)
+            predicates.append(predicate)
+        for name in given:
+            raise InputError(f"`functions` has {name!r}, which is no predicate of {self.name}")
+        check_rules(zip(self.rules, self.sources, strict=True), predicates)
+        return replace(self, predicates=tuple(predicates))
 
     def load(self) -> ProgramData:
         """Read the atoms of all predicates; the names include the constants of the rules."""
@@ -88,7 +125,11 @@ class Program:
         return load_partitions(self.predicates, self.name, names)
 
 
-def read_program(path: str | os.PathLike[str], split: str | None = None) -> Program:
+def read_program(
+    path: str | os.PathLike[str],
+    split: str | None = None,
+    functions: Mapping[str, AtomFunction] | None = None,
+) -> Program:
     """Read and check a program.
 
     Parameters
@@ -98,6 +139,9 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
         one program (or with a program.json), or the path of a program without its suffix.
     split
         The split to read, in addition to the data of all splits; "infer" by default.
+    functions
+        Python functions by the names of their predicates, which the program may declare without
+        atoms. A function gets the constants of an atom as texts, and returns its value from 0 to 1.
 
     Raises
     ------
@@ -119,18 +163,36 @@ def read_program(path: str | os.PathLike[str], split: str | None = None) -> Prog
             written = _listed_rules(file, document, text, split, folder)
         else:
             written = _rule_file(str(rules_path), folder)
-    predicates = program_predicates(file, document, split)
+    functions = functions or {}
     options = _options(file, document, split)
+    python_functions = set(map(str.lower, functions))
+    predicates = program_predicates(file, document, split, options, python_functions)
+    predicates += _undeclared(functions, predicates, written)
     names = {one.name.lower(): one.name for one in predicates}
-    rules = [(rule, source) for one, source in written for rule in normal_rules(one, names)]
-    if not rules:
+    normal = [(list(normal_rules(rule, names)), source) for rule, source in written]
+    if not normal:
         raise DataError(str(rules_path), "holds no rules; expected at least one")
-    check_rules(rules, predicates)
-    normal, sources = zip(*rules, strict=True)
+    check_rules([(rule, source) for some, source in normal for rule in some], predicates)
+    rules, sources = zip(*without_repetitions(normal), strict=True)
     atoms = [getattr(one, part) for one in predicates for part in PARTITIONS]
     files = dict.fromkeys([str(rules_path), str(data_path), *sources])
     files |= dict.fromkeys(name for listed in atoms for name in listed.files)
-    return Program(str(path), normal, sources, tuple(predicates), options, tuple(files))
+    program = Program(
+        str(path), rules, sources, tuple(predicates), options, tuple(files), str(data_path)
+    )
+    return program.with_functions(functions)
+
+
+def _undeclared(
+    functions: Iterable[str], predicates: Sequence[ProgramPredicate], rules: Sequence[SourcedRule]
+) -> Iterator[ProgramPredicate]:
+    """The functional predicates that only rules name; their first atom in a rule has the arity."""
+    known = {predicate.name.lower() for predicate in predicates}
+    atoms = [atom for rule, _ in rules for atom in atoms_of(rule)]
+    arities = {atom.predicate.lower(): len(atom.arguments) for atom in reversed(atoms)}
+    for name in functions:
+        if name.lower() not in known and name.lower() in arities:
+            yield ProgramPredicate(name, arities[name.lower()], closed=True)
 
 
 def _listed_rules(

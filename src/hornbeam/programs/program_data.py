@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import duckdb
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, begin_runs
-from hornbeam.errors import DataError, InputError
+from hornbeam.base.arrays import Floats, Ids, Ints, begin_runs, row_numbers
+from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.interning import MALFORMED, fetch_names, reading_error, sort_names
 from hornbeam.facts.reading.psl_data import AtomList
@@ -40,7 +40,7 @@ class AtomTable:
 
 @dataclass(frozen=True, eq=False)
 class PredicateTables:
-    """Observed atoms, targets and truth of one predicate."""
+    """Observed atoms, targets (with the values that they are given) and truth of one predicate."""
 
     arity: int
     observed: AtomTable
@@ -58,11 +58,8 @@ class ProgramData:
 
 def atom_places(wanted: AtomTable, listed: AtomTable) -> Ints:
     """Position of each wanted atom in the listed atoms; -1 if it is not listed."""
-    keys = np.zeros(len(wanted) + len(listed), dtype=np.int64)
-    for wanted_ids, listed_ids in zip(wanted.arguments, listed.arguments, strict=True):
-        column = np.concatenate([wanted_ids, listed_ids]).astype(np.int64)
-        # distinct prefixes are renumbered, so that keys of any number of arguments fit
-        keys = np.unique(keys * (column.max(initial=0) + 1) + column, return_inverse=True)[1]
+    both = zip(wanted.arguments, listed.arguments, strict=True)
+    keys = row_numbers(len(wanted) + len(listed), *map(np.concatenate, both))
     order = np.argsort(keys[len(wanted) :], kind="stable")
     ranked = keys[len(wanted) :][order]
     if not len(ranked):
@@ -91,8 +88,8 @@ def load_partitions(
 ) -> ProgramData:
     """Read the atoms of every predicate, sorted by their arguments and without repetitions.
 
-    Observations and truth have values, 1 where none is written. `extra_names` are constants of
-    rules, which the table of names has too. Bad values, wrong numbers of fields, atoms with two
+    Atoms have values, 1 where none is written. `extra_names` are constants of rules, which the
+    table of names has too. Bad values, wrong numbers of fields, atoms with two
     values in one partition, and targets that are also observed are refused, with file and line.
     """
     extra = sorted(set(extra_names))
@@ -172,6 +169,7 @@ def _names(space: Workspace, listed: Sequence[_Listed], width: int, extra: list[
     if not selects:
         return Names.of([])
     sort_names(space.connection, "constants", selects)
+    _warn_of_zeros(space.connection)
     unusual = space.connection.execute(
         f"SELECT name FROM constants WHERE {MALFORMED}"  # noqa: S608
     ).fetchall()
@@ -180,6 +178,24 @@ def _names(space: Workspace, listed: Sequence[_Listed], width: int, extra: list[
         sources = [one.source for one in listed]
         raise first_mistake(sources) or DataError(sources[0].name, "a name is empty or malformed")
     return fetch_names(space.connection, "constants")
+
+
+def _warn_of_zeros(connection: duckdb.DuckDBPyConnection) -> None:
+    """Warn of a number that is written with leading zeros and without: PSL's integer ids are one.
+
+    Only names that begin with 0 are looked at, of which there are few.
+    """
+    found = connection.execute(
+        "SELECT z.name, p.name FROM constants AS z JOIN constants AS p "
+        "ON p.name = coalesce(nullif(ltrim(z.name, '0'), ''), '0') "
+        "WHERE z.name LIKE '0_%' AND regexp_full_match(z.name, '[0-9]+') ORDER BY z.id LIMIT 1"
+    ).fetchone()
+    if found is not None:
+        zeros, plain = found
+        warn(
+            f"the constants '{zeros}' and '{plain}' are different here, as all names are text; "
+            "PSL's integer ids are equal"
+        )
 
 
 def _tables(
@@ -217,7 +233,9 @@ def _tables(
         for role in range(len(PARTITIONS)):
             rows = keep[own] & (partition[own] == role)
             atoms = tuple(column[own][rows] for column in arguments[: predicate.arity])
-            parts.append(AtomTable(atoms, None if role == TARGET else value[own][rows]))
+            values = value[own][rows]
+            plain = role == TARGET and bool(np.all(values == 1.0))
+            parts.append(AtomTable(atoms, None if plain else values))
         tables[predicate.name] = PredicateTables(predicate.arity, *parts)
     return tables
 
@@ -237,7 +255,7 @@ def _clash(listed: Sequence[_Listed], predicate: str, names: list[str]) -> DataE
                 problem = f"{text} is a target here and observed in {first[OBSERVED][0]}"
                 return one.source.error(f"{problem}; expected one of both", at)
             place, other = first.setdefault(one.partition, (one.source.place(at), value))
-            if value != other and one.partition != TARGET:
+            if value != other:
                 problem = f"{text} has value {value:.9g} here and {other:.9g} in {place}"
                 return one.source.error(f"{problem}; expected one value", at)
     return DataError(listed[0].source.name, f"{text} does not stand once; expected it once")

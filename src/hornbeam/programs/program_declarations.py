@@ -1,21 +1,16 @@
-"""The declarations of a PSL program besides its rules: predicates, and options of inference.
+"""The predicates that a PSL program declares.
 
-A predicate's declaration says whether it is closed, and where its atoms are. Options have the
-defaults of PSL 2.4.1. Options that inference does not honour are ignored and reported. They concern
-PSL's database, its log, its other reasoners or its weight learning, none of which change the state
-of least energy.
+A predicate's declaration says whether it is closed, where its atoms are, and how its values are
+evaluated.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.base.texts import number_in, whole_number_in
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.psl_data import (
     AtomList,
     PredicateDeclaration,
@@ -24,12 +19,21 @@ from hornbeam.facts.reading.psl_data import (
     partitions,
 )
 from hornbeam.facts.reading.workspace import File
+from hornbeam.programs.evaluators import (
+    STANDARD,
+    PredicateEvaluator,
+    evaluator_named,
+    predicate_evaluators,
+)
+from hornbeam.programs.similarities import AtomFunction, Similarity
 
 #: Properties of a predicate of a 2.4 program.
 PROPERTIES = (
     "name", "type", "arity", "types", "force-open", "observations", "targets", "truth", "function",
     "evaluations", "options",
 )  # fmt: skip
+#: PSL's types of arguments; here every argument is text.
+TYPES = ("String", "Integer", "Double", "Long", "UniqueIntID", "UniqueStringID")
 #: Both names of the one type of predicate that is supported.
 _STANDARD = ("StandardPredicate", "org.linqs.psl.model.predicate.StandardPredicate")
 
@@ -48,10 +52,31 @@ class ProgramPredicate:
     targets: AtomList = field(default_factory=AtomList)
     truth: AtomList = field(default_factory=AtomList)
     options: Mapping[str, str] = field(default_factory=dict)  #: options of this predicate only
+    evaluators: tuple[PredicateEvaluator, ...] = STANDARD
+    function: AtomFunction | None = None  #: gives the values of a functional predicate
+
+    def with_function(self, function: AtomFunction, program: str) -> ProgramPredicate:
+        """The predicate with a function, which makes it closed; `program` is for messages."""
+        if not callable(function):
+            raise InputError(f"`functions` has {function!r} for {self.name!r}; expected a function")
+        if self.observations or self.targets or self.truth:
+            problem = f"predicate {self.name!r} has a function and atoms; expected one of both"
+            raise DataError(program, problem)
+        return replace(self, closed=True, function=function)
 
 
-def program_predicates(file: File, document: dict[str, Any], split: str) -> list[ProgramPredicate]:
-    """Predicates of a program (or `.data` file), with the data of a split and of all splits."""
+def program_predicates(
+    file: File,
+    document: dict[str, Any],
+    split: str,
+    options: Mapping[str, str],
+    functions: Collection[str] = (),
+) -> list[ProgramPredicate]:
+    """Predicates of a program (or `.data` file), with the data of a split and of all splits.
+
+    `options` are the program's own, which evaluators of all predicates share. Predicates in
+    `functions` (in lower case) get Python functions afterwards.
+    """
     known = declared(file, document)
     found = partitions(file, document, known)
     lists: dict[str, dict[str, AtomList]] = {name: {} for name in known}
@@ -59,11 +84,23 @@ def program_predicates(file: File, document: dict[str, Any], split: str) -> list
         for partition in listed:
             atoms = AtomList.of(file, partition, ("all", split))
             lists[partition.predicate.casefold()][wanted] = atoms
-    return [_predicate(file, one, lists[key]) for key, one in known.items()]
+    predicates = [
+        _predicate(file, one, lists[key], options, one.name.lower() in functions)
+        for key, one in known.items()
+    ]
+    primary = [one.name for one in predicates for way in one.evaluators if way.primary]
+    if len(primary) > 1:
+        problem = f"primary evaluators of {' and '.join(primary)}; expected at most one in all"
+        raise DataError(file.name, problem)
+    return predicates
 
 
 def _predicate(
-    file: File, one: PredicateDeclaration, lists: dict[str, AtomList]
+    file: File,
+    one: PredicateDeclaration,
+    lists: dict[str, AtomList],
+    options: Mapping[str, str],
+    gets_function: bool,
 ) -> ProgramPredicate:
     where = f"predicate {one.name!r}"
     for key in one.about:
@@ -75,36 +112,66 @@ def _predicate(
             f"{where} is of type {one.about['type']!r}; only standard predicates are supported"
         )
         raise DataError(file.name, problem)
-    if one.about.get("function"):
-        problem = f"{where} is a function of Java code, which cannot be called here"
-        advice = "expected its values as observations"
-        raise DataError(file.name, f"{problem}; {advice}")
+    for kind in one.about.get("types") or []:
+        if kind not in TYPES:
+            problem = f"{where} has an argument of type {kind!r}; expected {', '.join(TYPES)}"
+            raise DataError(file.name, problem)
     if "closed" in one.flags and lists.get("targets"):
         problem = f"{where} is closed and has targets; expected it to be open"
         raise DataError(file.name, problem)
-    _check_evaluations(file, one)
     forced = "open" in one.flags or str(one.about.get("force-open", "")).lower() == "true"
-    return ProgramPredicate(
+    predicate = ProgramPredicate(
         one.name,
         one.arity,
         not (forced or lists.get("targets")),
         **lists,
         options=text_options(file, one.about.get("options"), f"options of {one.name}"),
+        evaluators=predicate_evaluators(file.name, options, _evaluators(file, one, options)),
+        function=None,
     )
+    function = None if gets_function else _named_function(file, one)
+    return predicate if function is None else predicate.with_function(function, file.name)
 
 
-def _check_evaluations(file: File, one: PredicateDeclaration) -> None:
-    """Check the list of evaluators; it changes nothing, as all evaluations that apply are made."""
+def _named_function(file: File, one: PredicateDeclaration) -> AtomFunction | None:
+    """The similarity that a declaration names; None if it names no function."""
+    name = one.about.get("function")
+    if not name:
+        return None
+    where = f"predicate {one.name!r}"
+    if name not in list(Similarity):
+        problem = f"{where} has the function {name!r}, which cannot be called here"
+        known = ", ".join(Similarity)
+        expected = f"expected {known}, or a Python function: infer(..., functions={{...}})"
+        raise DataError(file.name, f"{problem}; {expected}")
+    if one.arity != 2:
+        raise DataError(file.name, f"{where}: {name} is of two texts; expected the arity 2")
+    return Similarity(name).function
+
+
+def _evaluators(
+    file: File, one: PredicateDeclaration, options: Mapping[str, str]
+) -> list[PredicateEvaluator]:
+    """The evaluators that the program lists for a predicate."""
     where = f"evaluations of {one.name}"
     listed = one.about.get("evaluations") or []
     if not isinstance(listed, list):
         raise DataError(file.name, f"{where}: expected a list, found {kind_of(listed)}")
+    found = []
     for item in listed:
         about = {"evaluator": item} if isinstance(item, str) else item
         if not isinstance(about, dict) or not isinstance(about.get("evaluator"), str):
             problem = f"{where}: expected names of evaluators, found {kind_of(item)}"
             raise DataError(file.name, problem)
-        text_options(file, about.get("options"), where)
+        for key in about:
+            if key not in ("evaluator", "options", "primary"):
+                problem = f"{where}: unknown key {key!r}; expected evaluator, options, primary"
+                raise DataError(file.name, problem)
+        own = text_options(file, about.get("options"), where)
+        evaluator = evaluator_named(file.name, about["evaluator"], one.arity, options, own)
+        primary = str(about.get("primary", "")).lower() == "true"
+        found.append(PredicateEvaluator(evaluator, listed=True, primary=primary))
+    return found
 
 
 def text_options(file: File, value: object, where: str) -> dict[str, str]:
@@ -121,137 +188,3 @@ def text_options(file: File, value: object, where: str) -> dict[str, str]:
         if setting is not None:
             found[str(key).lower()] = str(setting).lower() if isinstance(setting, bool) else setting
     return found
-
-
-# Options of inference -----------------------------------------------------------------------------
-
-#: PSL's reasoners that look for the MAP state; Hornbeam's solvers replace all of them.
-METHODS = (
-    "ADMMInference",
-    "SGDInference",
-    "SGDStreamingInference",
-    "DualBCDInference",
-    "DistributedDualBCDInference",
-)
-#: Options that cannot change the answer and are not reported as ignored: inference is not random,
-#: the scale of weights does not move the optimum, and inference runs anyway.
-WITHOUT_EFFECT = ("random.seed", "inference.normalize", "runtime.inference")
-INITIAL_VALUES = ("RANDOM", "ZERO", "HALF", "ONE", "ATOM")
-
-
-@dataclass(frozen=True)
-class InferenceOptions:
-    """Options of a program's inference."""
-
-    #: Size and maximum number of ADMM's steps.
-    step_size: float = 1.0
-    max_iterations: int = 25_000
-    #: Tolerances of ADMM; None if the program does not set them.
-    epsilon_absolute: float | None = None
-    epsilon_relative: float | None = None
-    #: Whether hard rules become weighted rules, their weight as a multiple of the largest weight,
-    #: and whether they are squared.
-    relax: bool = False
-    relax_multiplier: float = 100.0
-    relax_squared: bool = True
-    #: PSL's initial value of targets. ZERO and HALF start at 0 and ½, all others at 1.
-    initial_value: str = "RANDOM"
-    #: Whether it is an error if a rule needs an atom of an open predicate that is neither observed
-    #: nor a target; otherwise the atom is false.
-    require_targets: bool = True
-    close_truth: bool = False  #: whether evaluation takes targets without truth for false
-    ignored: tuple[str, ...] = ()  #: names of the program's options that are not honoured
-
-
-class _OptionError(Exception):
-    """The error of an option's value; its text says what was expected."""
-
-
-def _number(least: float, above: bool = False) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            value = number_in(text)
-        except ValueError:
-            value = math.nan
-        if not (least <= value <= MAX_NUMBER and (value >= 1 / MAX_NUMBER or not above)):
-            lower = f"a number {'above' if above else 'of at least'} {least:g}"
-            raise _OptionError(f"{lower}, and at most {MAX_NUMBER:g}")
-        return value
-
-    return read
-
-
-def _positive(text: str) -> int:
-    try:
-        value = whole_number_in(text)
-    except ValueError:
-        raise _OptionError("a whole number") from None
-    if value < 1:
-        raise _OptionError("a whole number of at least 1")
-    return value
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise _OptionError("true or false")
-    return text.lower() == "true"
-
-
-def _initial_value(text: str) -> str:
-    if text.upper() not in INITIAL_VALUES:
-        raise _OptionError(f"one of {', '.join(INITIAL_VALUES)}")
-    return text.upper()
-
-
-#: PSL's name of every option that is honoured, with the field it sets and the function to read it.
-_READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
-    "admmreasoner.stepsize": ("step_size", _number(0, above=True)),
-    "admmreasoner.maxiterations": ("max_iterations", _positive),
-    "admmreasoner.epsilonabs": ("epsilon_absolute", _number(0)),
-    "admmreasoner.epsilonrel": ("epsilon_relative", _number(0)),
-    "inference.relax": ("relax", _flag),
-    "inference.relax.multiplier": ("relax_multiplier", _number(0)),
-    "inference.relax.squared": ("relax_squared", _flag),
-    "inference.initialvalue": ("initial_value", _initial_value),
-    "pam.throw": ("require_targets", _flag),
-    "eval.closetruth": ("close_truth", _flag),
-}
-
-
-def inference_options(
-    program: str, options: Mapping[str, str], predicates: Iterable[ProgramPredicate] = ()
-) -> InferenceOptions:
-    """Read the options of a program; options of its predicates are ignored and reported.
-
-    Examples
-    --------
-    >>> options = {"admmreasoner.maxiterations": "100", "parallel.numthreads": "4"}
-    >>> found = inference_options("program.json", options)
-    >>> found.max_iterations, found.ignored
-    (100, ('parallel.numthreads',))
-    """
-    found: dict[str, Any] = {}
-    ignored = [f"{name} of {one.name}" for one in predicates for name in one.options]
-    for name, text in options.items():
-        if name == "runtime.inference.method":
-            if _method(text, program) != METHODS[0]:
-                ignored.append(name)
-        elif name in _READERS:
-            field, read = _READERS[name]
-            try:
-                found[field] = read(text.strip())
-            except _OptionError as wrong:
-                problem = f"the option {name!r} is {text!r}; expected {wrong}"
-                raise DataError(program, problem) from None
-        elif name not in WITHOUT_EFFECT:
-            ignored.append(name)
-    return InferenceOptions(**found, ignored=tuple(sorted(ignored)))
-
-
-def _method(text: str, program: str) -> str:
-    """The class name of PSL's inference method, without its package."""
-    method = text.strip().rsplit(".", 1)[-1]
-    if method not in METHODS:
-        problem = f"the option 'runtime.inference.method' is {text!r}"
-        raise DataError(program, f"{problem}; expected one of {', '.join(METHODS)}")
-    return method

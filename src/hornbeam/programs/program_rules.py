@@ -13,11 +13,12 @@ finds all violations by joining them. An arithmetic rule is grounded by joining 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import TypeVar
 
+from hornbeam.errors import warn
 from hornbeam.language.arithmetic_rules import (
     AllOf,
     AnyOf,
@@ -25,9 +26,11 @@ from hornbeam.language.arithmetic_rules import (
     Coefficient,
     Condition,
     Filter,
+    Number,
     Operation,
     PslRule,
     RefusedError,
+    Relation,
     Summand,
     atoms_of,
     cardinalities_of,
@@ -37,15 +40,15 @@ from hornbeam.language.arithmetic_rules import (
     refusal,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, Literal, LogicalRule, SumVariable, Variable
+from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, SumVariable, Variable
 from hornbeam.programs.program_declarations import ProgramPredicate
 
+#: A rule, and its file.
+SourcedRule = tuple[PslRule, str]
 APart = TypeVar("APart", Literal, Summand)
 
 
-def check_rules(
-    rules: Iterable[tuple[PslRule, str]], predicates: Sequence[ProgramPredicate]
-) -> None:
+def check_rules(rules: Iterable[SourcedRule], predicates: Sequence[ProgramPredicate]) -> None:
     """Check every rule of a program; each comes with its file.
 
     A rule is refused if it has an unknown predicate, a wrong number of arguments, a negative weight
@@ -59,18 +62,34 @@ def check_rules(
             raise refusal(rule, str(wrong), source, wrong.place) from None
 
 
+def _opposite(rule: PslRule) -> str:
+    """What to write instead of a rule with a negative weight: rules that say the opposite."""
+    if isinstance(rule, ArithmeticRule):
+        turned = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST}
+        if rule.relation not in turned:
+            return "or no rule: nothing convex keeps two sides apart"
+        rules: list[PslRule] = [replace(rule, relation=turned[rule.relation])]
+    else:
+        heads = [Literal(one.atom, not one.negated) for one in rule.head]
+        rules = [replace(rule, head=(head,)) for head in heads]
+    positive = (str(replace(one, weight=-(rule.weight or 0.0))) for one in rules)
+    return f"such as {' and '.join(positive)}"
+
+
 def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
     if rule.weight is not None and rule.weight < 0:
         problem = (
             f"the weight {rule.weight:g} is negative, and inference would not be convex; expected "
-            "a weight of at least 0 (a rule is discouraged by negating its head)"
+            f"a weight of at least 0, {_opposite(rule)}"
         )
         raise RefusedError(problem)
     for atom in atoms_of(rule):
         _check_atom(atom, known)
+    functions = {name for name, predicate in known.items() if predicate.function is not None}
     if isinstance(rule, LogicalRule):
-        _check_safe(rule)
+        _check_safe(rule, functions)
     else:
+        _check_functions(rule, functions)
         arguments = [term for atom in rule.atoms for term in atom.arguments]
         sums = Counter(term.name for term in arguments if isinstance(term, SumVariable))
         plain = {term.name for term in arguments if isinstance(term, Variable)}
@@ -97,12 +116,12 @@ def _check_atom(atom: Atom, known: dict[str, ProgramPredicate]) -> None:
 # Logical rules ------------------------------------------------------------------------------------
 
 
-def _check_safe(rule: LogicalRule) -> None:
+def _check_safe(rule: LogicalRule, functions: Collection[str]) -> None:
     limited: set[str] = set()
     for literals, negated in ((rule.body, False), (rule.head, True)):
-        for literal in literals:
-            if isinstance(literal.atom, Atom) and literal.negated is negated:
-                limited |= variables_of(literal.atom)
+        for atom in (literal.atom for literal in literals if literal.negated is negated):
+            if isinstance(atom, Atom) and atom.predicate not in functions:
+                limited |= variables_of(atom)
     used = [
         (name, literal.atom)
         for literal in (*rule.body, *rule.head)
@@ -124,6 +143,17 @@ def _check_safe(rule: LogicalRule) -> None:
 
 
 # Arithmetic rules ---------------------------------------------------------------------------------
+
+
+def _check_functions(rule: ArithmeticRule, functions: Collection[str]) -> None:
+    """Refuse functions of terms that no other atom limits, of sums, and in filters."""
+    others = [atom for atom in rule.atoms if atom.predicate not in functions]
+    limited = set[str]().union(*map(variables_of, others))
+    for atom in (atom for atom in atoms_of(rule) if atom.predicate in functions):
+        terms = [term for term in atom.arguments if not isinstance(term, Constant)]
+        if atom not in rule.atoms or any(term.name not in limited for term in terms):
+            problem = f"{atom} is a function; expected it outside of filters, of constants and "
+            raise RefusedError(f"{problem}variables that another atom has", atom.place)
 
 
 def _check_sums(rule: ArithmeticRule, sums: Counter[str], plain: set[str]) -> None:
@@ -209,6 +239,55 @@ def normal_rules(rule: PslRule, names: Mapping[str, str]) -> Iterator[PslRule]:
             condition = distinct[0] if len(distinct) == 1 else AllOf(distinct)
             filters.append(Filter(one.variable, condition))
         yield replace(rule, left=left, right=right, filters=tuple(filters))
+
+
+def without_repetitions(
+    written: Iterable[tuple[Sequence[PslRule], str]],
+) -> list[SourcedRule]:
+    """The normal rules of rules as written, without those that say what an earlier rule says.
+
+    As in PSL, the first of equal rules is kept, also if another has another weight, and all the
+    alternatives of a filter are. Logical rules are equal if their sets of literals are, arithmetic
+    rules if their sums are, with everything on the left.
+    """
+    kept: list[SourcedRule] = []
+    known: dict[Hashable, SourcedRule] = {}
+    for normal, source in written:
+        for rule in normal:
+            first, where = known.setdefault(_meaning(rule), (rule, source))
+            if first is rule or len(normal) > 1:
+                kept.append((rule, source))
+                continue
+            again = f"{source}, line {rule.place.line}" if rule.place else source
+            weights = "" if rule.weight == first.weight else f" with its weight {first.weight:g}"
+            place = f"line {first.place.line}" if first.place and where == source else where
+            warn(f"{again}: {rule} stands twice; the first ({place}) is kept{weights}, as in PSL")
+    return kept
+
+
+def _meaning(rule: PslRule) -> Hashable:
+    """What a rule says, apart from its weight."""
+    kind = (rule.weight is None, rule.squared)
+    if isinstance(rule, LogicalRule):
+        body = (Literal(literal.atom, not literal.negated) for literal in rule.body)
+        return (*kind, frozenset([*body, *rule.head]))
+    # `a(A) <= b(A)` is `a(A) - b(A) <= 0`; PSL tells sums in another order apart
+    signed = [
+        (summand.atom, Operation("*", Number(sign), summand.coefficient))
+        for side, sign in ((rule.left, 1.0), (rule.right, -1.0))
+        for summand in side
+    ]
+    sums = [(atom, _value_or_form(coefficient)) for atom, coefficient in signed if atom is not None]
+    constants = [_value_or_form(coefficient) for atom, coefficient in signed if atom is None]
+    known = sum(value for value in constants if isinstance(value, float))
+    others = frozenset(value for value in constants if not isinstance(value, float))
+    conditions = rule.filters, frozenset(rule.comparisons)
+    return (*kind, rule.relation, tuple(sums), known, others, conditions)
+
+
+def _value_or_form(coefficient: Coefficient) -> float | Coefficient:
+    value = fixed_value(coefficient)
+    return coefficient if value is None else value
 
 
 def _spelt(parts: Iterable[APart], names: Mapping[str, str]) -> tuple[APart, ...]:

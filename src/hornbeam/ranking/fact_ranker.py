@@ -60,6 +60,10 @@ class FactRanker(ABC):
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """Every proposed answer of every query, best first; all other entities tie below."""
 
+    @abstractmethod
+    def with_facts(self, new: Input) -> FactRanker:
+        """The same ranker over the facts and new ones, as if they had been read together."""
+
     def probabilities(self, answers: Answers) -> Floats | None:
         """Probability of every answer, from all answers of its query; None for models without."""
         return None
@@ -204,6 +208,13 @@ class RuleRanker(FactRanker):
                 "a collective model scores pairs together and ranks no answers: evaluate it on "
                 "`labels`"
             )
+        for name, arity in model.target_arities.items():
+            if arity == 1:
+                raise InputError(
+                    f"{name!r} is about one entity, and queries ask for one end of a pair: "
+                    "`propose` finds the entities that are most likely to be so, and `evaluate` "
+                    "compares their scores with `labels`"
+                )
         facts = engine.facts
         missing = [name for name in model.targets if facts.predicates.index(name) < 0]
         if missing:
@@ -212,6 +223,10 @@ class RuleRanker(FactRanker):
                 facts, Targets(facts.entities, Names.of(missing), none, none, none)
             )
         return cls(facts, ArgumentTypes(facts), model, engine.over(facts), score)
+
+    def with_facts(self, new: Input) -> RuleRanker:
+        """The same ranker over the facts and new ones; what was prepared moves along."""
+        return RuleRanker.of(self.model, self.engine.with_facts(as_facts(new)), score=self.score)
 
     @property
     def relations(self) -> Sequence[str]:

@@ -11,11 +11,10 @@ from hornbeam.base.arrays import Bools
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.entity_names import EntityNames
-from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.interning import intern_targets
-from hornbeam.facts.reading.readers import Input, sources_of
-from hornbeam.facts.reading.sources import Role, Source, name_problem
+from hornbeam.facts.reading.readers import Input, plain_pairs, sources_of
+from hornbeam.facts.reading.sources import Role, Source
 from hornbeam.facts.reading.workspace import workspace
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.queries import Queries
@@ -43,11 +42,12 @@ class NamedQueries:
         return self.rows.names_at(row)
 
     def by_ids(self, names: EntityNames, facts: Facts) -> NamedQueries:
-        """The queries with ids in place of names of entities; refuses ambiguous names."""
+        """The queries with ids in place of names; refuses ambiguous names."""
         given = self.rows.entities
         meant = names.entities(given, lambda asked: asked.translate(facts.entities))
         meant.pop(ASKED, None)
-        return replace(self, rows=self.rows.renamed(meant))
+        relations = names.relations(self.rows.predicates, set(facts.predicates))
+        return replace(self, rows=self.rows.renamed(meant, relations))
 
     def located(self, facts: Facts) -> Queries:
         """The queries by the ids of `facts`, -1 where the facts do not have the name."""
@@ -98,26 +98,15 @@ def as_queries(given: Input | NamedQueries) -> NamedQueries:
 
 
 def _plain_queries(given: Input) -> NamedQueries | None:
-    """Queries from well-formed tuples of str, read without a database; None for other inputs.
-
-    Opening the database of a reader takes longer than answering a few queries.
-    """
-    if not isinstance(given, list | tuple) or not given:
+    """Queries from well-formed tuples, read without a database; None for other inputs."""
+    rows = plain_pairs(given)
+    if rows is None or rows.predicates.index(ASKED) >= 0:
         return None
-    for row in given:
-        if not isinstance(row, list | tuple) or len(row) != 3:
-            return None
-        if any(not isinstance(cell, str) or name_problem("name", cell) for cell in row):
-            return None
-        if row[1] == ASKED or (row[0] == ASKED) == (row[2] == ASKED):
-            return None
-    subject, relation, object_ = zip(*given, strict=True)
-    entities, relations = Names.of([*subject, *object_]), Names.of(relation)
-    rows = Targets(
-        entities, relations, relations.find(relation), entities.find(subject),
-        entities.find(object_),
-    )  # fmt: skip
-    return NamedQueries(rows, rows.subject == entities.index(ASKED))
+    mark = rows.entities.index(ASKED)
+    asks_subject = rows.subject == mark
+    return (
+        NamedQueries(rows, asks_subject) if np.all(asks_subject != (rows.object == mark)) else None
+    )
 
 
 def check_answerable(
@@ -161,6 +150,9 @@ def _first_wrong(sources: Sequence[Source]) -> DataError:
             row = dict(zip(source.columns, map(str, fields), strict=False))
             if row["predicate"] == ASKED:
                 return source.error(f"the relation is {ASKED!r}; expected its name", at)
+            if "a2" not in row:
+                problem = "found subject and relation alone; expected subject, relation, object"
+                return source.error(f"{problem}, one of subject and object as '?'", at)
             marks = (row["a1"] == ASKED) + (row["a2"] == ASKED)
             if marks != 1:
                 found = "two question marks" if marks else "no question mark"

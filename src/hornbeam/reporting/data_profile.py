@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,6 +43,15 @@ class DataProfile:
     unseen_names: tuple[str, ...]  #: entities without facts, at most `SHOWN`, in the order of names
     missing_predicates: tuple[str, ...]  #: predicates of rules that no fact has
     own_facts: int  #: number of facts that state a labelled pair: they are not evidence for it
+
+    def in_names(self, shown: Callable[[str], str]) -> DataProfile:
+        """The profile with names of entities and predicates instead of ids."""
+        return replace(
+            self,
+            predicates=tuple(replace(one, name=shown(one.name)) for one in self.predicates),
+            unseen_names=tuple(map(shown, self.unseen_names)),
+            missing_predicates=tuple(map(shown, self.missing_predicates)),
+        )
 
 
 def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile:

@@ -7,7 +7,7 @@ learned, from which data and how, with figures of the internal validation only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from hornbeam.base.arrays import Bools, Floats, Positions
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
-from hornbeam.explaining.explainer import RuleExplainer
+from hornbeam.explaining.explainer import Explainer, RuleExplainer
 from hornbeam.explaining.explanation import ExplainedScore, Explanation
 from hornbeam.explaining.known_scores import cautions
 from hornbeam.explaining.reason import Grounding, renamed
@@ -31,13 +31,17 @@ from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import DataProfile, profile
 from hornbeam.reporting.rendering import page_of
-from hornbeam.reporting.rule_tables import covered_rows, rule_qualities
-from hornbeam.rules.rule_words import Words, counting_words, with_shown_entities
+from hornbeam.reporting.rule_tables import (
+    RuleQuality,
+    covered_rows,
+    figures_without,
+    rule_qualities,
+)
+from hornbeam.rules.rule_words import Words, counting_words, with_shown_names
 from hornbeam.scoring.evaluation import confusion, evaluate
 from hornbeam.scoring.model_checks import warn_of_other_targets
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_explainer import GraphExplainer
     from hornbeam.graphs.graph_ranker import MemoryRanker
     from hornbeam.graphs.ranking_model import RankingModel
 
@@ -53,6 +57,8 @@ LARGEST = 200_000
 STEPS = 4
 #: Maximum number of known links on which rules are counted if there are no labels.
 MAX_LINKS = 5_000
+#: Maximum number of scores of labelled pairs without a rule: of many pairs, fewer rules are judged.
+MAX_SCORES = 5_000_000
 #: Maximum number of test queries for the calibration of probabilities.
 CALIBRATED = 2000
 #: Number of rules that are shown per relation and direction.
@@ -100,12 +106,14 @@ def report(
     progress: Progress = SILENT,
     *,
     names: EntityNames = NO_NAMES,
+    ranks: GraphEvaluation | None = None,
+    filtered_by: str = "",
 ) -> str:
     """Write the report of a rule model as one HTML page.
 
-    The labels should not have been used for learning. Without labels, the page shows no errors, and
-    counts rules on the links that the facts state. Without a trace, it does not show how the model
-    was learned.
+    The labels should not have been used for learning. Without labels, the page counts rules on the
+    links that the facts state, and shows errors only by the `ranks` of true answers. Without a
+    trace, it does not show how the model was learned.
     """
     model, semantics = explainer.model, explainer.model.semantics
     if labels is not None:
@@ -115,17 +123,17 @@ def report(
     scores = explainer.scores(pairs, counted)
     qualities = sorted(
         (
-            replace(quality, words=with_shown_entities(quality.words, names.shown))
+            replace(quality, words=with_shown_names(quality.words, names.shown))
             for quality in rule_qualities(model, counted, pairs)
         ),
         key=lambda quality: (not quality.is_prior, -quality.weight, quality.index),
     )
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
     data = profile(explainer.facts, pairs, in_bodies)
-    data = replace(data, unseen_names=tuple(map(names.shown, data.unseen_names)))
+    data = data.in_names(names.shown)
     figures = {} if trace is None else {"learning": report_charts.learning_figures(trace)}
     values: dict[str, object] = {
-        "targets": sorted({quality.target for quality in qualities}),
+        "targets": sorted({names.shown(quality.target) for quality in qualities}),
         "semantics": semantics,
         "n_pairs": len(pairs),
         "judged": labels is not None,
@@ -137,6 +145,13 @@ def report(
         "trace": trace,
     }
     if labels is not None:
+        if not semantics.recursive:  # inferring all pairs for every rule would take long
+            without = figures_without(explainer, labels, counted)
+            most = min(ROWS[0], MAX_SCORES // max(len(labels), 1))
+            values["qualities"] = [
+                replace(quality, without=without(quality.index)) if k < most else quality
+                for k, quality in enumerate(qualities)
+            ]
         evaluation = evaluate(labels.truth, scores)
         figures["quality"] = report_charts.quality_figures(labels, scores, evaluation, semantics)
         values |= {
@@ -144,7 +159,26 @@ def report(
             "confusion": confusion(labels.positive, scores >= semantics.threshold),
             "failures": _mistakes(explainer, labels, scores, names, progress),
         }
+    if ranks is not None:
+        figures["quality"] = [report_charts.rank_figure(ranks.ranks)]
+        hardest = _hardest(explainer, ranks.ranks, names, progress)
+        values |= {"filtered_by": filtered_by, "ranks": ranks, "failures": {"": hardest},
+                   "n_rules": len(qualities),
+                   "relations": _ranked_targets(qualities, ranks, names)}  # fmt: skip
     return _page(data, figures, values)
+
+
+def _ranked_targets(
+    qualities: Sequence[RuleQuality], ranks: GraphEvaluation, names: EntityNames
+) -> list[RelationRow]:
+    """Targets and directions of a test, with their ranks and heaviest rules."""
+    rows = []
+    for part in ranks.relations:
+        own = [rule for rule in qualities if rule.target == part.relation]
+        heaviest = [(rule.weight, rule.words) for rule in own if not rule.is_prior][:BEST]
+        name = names.shown(part.relation)
+        rows.append(RelationRow(name, part.direction, len(own), tuple(heaviest), part))
+    return rows
 
 
 def _examples(
@@ -214,7 +248,7 @@ def _first(rows: Positions, by: Floats) -> list[int]:
 
 @dataclass(frozen=True)
 class RelationRow:
-    """A relation in one direction: its best rules as (confidence, words), and its test ranks."""
+    """A relation in one direction: its best rules and their weights, and its test ranks."""
 
     relation: str
     direction: str
@@ -263,12 +297,15 @@ def graph_report(
         figures["quality"] = report_charts.rank_figures(judged.ranks, answers, asked)
         hardest = _hardest(GraphExplainer(ranker, reasons=1), judged.ranks, names, progress)
         values |= {"filtered_by": filtered_by, "ranks": judged, "failures": {"": hardest}}
-    values["relations"] = _relations(model, judged)
+    values["relations"] = _relations(model, judged, names)
     data = profile(facts, known_links(facts, []), in_bodies)  # there are no labelled pairs
+    data = data.in_names(names.shown)
     return _page(data, figures, values)
 
 
-def _relations(model: RankingModel, judged: GraphEvaluation | None) -> list[RelationRow]:
+def _relations(
+    model: RankingModel, judged: GraphEvaluation | None, names: EntityNames
+) -> list[RelationRow]:
     """Relations of the test, most queries first; without a test all relations, most rules first."""
     from hornbeam.graphs.graph_text import graph_rule_words
 
@@ -279,10 +316,14 @@ def _relations(model: RankingModel, judged: GraphEvaluation | None) -> list[Rela
         if judged is not None and direction not in ranks:
             continue
         best = tuple(
-            (rule.confidence, graph_rule_words(rule.clause, part.direction))
+            (
+                rule.confidence,
+                with_shown_names(graph_rule_words(rule.clause, part.direction), names.shown),
+            )
             for rule in part.rules[:BEST]
         )
-        rows.append(RelationRow(*direction, len(part.rules), best, ranks.get(direction)))
+        shown = names.shown(part.relation), part.direction.value
+        rows.append(RelationRow(*shown, len(part.rules), best, ranks.get(direction)))
     return sorted(
         rows, key=lambda row: (-(row.ranks.queries if row.ranks else row.n_rules), row.relation)
     )
@@ -310,7 +351,7 @@ def _true_and_stated(
 
 
 def _hardest(
-    explainer: GraphExplainer, ranks: Ranks, names: EntityNames, progress: Progress
+    explainer: Explainer, ranks: Ranks, names: EntityNames, progress: Progress
 ) -> list[Failure]:
     """The true answers that rank lowest, at most one per relation and direction."""
     united, queries = ranks.united, ranks.queries
@@ -328,7 +369,9 @@ def _hardest(
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
         why = explainer.explain(*triple, paths=1).in_names(names)
         asks = Direction.SUBJECT if kind[1] else Direction.OBJECT
-        scored = next(direction for direction in why.directions if direction.asks is asks)
+        # the score of a pair by a rule model is the same for both queries
+        both = why.directions
+        scored = next((direction for direction in both if direction.asks is asks), both[0])
         failures.append(Failure(why, scored, rank=float(ranks.rank[row])))
         progress.advance("Explaining the hardest queries", len(failures), HARDEST)
         if len(failures) == HARDEST:

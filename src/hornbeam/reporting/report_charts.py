@@ -171,10 +171,10 @@ def rank_figures(ranks: Ranks, answers: Evaluation, queries: int) -> list[Figure
         f"{answers.calibration_error:.3f} from the dashed line. Answers that the test does not "
         "know count as wrong, so true ones that it lacks lower the curve."
     )
-    return [_rank_figure(ranks), Figure(chart, caption)]
+    return [rank_figure(ranks), Figure(chart, caption)]
 
 
-def _rank_figure(ranks: Ranks) -> Figure:
+def rank_figure(ranks: Ranks) -> Figure:
     """Draw the share of queries whose true answer has a rank, by ranges of ranks."""
     labels, shares, low = list[str](), list[float](), 0
     for high in (*RANK_BARS, None):

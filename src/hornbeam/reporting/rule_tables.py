@@ -9,8 +9,8 @@ import csv
 import io
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,13 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Bools, Ids
 from hornbeam.base.files import save_text
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.columns import Columns
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.explaining.explainer import open_explainer
+from hornbeam.explaining.explainer import RuleExplainer, open_explainer
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Kind
@@ -31,6 +32,8 @@ from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import Words, rule_words, said
 from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.scoring.evaluation import Evaluation, evaluate
+from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout
 from hornbeam.scoring.model_checks import labels_for
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 #: Minimum share of true pairs that are covered, and of covered pairs that are true, for a body of
 #: one atom to be called a copy of the target.
 COPY_SHARE = 0.9
+#: Figures that tables have without each rule.
+WORTH = ("auc_roc", "auc_pr", "log_loss", "brier")
 #: Standard normal quantile of a two-sided 95 % interval.
 Z95 = 1.959963984540054
 
@@ -86,21 +91,41 @@ def _counted(model: RankingModel) -> dict[str, Sequence[Any] | Array]:
 
 
 def judged_rules(
-    model: RuleModel, engine: MemoryEngine | None = None, labels: Input | None = None
+    model: RuleModel,
+    engine: MemoryEngine | None = None,
+    labels: Input | None = None,
+    *,
+    worth: bool = False,
+    progress: Progress = SILENT,
 ) -> ResultTable:
-    """The rules as a table; with labels also their coverage and precision."""
+    """The rules as a table; with labels also their coverage and precision.
+
+    With `worth` also the figures that the model has without each rule.
+    """
     table = rule_table(model)
     if engine is None or labels is None:
+        if worth:
+            raise InputError("what rules are worth is measured: give `facts` and `labels`")
         return table
     known = labels_for(model, labels)
-    counted = open_explainer(model, engine, known).count(known)
+    explainer = open_explainer(model, engine, known)
+    counted = explainer.count(known, progress)
     qualities = rule_qualities(model, counted, known)
     precision = [math.nan if rule.precision is None else rule.precision for rule in qualities]
-    return table.with_columns(
+    table = table.with_columns(
         {
             "coverage": np.array([rule.coverage for rule in qualities], dtype=np.int64),
             "precision": np.array(precision),
         }
+    )
+    if not worth:
+        return table
+    figures, without = figures_without(explainer, known, counted), list[Evaluation]()
+    for k in range(len(model.rules)):
+        without.append(figures(k))
+        progress.advance("Leaving out rules", k + 1, len(model.rules))
+    return table.with_columns(
+        {f"{name}_without": [getattr(one, name) for one in without] for name in WORTH}
     )
 
 
@@ -127,6 +152,31 @@ def _full_csv(table: ResultTable) -> str:
     return text.getvalue()
 
 
+# --- figures without a rule -----------------------------------------------------------------------
+
+
+def figures_without(
+    explainer: RuleExplainer, labels: Targets, counted: Statistics
+) -> Callable[[int], Evaluation]:
+    """Finds the figures on counted labelled pairs without the rule of a number.
+
+    The rule weighs nothing then, as if it were switched off in the explorer; no other weight
+    changes. Where pairs are inferred together, they are inferred again for every rule.
+    """
+    model = explainer.model
+    cached = CachedCounts(model, RuleLayout.of(model, counted.bodies), counted, labels)
+
+    def without(k: int) -> Evaluation:
+        rules = list(model.rules)
+        rules[k] = replace(rules[k], weight=0.0)
+        if model.semantics.recursive:
+            reweighted = explainer.reweighted(model.with_rules(rules))
+            return evaluate(labels.truth, reweighted.scores(labels, counted))
+        return evaluate(labels.truth, cached.scores(rules))
+
+    return without
+
+
 # --- quality --------------------------------------------------------------------------------------
 
 
@@ -147,6 +197,7 @@ class RuleQuality:
     low: float
     high: float
     warning: str = ""  #: a caveat, or ""
+    without: Evaluation | None = None  #: figures of the model without the rule
 
     @property
     def precision(self) -> float | None:

@@ -2,6 +2,8 @@
 
 A `Body` is one condition on a pair (A, B), the key of a column of counts. A `Conjunction` is up to
 three of them; their groundings multiply (over soft facts see `hornbeam.counting.columns`).
+A target on one entity is the pair (A, A): its paths are cycles from A to A, its other conditions
+are those on the subject.
 
 | kind | example | its count |
 |---|---|---|
@@ -9,6 +11,12 @@ three of them; their groundings multiply (over soft facts see `hornbeam.counting
 | open | `p(A, X)`, `p(X, B)` | edges of an argument, for any X |
 | unary | `student(A)` | 1 where it is a fact |
 | anchored | `p(A, 'c')`, `p('c', B)`, `(A == 'c')` | 1 where it is a fact |
+| numbers | `(year(A) >= 1990)`, `(year(A) - year(B) < 3)` | values that meet it |
+| chain | `p(A, X) & q(X, 'c')`, `p(A, X) & q(X, Y) & student(Y)` | walks from an argument |
+
+A chain walks up to three steps from one argument. It ends in a constant, in a unary fact about the
+last entity, or in any entity. Open, anchored and unary bodies are the shortest chains; they have
+names of their own.
 """
 
 from __future__ import annotations
@@ -21,14 +29,25 @@ from itertools import combinations, count
 from string import ascii_uppercase
 from typing import Self
 
-from hornbeam.language.syntax import Atom, Comparison, Constant, Operator, Term, Variable
+from hornbeam.language.syntax import (
+    Atom,
+    Comparison,
+    Constant,
+    NumberTest,
+    Operator,
+    Term,
+    Variable,
+)
+from hornbeam.rules.number_conditions import NumberCondition
 from hornbeam.rules.weighing import Threshold
 
 #: Maximum number of atoms of a path. The searches are written for up to four, and check it.
 MAX_LENGTH = 4
 #: Maximum number of atoms of a path in a model of a whole graph.
 MAX_PATH = 5
-#: Maximum number of bodies of a conjunction.
+#: Maximum number of steps of a chain; a unary fact about its last entity is not a step.
+MAX_CHAIN = 3
+#: Maximum number of bodies of a conjunction; `(A == 'c')`, which fills an argument, is not counted.
 MAX_CONDITIONS = 3
 #: Separates a predicate of three or more arguments from the places that a step walks between.
 #: No name of the data has it.
@@ -42,6 +61,8 @@ class Kind(StrEnum):
     OPEN = "open"
     UNARY = "unary"
     ANCHORED = "anchored"
+    NUMBERS = "numbers"
+    CHAIN = "chains"
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +70,7 @@ class Step:
     """One atom of a body: a predicate walked forwards, or backwards as its inverse.
 
     An atom of three or more arguments is walked between two of its `places`, the lesser first, the
-    others free; `arity` is the number of all. A unary body has one step of arity 1.
+    others free; `arity` is the number of all. A unary fact is a step of arity 1 that leads nowhere.
     """
 
     predicate: str
@@ -134,17 +155,21 @@ class Body:
     body has one grounding for every target.
     """
 
-    #: The steps of a path from subject to object; of other kinds one, from the argument.
+    #: The steps of a path from subject to object; of other kinds those from the argument, the last
+    #: of which may be a unary fact.
     steps: tuple[Step, ...]
     target: str  #: predicate of the head
     kind: Kind = Kind.PATH
     argument: int = 0  #: of a body that is not a path: 0 for the subject, 1 for the object
-    #: Of an anchored body: the entity that its step leads to, or that the argument is where it has
-    #: no step.
+    #: The entity that the steps of an anchored body or chain lead to, or that the argument is where
+    #: an anchored body has no step.
     constant: str | None = None
+    #: What a body of numbers asks of them, or a chain of the numbers of its last entity.
+    number: NumberCondition | None = None
+    head_arity: int = 2  #: number of arguments of the head: 1 for a target on one entity
 
     def __len__(self) -> int:
-        return max(len(self.steps), self.constant is not None)
+        return max(len(self.steps), self.constant is not None or self.number is not None)
 
     @property
     def is_path(self) -> bool:
@@ -153,8 +178,33 @@ class Body:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it names all entities: then facts of two arguments ground it once at most."""
-        return self.kind in (Kind.UNARY, Kind.ANCHORED)
+        """Whether it names all entities: then facts of two arguments ground it once at most.
+
+        So do numbers, where an entity has one value of an attribute.
+        """
+        return self.kind in (Kind.UNARY, Kind.ANCHORED, Kind.NUMBERS)
+
+    @property
+    def is_equality(self) -> bool:
+        """Whether it says which entity its argument is, `(A == 'c')`."""
+        return not self.steps and self.constant is not None
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it is a number that is compared with nothing; a rule with `[z]` has one."""
+        return self.number is not None and self.number.is_value
+
+    @property
+    def only_argument(self) -> int | None:
+        """The argument that it is about; None where it is about both."""
+        both = self.is_path or (self.number is not None and self.number.minus is not None)
+        return None if both else self.argument
+
+    @property
+    def walk(self) -> tuple[Step, ...]:
+        """Its steps without the unary fact that it may end in."""
+        ends_in_fact = bool(self.steps) and self.steps[-1].arity == 1
+        return self.steps[:-1] if ends_in_fact else self.steps
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -166,6 +216,11 @@ class Body:
         """The predicates of its atoms."""
         return {step.predicate for step in self.steps}
 
+    @property
+    def attributes(self) -> set[str]:
+        """The attributes that it compares."""
+        return set() if self.number is None else self.number.attributes
+
     def with_target(self, target: str) -> Body:
         """The same condition on the arguments of another predicate."""
         return replace(self, target=target)
@@ -173,24 +228,47 @@ class Body:
     @property
     def mirror(self) -> Body:
         """The same condition with subject and object exchanged."""
+        if self.head_arity == 1:
+            return self
         if self.is_path:
-            steps = tuple(step.reversed() for step in reversed(self.steps))
-            return Body(steps, self.target)
-        return Body(self.steps, self.target, self.kind, 1 - self.argument, self.constant)
+            return Body(reversed_steps(self.steps), self.target)
+        if self.number is not None and self.number.absolute:
+            return replace(self, number=self.number.swapped)
+        return replace(self, argument=1 - self.argument)
 
     def literals(
         self, ends: tuple[Term, Term], free: Iterator[Variable]
     ) -> list[Atom | Comparison]:
         """Its atoms over the terms of subject and object, other variables taken from `free`."""
         here = ends[self.argument]
+        if self.number is not None and not self.steps:
+            return [self.number.test(here, ends[1 - self.argument])]
         anchor = None if self.constant is None else Constant(self.constant)
-        if self.kind is Kind.ANCHORED and anchor is not None and not self.steps:
+        if not self.steps and anchor is not None:
             return [Comparison(here, Operator.EQUAL, anchor)]
-        if not self.is_path:
-            return [self.steps[0].atom(here, anchor, free)]
-        between = [next(free) for _ in self.steps[1:]]
-        nodes: list[Term] = [ends[0], *between, ends[1]]
-        return [step.atom(nodes[i], nodes[i + 1], free) for i, step in enumerate(self.steps)]
+        walk = self.walk
+        nodes: list[Term] = [ends[0] if self.is_path else here, *(next(free) for _ in walk[1:])]
+        if walk:
+            nodes.append(ends[1] if self.is_path else anchor or next(free))
+        atoms = [step.atom(nodes[i], nodes[i + 1], free) for i, step in enumerate(walk)]
+        last = [step.atom(nodes[-1], None, free) for step in self.steps[len(walk) :]]
+        tests = [] if self.number is None else [self.number.test(nodes[-1], here)]
+        return [*atoms, *last, *tests]
+
+
+def kind_about(steps: Sequence[Step], constant: str | None) -> Kind:
+    """The kind of a condition on one argument, by its steps and its end.
+
+    Examples
+    --------
+    >>> [kind_about([Step("p")] * n, constant=None).value for n in (1, 2)]
+    ['open', 'chains']
+    """
+    if len(steps) > 1:
+        return Kind.CHAIN
+    if constant is not None:
+        return Kind.ANCHORED
+    return Kind.UNARY if steps[0].arity == 1 else Kind.OPEN
 
 
 @dataclass(frozen=True)
@@ -213,13 +291,33 @@ class Conjunction:
         """Predicate of the head."""
         return self.parts[0].body.target
 
+    @property
+    def head_arity(self) -> int:
+        """Number of arguments of the head."""
+        return self.parts[0].body.head_arity
+
     def __len__(self) -> int:
         return sum(len(part.body) for part in self.parts)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all of its bodies name all entities."""
+        return all(part.body.is_fixed for part in self.parts)
+
+    @property
+    def is_value(self) -> bool:
+        """Whether it begins with a number that is compared with nothing."""
+        return self.parts[0].body.is_value
 
     @property
     def predicates(self) -> set[str]:
         """The predicates of its atoms."""
         return set[str]().union(*(part.body.predicates for part in self.parts))
+
+    @property
+    def attributes(self) -> set[str]:
+        """The attributes that its conditions compare."""
+        return set[str]().union(*(part.body.attributes for part in self.parts))
 
     def with_target(self, target: str) -> Self:
         """The same conditions on the arguments of another predicate."""
@@ -238,24 +336,65 @@ AnyBody = Body | Conjunction
 
 
 def simplest(parts: Sequence[Part]) -> AnyBody:
-    """A single body without a threshold as itself, all else as a conjunction."""
+    """A single body without a threshold as itself, all else as a conjunction.
+
+    A comparison of a number that another one implies is left out: `(year(A) >= 3)` beside
+    `(year(A) >= 5)`.
+    """
+    parts = without_implied(parts)
     if len(parts) == 1 and parts[0].threshold is None:
         return parts[0].body
     return Conjunction(tuple(parts))
 
 
+def without_implied(parts: Sequence[Part]) -> list[Part]:
+    """The conditions without comparisons of numbers that another one of them implies."""
+    kept = list[Part]()
+    for part in parts:
+        if any(_implies(other, part) for other in kept):
+            continue
+        kept = [other for other in kept if not _implies(part, other)] + [part]
+    return kept
+
+
+def _implies(part: Part, other: Part) -> bool:
+    """Whether one comparison of a number implies another on the same value."""
+    one, two = part.body.number, other.body.number
+    if one is None or two is None or part.threshold != other.threshold:
+        return False
+    same = replace(part.body, number=two) == other.body
+    return same and one.implies(two)
+
+
+def reversed_steps(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The same path walked from its end to its start."""
+    return tuple(step.reversed() for step in reversed(steps))
+
+
+def cycle(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps of a cycle in the one of its two directions that bodies are written in.
+
+    It is the direction whose relations come first by name, as ids of relations do.
+    """
+    forth, back = tuple(steps), reversed_steps(steps)
+    return min(forth, back, key=lambda path: [(step.relation, step.inverse) for step in path])
+
+
 def free_argument(body: AnyBody) -> int | None:
     """The argument that a body has no condition on; None where it has conditions on both.
+
+    A target on one entity has no other argument.
 
     Examples
     --------
     >>> free_argument(Body((Step("cites"),), "alike", Kind.OPEN, argument=0))
     1
     """
-    bodies = [part.body for part in body.parts]
-    if any(one.is_path for one in bodies) or len({one.argument for one in bodies}) != 1:
+    if body.head_arity == 1:
         return None
-    return 1 - bodies[0].argument
+    arguments = {part.body.only_argument for part in body.parts}
+    [argument, *others] = arguments or {None}
+    return None if argument is None or others else 1 - argument
 
 
 def variables() -> Iterator[Variable]:
@@ -266,10 +405,15 @@ def variables() -> Iterator[Variable]:
 
 
 def body_ends(body: AnyBody) -> tuple[Variable, Variable]:
-    """Variables of subject and object: A, and the one after the nodes of a lone path."""
+    """Variables of subject and object: A, and the one after the nodes of a lone path.
+
+    Both are A in a body of a target on one entity.
+    """
     names = variables()
     nodes = [next(names) for _ in range(MAX_PATH + 1)]
     parts = body.parts
+    if body.head_arity == 1:
+        return nodes[0], nodes[0]
     alone = len(parts) == 1 and parts[0].body.is_path
     return nodes[0], nodes[len(parts[0].body.steps) if alone else 1]
 
@@ -307,7 +451,7 @@ def _walked_over(body: Body, literals: Sequence[Atom | Comparison]) -> set[str]:
     """Variables at the places that the steps of a body lead between."""
     return {
         term.name
-        for step, atom in zip(body.steps, literals, strict=True)
+        for step, atom in zip(body.steps, literals, strict=False)
         if isinstance(atom, Atom)
         for term in (atom.arguments[place] for place in step.places[: step.arity])
         if isinstance(term, Variable)
@@ -316,6 +460,10 @@ def _walked_over(body: Body, literals: Sequence[Atom | Comparison]) -> set[str]:
 
 def spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
     """Text of a literal; a predicate without an identifier stays as it is."""
+    if isinstance(literal, NumberTest):
+        names = (literal.attribute, literal.minus or "")
+        attribute, minus = (identifiers.get(name, name) for name in names)
+        return str(replace(literal, attribute=attribute, minus=minus or None))
     if isinstance(literal, Comparison):
         return str(literal)
     terms = ", ".join([str(term) for term in literal.arguments])

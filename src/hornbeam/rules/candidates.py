@@ -6,7 +6,7 @@ texts are made only for the rows that are used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,11 +17,18 @@ from hornbeam.base.arrays import Array, Bools, Ids, Integers, Ints, Unsigned
 from hornbeam.base.machine import MAX_COUNT
 from hornbeam.base.result_table import SHOWN, ResultTable
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.names import Names
 from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.codes import code_limit, path_codes, step_code
+from hornbeam.rules.codes import code_limit, from_subject, step_code
+from hornbeam.rules.condition_numbers import KINDS, PATH_ROW
+
+#: Default kinds of bodies for targets on one entity, whatever the learner: there are few paths. By
+#: default their chains have up to two atoms: longer ones are too many to look for unasked.
+ONE_ENTITY_BODIES = (Kind.PATH, Kind.OPEN, Kind.UNARY, Kind.ANCHORED, Kind.CHAIN)
+ONE_ENTITY_CHAIN = 2
 
 
 @dataclass(frozen=True)
@@ -43,10 +50,13 @@ class RuleLimits:
         this many edges of r in that direction. None walks everything.
     bodies
         Kinds of bodies; None leaves the choice to the learner, and is paths where there is none.
+        For targets on one entity it is `ONE_ENTITY_BODIES`, with chains of up to two atoms.
     exclude
         Predicates that no body may have.
     shares
         Add up the shares of paths too, not only count them.
+    max_chain
+        Longest chain, at most `max_length` atoms, which is the default.
     """
 
     max_length: int = 3
@@ -57,15 +67,29 @@ class RuleLimits:
     bodies: tuple[Kind, ...] | None = None
     exclude: tuple[str, ...] = ()
     shares: bool = False
+    max_chain: int | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_length <= MAX_LENGTH:
             raise InputError(f"`max_length` is {self.max_length}; expected 1 to {MAX_LENGTH}")
-        for name in ("min_coverage", "top", "max_fanout"):
+        for name in ("min_coverage", "top", "max_fanout", "max_chain"):
             value = getattr(self, name)
             if value is not None and not 1 <= value <= MAX_COUNT:
                 most = "at least 1" if value < 1 else f"at most {MAX_COUNT}"
                 raise InputError(f"`{name}` is {value}; expected {most}")
+
+    def without(self, predicate: str) -> RuleLimits:
+        """The limits with one more predicate that no body may have."""
+        return replace(self, exclude=tuple(dict.fromkeys([*self.exclude, predicate])))
+
+    @property
+    def chain_atoms(self) -> int:
+        """Maximum number of atoms of a chain."""
+        return min(self.max_length, self.max_chain or self.max_length)
+
+    def for_one_entity(self) -> RuleLimits:
+        """The limits with the default bodies of targets on one entity."""
+        return replace(self, bodies=ONE_ENTITY_BODIES, max_chain=ONE_ENTITY_CHAIN)
 
     @property
     def searches_paths(self) -> bool:
@@ -74,8 +98,17 @@ class RuleLimits:
 
     @property
     def conditions(self) -> frozenset[Kind]:
-        """The kinds of bodies that are conditions, not paths."""
-        return frozenset(self.bodies or ()) - {Kind.PATH}
+        """The kinds of bodies that are conditions which facts ground, not paths, not numbers.
+
+        A chain has two atoms or more.
+        """
+        too_long = {Kind.CHAIN} if self.max_length == 1 else set()
+        return frozenset(self.bodies or ()) - {Kind.PATH, Kind.NUMBERS} - too_long
+
+    @property
+    def compares_numbers(self) -> bool:
+        """Whether comparisons of numbers are among the bodies."""
+        return Kind.NUMBERS in (self.bodies or ())
 
 
 @dataclass(frozen=True)
@@ -90,28 +123,9 @@ class Candidate:
     paths: int
 
 
-#: Kinds of bodies by their number in `Candidates.conditions`.
-KINDS = tuple(Kind)
-#: Kind, argument and constant of a path among conditions.
-PATH_ROW = (KINDS.index(Kind.PATH), 0, -1)
-
-
-def condition_numbers(
-    numbered: Iterable[tuple[int, Body]], predicates: Names, locate: Callable[[str], int]
-) -> Ints:
-    """Number, kind, argument, code and constant of the conditions that the facts can ground.
-
-    The result has one row for each of these five, and a column per condition. `locate` gives the
-    id of a constant, -1 where no fact has it.
-    """
-    conditions = []
-    for number, body in numbered:
-        codes = path_codes(body, predicates)
-        constant = -1 if body.constant is None else locate(body.constant)
-        if codes is not None and (body.constant is None or constant >= 0):
-            code = codes[0] if codes else 0
-            conditions.append((number, KINDS.index(body.kind), body.argument, code, constant))
-    return np.array(conditions, dtype=np.int64).reshape(-1, 5).T
+def unary_predicates(not_binary: Mapping[str, int]) -> frozenset[str]:
+    """The predicates of one argument, given the arities of those that are not binary."""
+    return frozenset(name for name, arity in not_binary.items() if arity == 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +138,7 @@ class Candidates:
 
     All rows are paths where `conditions` is None. Else it has three columns: the kind's index in
     `KINDS`, the argument (0 for the subject, 1 for the object), and the constant's index in
-    `constants`, -1 without one.
+    `constants`, -1 without one. Of a condition on numbers it is its index in `numbers`.
     """
 
     predicates: tuple[str, ...]
@@ -137,6 +151,9 @@ class Candidates:
     distinct: bool = False
     conditions: Ids | None = None
     constants: Names = field(default_factory=lambda: Names.of(()))
+    numbers: tuple[Body, ...] = ()
+    unary: frozenset[str] = frozenset()  #: the targets on one entity
+    unary_facts: frozenset[str] = frozenset()  #: predicates of unary facts, which end a body
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -145,7 +162,8 @@ class Candidates:
     def identifiers(self) -> dict[str, str]:
         """PSL identifier of every predicate and target."""
         names = (Step.along(relation).predicate for relation in self.predicates)
-        return dict(identifiers([*names, *self.targets]))
+        others = (name for body in self.numbers for name in body.attributes | body.predicates)
+        return dict(identifiers([*names, *self.targets, *others]))
 
     @property
     def lengths(self) -> Ints:
@@ -158,15 +176,16 @@ class Candidates:
         steps: list[Step | None] = [None] * code_limit(len(self.predicates))
         for p, name in enumerate(self.predicates):
             for inverse in (False, True):
-                steps[step_code(p, inverse)] = Step.along(name, inverse)
+                is_fact = name in self.unary_facts and not inverse
+                step = Step(name, arity=1) if is_fact else Step.along(name, inverse)
+                steps[step_code(p, inverse)] = step
         return tuple(steps)
 
     def body(self, row: int) -> Body:
         """The body of a row."""
         codes, target = self.steps[row].tolist(), self.targets[int(self.target[row])]
-        if self.conditions is None:
-            return Body(self._path(codes), target)
-        return self._any_body(codes, target, *self.conditions[row].tolist())
+        row_of_path = PATH_ROW if self.conditions is None else self.conditions[row].tolist()
+        return self._any_body(codes, target, *row_of_path)
 
     @property
     def bodies(self) -> list[Body]:
@@ -174,9 +193,11 @@ class Candidates:
         # by columns: one list per row would slow down the garbage collector
         codes = zip(*self.steps.T.tolist(), strict=True)
         targets = map(self.targets.__getitem__, self.target.tolist())
-        if self.conditions is None:
-            return list(map(Body, map(self._path, codes), targets))
-        return list(map(self._any_body, codes, targets, *self.conditions.T.tolist()))
+        if self.conditions is not None:
+            return list(map(self._any_body, codes, targets, *self.conditions.T.tolist()))
+        if self.unary:
+            return [self._any_body(*path, *PATH_ROW) for path in zip(codes, targets, strict=True)]
+        return list(map(Body, map(self._path, codes), targets))
 
     def _path(self, codes: Iterable[int]) -> tuple[Step, ...]:
         return tuple(filter(None, map(self._step_of_code.__getitem__, codes)))
@@ -185,13 +206,13 @@ class Candidates:
         self, codes: Iterable[int], target: str, kind: int, argument: int, constant: int
     ) -> Body:
         """A body by the numbers that it has in the table."""
-        steps = self._path(codes)
+        steps, head_arity = self._path(codes), 1 if target in self.unary else 2
         if KINDS[kind] is Kind.PATH:
-            return Body(steps, target)
-        if KINDS[kind] is Kind.UNARY:
-            steps = (replace(steps[0], arity=1),)
+            return Body(steps, target, head_arity=head_arity)
+        if KINDS[kind] is Kind.NUMBERS:
+            return self.numbers[constant]
         anchor = None if constant < 0 else self.constants[constant]
-        return Body(steps, target, KINDS[kind], argument, anchor)
+        return Body(steps, target, KINDS[kind], argument, anchor, head_arity=head_arity)
 
     def text(self, row: int) -> str:
         """PSL text of a row's clause."""
@@ -217,10 +238,34 @@ class Candidates:
         columns: dict[str, Any] = {name: column[rows] for name, column in self._arrays.items()}
         return replace(self, **columns)
 
-    def beside_conditions(self, constants: Names) -> Candidates:
-        """The same paths, which conditions with these constants may follow."""
+    def beside_conditions(self, constants: Names, unary_facts: frozenset[str]) -> Candidates:
+        """The same paths, which conditions that end in these constants and facts may follow."""
         conditions = np.tile(np.array(PATH_ROW, dtype=np.int32), (len(self), 1))
-        return replace(self, conditions=conditions, constants=constants)
+        return replace(self, conditions=conditions, constants=constants, unary_facts=unary_facts)
+
+    def with_numbers(self, bodies: Sequence[Body], figures: Ints) -> Candidates:
+        """The same rows, then conditions on numbers with their coverage, true coverage, paths."""
+        n, steps = len(bodies), self.steps.shape[1]
+        before = (
+            self
+            if self.conditions is not None
+            else self.beside_conditions(self.constants, self.unary_facts)
+        )
+        place = np.arange(len(self.numbers), len(self.numbers) + n)
+        kind = np.full(n, KINDS.index(Kind.NUMBERS))
+        argument = np.array([body.argument for body in bodies], dtype=np.int64)
+        target = [self.targets.index(body.target) for body in bodies]
+        coverage, coverage_true, paths = figures
+        more = replace(
+            before,
+            steps=np.zeros((n, steps), dtype=np.uint32),
+            target=np.array(target, dtype=np.int32),
+            coverage=coverage,
+            coverage_true=coverage_true,
+            paths=paths,
+            conditions=np.stack([kind, argument, place], axis=1).astype(np.int32),
+        )
+        return replace(before.followed_by(more), numbers=(*self.numbers, *bodies))
 
     def followed_by(self, other: Candidates) -> Candidates:
         """The rows of both, over the same predicates, targets and constants."""
@@ -236,12 +281,13 @@ class Candidates:
             (self.coverage >= language.min_coverage)
             & ~self._having(language.exclude)
             & ~self._is_duplicate_open()
+            & ~self._repeats_on_one_entity()
         )
         atoms = self._text_ranks()[self.steps[kept]]
         heads = np.argsort(np.argsort([self.identifiers[name] for name in self.targets]))
-        single = self._ranks_of_single_atoms(kept)
+        texts = self._ranks_of_texts(kept)
         lengths, coverage = self.lengths[kept], self.coverage[kept]
-        keys = (heads[self.target[kept]], *atoms.T[::-1], single, lengths, -coverage)
+        keys = (heads[self.target[kept]], *atoms.T[::-1], texts, lengths, -coverage)
         order = np.lexsort(keys)
         return kept[order[: language.top]]
 
@@ -257,22 +303,54 @@ class Candidates:
         """Which open conditions repeat another: p(A, X, Y) counts the same led to X or to Y."""
         if self.conditions is None:
             return np.zeros(len(self), dtype=np.bool_)
-        first = [step is None or step.is_open for step in self._step_of_code]
-        is_open = self.conditions[:, 0] == KINDS.index(Kind.OPEN)
-        return np.asarray(is_open & ~np.array(first)[self.steps[:, 0]])
+        first = [step is None or step.arity == 1 or step.is_open for step in self._step_of_code]
+        kind, _, constant = self.conditions.T
+        is_open = (kind != PATH_ROW[0]) & (constant < 0)
+        last = self.steps[np.arange(len(self)), self.lengths - 1]
+        return np.asarray(is_open & ~np.array(first)[last])
 
-    def _ranks_of_single_atoms(self, rows: Ints) -> Ints:
-        """Rank of a row among the texts of one atom where some are not paths; else 0.
+    def _repeats_on_one_entity(self) -> Bools:
+        """Which bodies of targets on one entity repeat another: A and B are the same there.
 
-        These are few; the others need not be written out, see `_text_ranks`.
+        Such are conditions on B, and of the two directions of a cycle the second (see `cycle`). A
+        step to a neighbour and back is a cycle that repeats the open condition.
+        """
+        on_one = self._on_one_entity()
+        if not on_one.any():
+            return on_one
+        back = from_subject(self.steps, flipped=True)
+        difference = self.steps.astype(np.int64) - back
+        at = np.argmax(difference != 0, axis=1)
+        first = np.take_along_axis(difference, at[:, None], axis=1)[:, 0]
+        repeats: Bools = (first > 0) | ((first == 0) & (self.lengths == 2))
+        if self.conditions is not None:
+            kind, argument = self.conditions[:, 0], self.conditions[:, 1]
+            repeats = np.where(kind == PATH_ROW[0], repeats, argument == 1)
+        return on_one & repeats
+
+    def _on_one_entity(self) -> Bools:
+        """Which rows are of targets on one entity."""
+        unary = np.array([name in self.unary for name in self.targets], dtype=np.bool_)
+        return np.asarray(unary[self.target])
+
+    def _ranks_of_texts(self, rows: Ints) -> Ints:
+        """Rank of a row's text where some row of its coverage and length is a condition; else 0.
+
+        The others need not be written out, see `_text_ranks`; cycles must, too.
         """
         ranks = np.zeros(len(rows), dtype=np.int64)
-        if self.conditions is not None:
-            single = np.flatnonzero(self.lengths[rows] == 1)
-            texts = [self.text(row) for row in rows[single].tolist()]
-            ranks[single[np.argsort(np.array(texts, dtype=object), kind="stable")]] = np.arange(
-                len(single)
+        if self.conditions is not None or self.unary:
+            _, group = np.unique(
+                pair_keys(self.coverage[rows], self.lengths[rows]), return_inverse=True
             )
+            is_condition = self._on_one_entity()[rows]
+            if self.conditions is not None:
+                is_condition |= self.conditions[rows, 0] != PATH_ROW[0]
+            written = (np.bincount(group, is_condition) > 0) & (np.bincount(group) > 1)
+            places = np.flatnonzero(written[group])
+            texts = [self.text(row) for row in rows[places].tolist()]
+            order = np.argsort(np.array(texts, dtype=object), kind="stable")
+            ranks[places[order]] = np.arange(len(places))
         return ranks
 
     def _text_ranks(self) -> Ints:

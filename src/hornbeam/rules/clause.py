@@ -31,6 +31,9 @@ class Clause:
     'cites(B, A) -> !knows(A, B)'
     >>> str(prior("knows"))
     '!knows(A, B)'
+    >>> cycle = Body((Step("sold"), Step("owns", inverse=True)), "fraud", head_arity=1)
+    >>> str(Clause(cycle))
+    'sold(A, B) & owns(A, B) -> fraud(A)'
     """
 
     body: AnyBody
@@ -63,11 +66,14 @@ class Clause:
         """
         target = identifiers.get(self.target, self.target)
         sign = "!" if self.negated else ""
-        subject, object_ = body_ends(self.body)
-        head = f"{sign}{target}({subject}, {object_})"
+        head = f"{sign}{target}({', '.join(map(str, self.head_terms(body_ends(self.body))))})"
         atoms = body_texts(self.body, identifiers, distinct=distinct)
         text = f"{' & '.join(atoms)} -> {head}" if atoms else head
         return text if self.weighing is None else f"{text} {self.weighing}"
+
+    def head_terms(self, ends: Sequence[Term]) -> tuple[Term, ...]:
+        """The arguments of the head: both ends, or the only one of a target on one entity."""
+        return tuple(ends[: self.body.head_arity])
 
     def applied(
         self, subject: Variable, object_: Variable
@@ -99,7 +105,7 @@ class Clause:
         ends, conditions = self.applied(subject, object_)
         free = (name for name in variables() if name not in (subject, object_))
         body = [literal for part in conditions for literal in part.body.literals(ends, free)]
-        return body, Atom(self.target, ends)
+        return body, Atom(self.target, self.head_terms(ends))
 
     def applied_text(
         self, subject: Variable, object_: Variable, identifiers: Mapping[str, str]
@@ -138,9 +144,10 @@ class Clause:
         return self.text({})
 
 
-def prior(target: str, negated: bool = True) -> Clause:
+def prior(target: str, negated: bool = True, arity: int = 2) -> Clause:
     """The prior !t(A, B): without evidence a target is false.
 
-    Where most labelled targets are true the prior is the opposite, t(A, B).
+    Where most labelled targets are true the prior is the opposite, t(A, B). The prior of a target
+    on one entity, of arity 1, is !t(A) or t(A).
     """
-    return Clause(Body((), target), negated)
+    return Clause(Body((), target, head_arity=arity), negated)

@@ -135,24 +135,52 @@ def parse_model(text: str, name: str) -> RuleModel:
 
     Errors name the text by `name`, with line and column of what is not a rule of a model.
     """
-    _refuse_tables(text, name)
-    text = unix_lines(text)
-    header = _read_header(text, name)
-    rules = parse_logical_rules(text, name)
-    _check_number(len(rules), header.pop("rules", None), name)
-    names = names_by_identifier(header.pop("predicates", {}))
-    parsed = [parsed_clause(rule, names, name) for rule in rules]
-    check_rule_arities(rules, names, name)
-    header["relaxation"] = _checked_relaxation(rules, header.get("relaxation"), name)
-    distinct = _check_distinct(rules, parsed, header.get("distinct_variables"), name)
+    read = read_rule_texts(text, name)
+    header, rules = read.header, read.rules
+    header["relaxation"] = checked_relaxation(rules, header.get("relaxation"), name)
+    distinct = check_distinct(rules, read.clauses, header.get("distinct_variables"), name)
     header["distinct_variables"] = distinct
     semantics = Semantics(**header)
     weighted = [
-        Rule(rule.weight or 0.0, clause) for rule, (clause, _) in zip(rules, parsed, strict=True)
+        Rule(rule.weight or 0.0, clause)
+        for rule, (clause, _) in zip(rules, read.clauses, strict=True)
     ]
     if not semantics.two_steps:
         return RuleModel(tuple(weighted), semantics)
     return _of_two_steps(weighted, semantics, name)
+
+
+class RuleTexts(NamedTuple):
+    """Rules of a text with their clauses, the fields of its header, and names in it."""
+
+    rules: Sequence[LogicalRule]
+    clauses: Sequence[ParsedClause]
+    header: dict[str, Any]
+    names: Mapping[str, str]  #: names of predicates by identifier in lower case
+
+
+def read_rule_texts(
+    text: str,
+    name: str,
+    names: Mapping[str, str] | None = None,
+    *,
+    weightless: bool = False,
+    adapt: Callable[[LogicalRule], LogicalRule] = lambda rule: rule,
+) -> RuleTexts:
+    """Read the rules of a model's text, and its header, which may be missing.
+
+    `names` are names of predicates by identifier in lower case, besides those of the header. With
+    `weightless`, rules may lack a weight. `adapt` changes a rule before its clause is recognised.
+    """
+    _refuse_tables(text, name)
+    text = unix_lines(text)
+    header = _read_header(text, name)
+    rules = [adapt(rule) for rule in parse_logical_rules(text, name, weightless=weightless)]
+    _check_number(len(rules), header.pop("rules", None), name)
+    named = {**(names or {}), **names_by_identifier(header.pop("predicates", {}))}
+    clauses = [parsed_clause(rule, named, name, weightless=weightless) for rule in rules]
+    check_rule_arities(rules, named, name)
+    return RuleTexts(rules, clauses, header, named)
 
 
 def file_text(path: str | os.PathLike[str]) -> str:
@@ -213,7 +241,7 @@ def _of_two_steps(rules: Sequence[Rule], semantics: Semantics, name: str) -> Rul
     return RuleModel(tuple(second), semantics, tuple(beliefs))
 
 
-def _checked_relaxation(
+def checked_relaxation(
     rules: Sequence[LogicalRule], relaxation: Relaxation | None, name: str
 ) -> Relaxation:
     """The relaxation of the header, or that of the rules: all of them have `^2`, or none."""
@@ -228,7 +256,7 @@ def _checked_relaxation(
     return relaxation
 
 
-def _check_distinct(
+def check_distinct(
     rules: Sequence[LogicalRule], parsed: Sequence[ParsedClause], distinct: bool | None, name: str
 ) -> bool:
     """Whether all variables of a rule are different entities: in every rule, or in none."""
@@ -343,7 +371,7 @@ _FIELDS: dict[str, _Field] = {
     ),
     "rules": _Field(_is_count, "the number of rules, a whole number of at least 1"),
     # a share has a median, which differs from rule to rule
-    "counts": _one_of([counts for counts in Counts if counts is not Counts.SHARE], Counts),
+    "counts": _one_of([Counts.RAW, Counts.LOG, Counts.EXISTS], Counts),
     "relaxation": _one_of(list(Relaxation), Relaxation),
     "collective": _Field(
         lambda value: isinstance(value, bool) or value in list(CollectiveMethod),

@@ -28,6 +28,7 @@ from hornbeam.language.syntax import (
     Constant,
     Literal,
     LogicalRule,
+    NumberTest,
     Operator,
     Variable,
     unescaped,
@@ -68,11 +69,13 @@ class ParsedClause(NamedTuple):
     distinct: bool | None
 
 
-def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> ParsedClause:
-    """Clause of a weighted rule; errors name its text by `source`.
+def parsed_clause(
+    rule: LogicalRule, names: Mapping[str, str], source: str, *, weightless: bool = False
+) -> ParsedClause:
+    """Clause of a weighted rule, or with `weightless` of any; errors name its text by `source`.
 
-    The rule's head is one atom over two variables, and its body is empty (a prior) or up to three
-    conditions on them, with `!=` between all variables that each of them walks over or none.
+    The rule's head is one atom over two variables or one, and its body is empty (a prior) or up to
+    three conditions on them, with `!=` between all variables that each of them walks over or none.
     `names` are real names of predicates by their identifiers in lower case; others are called as
     written.
 
@@ -88,6 +91,8 @@ def parsed_clause(rule: LogicalRule, names: Mapping[str, str], source: str) -> P
         if rule.counted is not None:
             why = f"{rule.counted} is for models of whole graphs; expected a rule without it"
             raise RefusedError(why, rule.counted.place)
+        if not weightless:
+            _check_weighted(rule)
         return _clause(rule, names)
     except RefusedError as refused:
         raise refusal(rule, str(refused), source, refused.place) from None
@@ -111,7 +116,10 @@ def parsed_counted_rule(rule: LogicalRule, names: Mapping[str, str], source: str
     try:
         if counted is None:
             raise RefusedError("nothing was counted of the rule; expected it, as in [88 of 129]")
+        _check_weighted(rule)
         clause = _clause(_with_variables(rule), names, MAX_PATH).clause
+        if clause.body.head_arity != 2:
+            raise RefusedError("the head has arity 1; a model of a whole graph is about pairs")
     except RefusedError as refused:
         raise refusal(rule, str(refused), source, refused.place) from None
     return CountedRule.of(clause, counted.hits, counted.predicted, counted.weight)
@@ -147,40 +155,48 @@ def check_rule_arities(rules: Iterable[LogicalRule], names: Mapping[str, str], s
                 raise refusal(rule, f"{why}; expected one arity per predicate", source, atom.place)
 
 
+def _check_weighted(rule: LogicalRule) -> None:
+    if rule.weight is None:
+        raise RefusedError("a model has no hard rules; expected a weight such as '0.83:'")
+
+
 def _clause(
     rule: LogicalRule, names: Mapping[str, str], max_length: int = MAX_LENGTH
 ) -> ParsedClause:
-    if rule.weight is None:
-        raise RefusedError("a model has no hard rules; expected a weight such as '0.83:'")
-    if rule.weight < 0:
+    if rule.weight is not None and rule.weight < 0:
         raise RefusedError("the weight is negative; expected a number of at least 0")
     head, negated = _head(rule, names, max_length)
     if not rule.body:
         if rule.weighing is not None:
             why = f"a prior has one grounding for every pair; expected no {rule.weighing}"
             raise RefusedError(why, rule.weighing.place)
-        return ParsedClause(prior(head.target, negated), None)
+        return ParsedClause(prior(head.target, negated, head.arity), None)
     literals, different = dict[int, Atom | Comparison](), dict[Unequal, Comparison]()
-    for number, literal in enumerate(rule.body):
+    for number, literal in enumerate(_with_value(rule)):
         atom = literal.atom
         if isinstance(atom, Comparison) and atom.operator is Operator.DIFFERENT:
             different[_different(literal, atom)] = atom
         else:
             literals[number] = _condition(literal, head)
+    if different and head.arity == 1:
+        why = "!= is for rules about pairs; expected none in a rule about one entity"
+        raise RefusedError(why, next(iter(different.values())).place)
     if not literals:
         raise RefusedError("the body has no atom", rule.body[0].atom.place)
     if len(literals) > MAX_ATOMS:
         why = f"the body has {len(literals)} atoms; expected at most {MAX_ATOMS}"
         raise RefusedError(why, literals[list(literals)[MAX_ATOMS]].place)
     conditions = components(head, literals)
-    if len(conditions) > MAX_CONDITIONS:
-        why = f"the body has {len(conditions)} conditions; expected at most {MAX_CONDITIONS}"
-        raise RefusedError(why, conditions[MAX_CONDITIONS].place)
+    counted = [condition for condition in conditions if not condition.is_equality]
+    if len(counted) > MAX_CONDITIONS:
+        why = f"the body has {len(counted)} conditions; expected at most {MAX_CONDITIONS}"
+        raise RefusedError(why, counted[MAX_CONDITIONS].place)
     thresholds = _thresholds(rule, conditions)
     bodies = [condition.parsed(names) for condition in conditions]
     parts = map(_part, conditions, bodies, thresholds)
     body = simplest(list(parts))
     clause = Clause(body, negated, _weighing(rule, body))
+    _check_values(clause, conditions)
     known = set(head.ends).union(*(condition.variables for condition in conditions))
     return ParsedClause(clause, _are_different(different, known, [body.nodes for body in bodies]))
 
@@ -194,16 +210,16 @@ def _head(rule: LogicalRule, names: Mapping[str, str], max_length: int) -> tuple
     atom = literal.atom
     if isinstance(atom, Comparison):
         raise RefusedError(f"the head is {atom}; expected an atom", atom.place)
-    if len(atom.arguments) != 2:
-        raise RefusedError(f"{atom} has arity {len(atom.arguments)}; expected 2", atom.place)
+    if len(atom.arguments) > 2:
+        raise RefusedError(f"{atom} has arity {len(atom.arguments)}; expected 1 or 2", atom.place)
     variables = []
     for term in atom.arguments:
         if not isinstance(term, Variable):
             raise RefusedError(f"{atom} has the constant {term}; expected variables", atom.place)
         variables.append(term.name)
-    if variables[0] == variables[1]:
+    subject, object_ = variables[0], variables[-1]
+    if len(variables) == 2 and subject == object_:
         raise RefusedError(f"{atom} has one variable twice; expected two variables", atom.place)
-    subject, object_ = variables
     return Head(real_name(atom, names), subject, object_, max_length), literal.negated
 
 
@@ -214,6 +230,8 @@ def _condition(literal: Literal, head: Head) -> Atom | Comparison:
         if literal.negated:
             raise RefusedError(f"{literal} is negated; bodies are made of facts", atom.place)
         return atom
+    if isinstance(atom, NumberTest):
+        return atom
     terms = (atom.left, atom.right)
     compares = variables_of(atom) <= {*head.ends} and any(isinstance(t, Constant) for t in terms)
     if literal.negated or atom.operator is not Operator.EQUAL or not compares:
@@ -222,6 +240,27 @@ def _condition(literal: Literal, head: Head) -> Atom | Comparison:
     if not variables_of(atom):
         raise RefusedError(f"{atom} compares constants; expected a variable", atom.place)
     return atom
+
+
+def _with_value(rule: LogicalRule) -> Sequence[Literal]:
+    """The body; where the rule standardises a value, its first condition is that number."""
+    if rule.weighing is None or rule.weighing.name != Counts.Z:
+        return rule.body
+    first, *others = rule.body
+    atom = first.atom
+    if (
+        isinstance(atom, Atom)
+        and len(atom.arguments) == 1
+        and isinstance(atom.arguments[0], Variable)
+    ):
+        value = NumberTest(
+            atom.arguments[0], Operator.VALUE, Constant(""), atom.place, atom.predicate
+        )
+        first = Literal(value, first.negated)
+    if first.negated or not isinstance(first.atom, NumberTest) or first.atom.bound is not None:
+        why = f"{rule.weighing} standardises {first}; expected a number such as year(A) first"
+        raise RefusedError(why, first.atom.place)
+    return [first, *others]
 
 
 def _different(literal: Literal, comparison: Comparison) -> Unequal:
@@ -275,10 +314,22 @@ def _weighing(rule: LogicalRule, body: AnyBody) -> Weighing | None:
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
     alone = len(body.parts) == 1 and body.parts[0].threshold is None
+    if weighing.counts is Counts.Z:
+        return weighing
     if weighing.counts is Counts.SHARE and not (alone and body.parts[0].body.is_path):
         why = "shares are for a body that is one path"
         raise RefusedError(f"{why}; expected [raw], [log] or [exists]", bracket.place)
     return weighing
+
+
+def _check_values(clause: Clause, conditions: Sequence[Component]) -> None:
+    """Refuse values that nothing is done with, and thresholds on them."""
+    standardises = clause.weighing is not None and clause.weighing.counts is Counts.Z
+    for k, (part, condition) in enumerate(zip(clause.body.parts, conditions, strict=False)):
+        if part.body.is_value and (k or not standardises or part.threshold is not None):
+            expected = "a comparison, or [z / 1987.2 12.4] behind the rule and the number first"
+            why = f"{condition.text} is a number that is not compared"
+            raise RefusedError(f"{why}; expected {expected}", condition.place)
 
 
 def _are_different(

@@ -165,11 +165,19 @@ class RuleModel:
         return sorted({rule.clause.target for rule in self.rules})
 
     @property
+    def target_arities(self) -> dict[str, int]:
+        """Target predicates with the number of their arguments."""
+        heads = {rule.clause.target: rule.clause.body.head_arity for rule in self.rules}
+        return dict(sorted(heads.items()))
+
+    @property
     def symmetric(self) -> bool:
         """Whether every rule has its mirror image among the rules, with the same weight.
 
-        This holds for a symmetric target: t(a, b) implies t(b, a).
+        This holds for a symmetric target: t(a, b) implies t(b, a). A target on one entity is none.
         """
+        if 1 in self.target_arities.values():
+            return False
         mirrored = (Rule(rule.weight, rule.clause.mirror) for rule in self.rules)
         return len(self.targets) == 1 and set(self.rules).issuperset(mirrored)
 
@@ -203,9 +211,9 @@ class RuleModel:
 
     @cached_property
     def shares(self) -> bool:
-        """Whether some rule needs shares of paths, not only their number."""
+        """Whether some rule needs shares of paths or sums of values, not only their number."""
         return any(
-            self.counts_of(rule.clause).counts is Counts.SHARE
+            self.counts_of(rule.clause).counts in (Counts.SHARE, Counts.Z)
             or any(part.threshold and part.threshold.share for part in rule.clause.body.parts)
             for rule in self.rules
             if not rule.clause.is_prior
@@ -216,7 +224,8 @@ class RuleModel:
         """PSL identifier of every predicate that the rules use."""
         names = {*self.targets, *self.believed}
         rules = (*self.rules, *self.beliefs)
-        return identifiers(names.union(*(rule.clause.body.predicates for rule in rules)))
+        bodies = [rule.clause.body for rule in rules]
+        return identifiers(names.union(*(body.predicates | body.attributes for body in bodies)))
 
     def clause_text(self, clause: Clause) -> str:
         """PSL text of a rule's clause, as in the model file, without weight."""

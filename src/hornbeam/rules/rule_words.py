@@ -17,9 +17,20 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from hornbeam.language.syntax import Atom, Constant, Term, Variable, unescaped, weight_text
+from hornbeam.language.syntax import (
+    Atom,
+    Constant,
+    NumberTest,
+    Operator,
+    Term,
+    Unit,
+    Variable,
+    unescaped,
+    weight_text,
+)
 from hornbeam.rules.body import Body, Kind, Part, body_ends, variables
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.number_conditions import NumberCondition, attribute_of
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts, Threshold
 
@@ -50,6 +61,7 @@ COUNTED = {
     Counts.LOG: "counted by log",
     Counts.EXISTS: "counted once",
     Counts.SHARE: "counted by share",
+    Counts.Z: "counted by the standardised number",
 }
 #: What a way of counting means.
 MEANING = {
@@ -58,6 +70,8 @@ MEANING = {
     Counts.EXISTS: "one grounding of a rule weighs as much as many",
     Counts.SHARE: "a path counts the less, the more edges its entities have; the sum over the "
     "paths, divided by its median m in training, weighs log2(1 + sum / m) times the weight",
+    Counts.Z: "a number x weighs (x - mean) / deviation times the weight, against the head where "
+    "it is below the mean; mean and deviation are those of training",
 }
 
 
@@ -72,6 +86,8 @@ def rule_words(clause: Clause) -> Words:
     >>> body = Body((Step("cites"), Step("cites", inverse=True)), "alike")
     >>> said(rule_words(Clause(body, weighing=Weighing(Counts.SHARE))))
     'If A and C share cites, then A alike C, counted by share.'
+    >>> said(rule_words(Clause(Body((Step("sold"),), "fraud", Kind.OPEN, head_arity=1))))
+    'If A has sold, then fraud holds for A.'
     """
     return _sentence(clause, body_ends(clause.body), clause.body.parts)
 
@@ -91,15 +107,24 @@ def applied_words(clause: Clause, subject: Variable, object_: Variable) -> Words
 
 def _sentence(clause: Clause, ends: tuple[Term, Term], conditions: Sequence[Part]) -> Words:
     """A clause whose conditions are those on the terms of subject and object."""
-    subject, object_ = map(_term, ends)
-    head = _filled("{} {} {}", subject, _predicate(clause.target), object_)
-    no = _filled("not ") if clause.negated else ()
+    head = _head(clause, ends)
     if clause.is_prior:
-        without = f"Without evidence a pair is {'false' if clause.negated else 'true'}: "
-        return (*_filled(without), *no, *head, Phrase("."))
+        pair = f"a pair is {'false' if clause.negated else 'true'}: "
+        without = f"Without evidence {pair if clause.body.head_arity > 1 else ''}"
+        return (*_filled(without), *head, Phrase("."))
     counted = "" if clause.weighing is None else f", {COUNTED[clause.weighing.counts]}"
     body = _conditions_words(conditions, ends)
-    return (Phrase("If "), *body, Phrase(", then "), *no, *head, Phrase(f"{counted}."))
+    return (Phrase("If "), *body, Phrase(", then "), *head, Phrase(f"{counted}."))
+
+
+def _head(clause: Clause, ends: tuple[Term, Term]) -> Words:
+    """What a clause says of its target."""
+    subject, object_ = map(_term, ends)
+    if clause.body.head_arity == 1:
+        holds = "does not hold" if clause.negated else "holds"
+        return _filled(f"{{}} {holds} for {{}}", _predicate(clause.target), subject)
+    no = "not " if clause.negated else ""
+    return _filled(f"{no}{{}} {{}} {{}}", subject, _predicate(clause.target), object_)
 
 
 def counting_words(model: RuleModel) -> list[str]:
@@ -135,35 +160,82 @@ def condition_words(part: Part, ends: tuple[Term, Term], free: Iterator[Variable
     body, threshold = part.body, part.threshold
     literals = body.literals(ends, free)
     here = ends[body.argument]
+    if body.number is not None and not body.steps:
+        return (*_number(body.number, here, ends[1 - body.argument]), *_ways(threshold))
     if not body.steps:
         return _filled("{} is {}", here, _entity(body.constant or ""))
-    step = body.steps[0]
-    match body.kind:
-        case Kind.OPEN:
-            return _open(body, here, ends[1 - body.argument], threshold)
-        case Kind.UNARY:
-            article = "an" if step.predicate[:1].lower() in tuple("aeiou") else "a"
-            words = _filled(f"{{}} is {article} {{}}", here, _predicate(step.predicate))
-        case Kind.PATH if _is_shared(body):
-            return _shared(body, ends, threshold)
-        case _:
-            atoms = [literal for literal in literals if isinstance(literal, Atom)]
-            words = _linked(body, atoms)
+    if body.kind is Kind.OPEN:
+        return _open(body, here, ends[1 - body.argument], threshold)
+    if body.is_path and _is_shared(body):
+        return _shared(body, ends, threshold)
+    atoms = [literal for literal in literals if isinstance(literal, Atom)]
+    words = _linked(body, atoms)
+    if body.number is not None:
+        last = literals[-1]
+        assert isinstance(last, NumberTest)
+        words = (*words, Phrase(" and "), *_number(body.number, last.left, here))
     return (*words, *_ways(threshold))
 
 
-def with_shown_entities(words: Words, shown: Callable[[str], str]) -> Words:
-    """The words with other names of entities.
+def _number(number: NumberCondition, here: Term, there: Term) -> Words:
+    """A comparison of a number, or a number that is standardised."""
+    attribute, minus = number.attribute, number.minus
+    if minus is None:
+        words = _filled(f"{{}} has {_article(attribute)} {{}}", here, _predicate(attribute))
+        before = " of" * (number.operator is Operator.AT_LEAST)
+        asked = "" if number.bound is None else f"{before} {asked_words(number)}"
+        return (*words, Phrase(asked or " (the larger, the more)"))
+    of = _filled("{} of {}", _predicate(attribute), here)
+    other = _filled("{} of {}", _predicate(minus), there)
+    if number.absolute:
+        differ = "differ (the more, the more)" if number.bound is None else "differ by "
+        return (*of, Phrase(" and "), *other, Phrase(f" {differ}"), *_bound_words(number))
+    words = (*of, Phrase(" minus "), *other)
+    asked = " (the larger, the more)" if number.bound is None else f" is {asked_words(number)}"
+    return (*words, Phrase(asked))
+
+
+def _bound_words(number: NumberCondition) -> Words:
+    return () if number.bound is None else (Phrase(asked_words(number)),)
+
+
+def asked_words(number: NumberCondition) -> str:
+    """What a comparison asks of its number.
 
     Examples
     --------
-    >>> said(with_shown_entities((Phrase("A is "), _entity("Q90")), {"Q90": "Paris"}.__getitem__))
-    "A is 'Paris'"
+    >>> from hornbeam.language.syntax import Bound
+    >>> recent = NumberCondition("year", operator=Operator.AT_LEAST, bound=Bound(1990.0))
+    >>> asked_words(recent)
+    '1990 or more'
     """
-    return tuple(
-        _entity(shown(piece.text[1:-1])) if piece.role is PhraseRole.ENTITY else piece
-        for piece in words
-    )
+    assert number.bound is not None
+    dated, bound = number.bound.unit is Unit.DATE, str(number.bound)
+    if number.operator is Operator.AT_LEAST:
+        return f"{bound} or {'later' if dated else 'more'}"
+    return f"before {bound}" if dated else f"below {bound}"
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].lower() in tuple("aeiou") else "a"
+
+
+def with_shown_names(words: Words, shown: Callable[[str], str]) -> Words:
+    """The words with other names of entities and relations.
+
+    Examples
+    --------
+    >>> names = {"P31": "is a", "Q5": "human"}
+    >>> said(with_shown_names((_predicate("P31"), Phrase(" "), _entity("Q5")), names.__getitem__))
+    "is a 'human'"
+    """
+
+    def in_names(piece: Phrase) -> Phrase:
+        if piece.role is PhraseRole.ENTITY:
+            return _entity(shown(piece.text[1:-1]))
+        return _predicate(shown(piece.text)) if piece.role is PhraseRole.PREDICATE else piece
+
+    return tuple(map(in_names, words))
 
 
 def rule_in_names(rule: str, shown: Callable[[str], str]) -> str:
@@ -192,12 +264,17 @@ def with_plain_words(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _linked(body: Body, atoms: list[Atom]) -> Words:
-    """Atoms between two terms, one after the other."""
+    """Atoms one after the other, each between two terms or about one."""
     pieces = list[Phrase]()
     for k, (step, atom) in enumerate(zip(body.steps, atoms, strict=True)):
         pieces += [Phrase(" and ")] * (k > 0)
-        first, second = (_term(atom.arguments[place]) for place in step.places)
-        if step.arity == 2:
+        terms = [_term(atom.arguments[place]) for place in step.places[: step.arity]]
+        first, second = terms[0], terms[-1]
+        if step.arity == 1:
+            attribute = attribute_of(step.predicate)
+            verb, name = ("is", step.predicate) if attribute is None else ("has", attribute)
+            pieces += _filled(f"{{}} {verb} {_article(name)} {{}}", first, _predicate(name))
+        elif step.arity == 2:
             pieces += _filled("{} {} {}", first, _predicate(step.predicate), second)
         else:
             one, other = (place + 1 for place in step.places)

@@ -22,6 +22,8 @@ class Counts(StrEnum):
     #: n normalised by the degrees of the entities on the paths, so that paths through hubs count
     #: less; for paths only
     SHARE = "share"
+    #: the sum of values of numbers, standardised; for bodies with a value only
+    Z = "z"
 
 
 @dataclass(frozen=True)
@@ -29,18 +31,26 @@ class Weighing:
     """The way of counting of one rule, where it has its own.
 
     `median` belongs to shares: a share x weighs log2(1 + x / median). It is the median over the
-    training pairs that have any.
+    training pairs that have any. `mean` and `deviation` belong to values of numbers: a value x
+    weighs (x - mean) / deviation. They are those of the values of the training pairs.
 
     Examples
     --------
     >>> str(Weighing(Counts.LOG)), str(Weighing(Counts.SHARE, 0.0123))
     ('[log]', '[share / 0.0123]')
+    >>> str(Weighing(Counts.Z, mean=1987.25, deviation=12.0))
+    '[z / 1987.25 12.0]'
     """
 
     counts: Counts
     median: float = 1.0
+    mean: float = 0.0
+    deviation: float = 1.0
 
     def __post_init__(self) -> None:
+        if not (math.isfinite(self.mean) and MIN_MEDIAN <= self.deviation < math.inf):
+            expected = f"expected a deviation of at least {MIN_MEDIAN:g}"
+            raise ValueError(f"values deviate by {self.deviation:g} from {self.mean:g}; {expected}")
         if not MIN_MEDIAN <= self.median < math.inf:
             expected = f"expected a number of at least {MIN_MEDIAN:g}"
             raise ValueError(f"the median of shares is {self.median:g}; {expected}")
@@ -50,9 +60,16 @@ class Weighing:
         """The way of counting in a bracket; a ValueError names what was expected."""
         if bracket.name not in list(Counts):
             raise ValueError(
-                f"{bracket} is not a way of counting; "
-                "expected [raw], [log], [exists] or a share by its median, [share / 0.0123]"
+                f"{bracket} is not a way of counting; expected [raw], [log], [exists], a share by "
+                "its median, [share / 0.0123], or a number by its mean and deviation, [z / 3 1.5]"
             )
+        if bracket.name == Counts.Z:
+            if bracket.number is None or bracket.second is None:
+                expected = "mean and deviation, as in [z / 1987.2 12.4]"
+                raise ValueError(f"{bracket} does not standardise; expected {expected}")
+            return cls(Counts.Z, mean=bracket.number, deviation=bracket.second)
+        if bracket.second is not None:
+            raise ValueError(f"{bracket} has two numbers; expected [{bracket.name} / 0.0123]")
         if bracket.name != Counts.SHARE:
             if bracket.number is not None:
                 raise ValueError(f"{bracket} divides; expected [{bracket.name}] (only shares do)")
@@ -64,6 +81,8 @@ class Weighing:
     def __str__(self) -> str:
         if self.counts is Counts.SHARE:
             return f"[share / {weight_text(self.median)}]"
+        if self.counts is Counts.Z:
+            return f"[z / {weight_text(self.mean)} {weight_text(self.deviation)}]"
         return f"[{self.counts}]"
 
 

@@ -79,7 +79,9 @@ class Evaluation:
         figures = asdict(self)
         return ResultTable({name: [figures[name]] for name in figures if name != "calibration"})
 
-    def _figures(self) -> list[tuple[str, str]]:
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """Names and texts of the figures, for people."""
         best = _shown(self.best_f1)
         if self.best_f1_threshold is not None:
             best += f" at {_shown(self.best_f1_threshold)}"
@@ -93,7 +95,7 @@ class Evaluation:
         ]
 
     def __repr__(self) -> str:
-        figures = ", ".join(f"{name} {value}" for name, value in self._figures())
+        figures = ", ".join(f"{name} {value}" for name, value in self.shown)
         return f"Evaluation({self.n:,} targets, {self.positives:,} true: {figures})"
 
     def _repr_html_(self) -> str:
@@ -107,7 +109,7 @@ class Evaluation:
             )
             for part in self.calibration
         ]
-        return html_table(title, ["metric", "value"], [*self._figures()]) + html_table(
+        return html_table(title, ["metric", "value"], [*self.shown]) + html_table(
             "Calibration", ["score", "mean score", "fraction true", "targets"], bins
         )
 
@@ -214,6 +216,44 @@ def pr_points(truth: npt.ArrayLike, score: npt.ArrayLike) -> Floats:
     if not true.any():
         raise InputError("a precision-recall curve needs true labels; there are none")
     return np.column_stack([_rates(true), _precision(true, false)])
+
+
+@dataclass(frozen=True)
+class PrecisionRecallAreas:
+    """Two definitions of the area under the precision-recall curve of one class.
+
+    `average` is average precision, the area under steps. `trapezoid` is the area under straight
+    lines between the points, from precision 1 at recall 0 on, which is optimistic: precision
+    between two points is no mean of theirs. None where all targets are of one class.
+    """
+
+    average: float | None
+    trapezoid: float | None
+
+
+def precision_recall_areas(
+    truth: npt.ArrayLike, score: npt.ArrayLike, negative: bool = False
+) -> PrecisionRecallAreas:
+    """Areas under the precision-recall curve of the true targets, ranked by falling score.
+
+    With `negative`, the areas of the false targets, ranked by rising score.
+
+    Examples
+    --------
+    >>> precision_recall_areas([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1])
+    PrecisionRecallAreas(average=0.8333333333333333, trapezoid=0.7916666666666666)
+    """
+    _, true, false = _by_score(*_checked(truth, score))
+    if negative:
+        true, false = false[::-1], true[::-1]
+    if not true.any() or not false.any():
+        return PrecisionRecallAreas(None, None)
+    recall = np.diff(_rates(true), prepend=0.0)
+    precision = _precision(true, false)
+    before = np.append(1.0, precision[:-1])
+    return PrecisionRecallAreas(
+        _average_precision(true, false), float(np.sum(recall * (before + precision)) / 2.0)
+    )
 
 
 def paired_significance(a: npt.ArrayLike, b: npt.ArrayLike) -> float:

@@ -33,6 +33,7 @@ from hornbeam.counting.columns import (
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
 from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
@@ -89,7 +90,8 @@ class RuleLayout:
         for k, rule in enumerate(model.rules):
             clause, weighing = rule.clause, model.counts_of(rule.clause)
             parts = clause.body.parts
-            if len(parts) == 1 and parts[0].threshold is None:
+            single = len(parts) == 1 and parts[0].threshold is None
+            if single and weighing.counts is not Counts.Z:
                 place.append(column[parts[0].body])
             else:
                 place.append(-1)
@@ -110,8 +112,10 @@ class RuleLayout:
         for run in self._runs:
             if run.start in self.own:
                 own, x = self._own_column(columns, targets, run.start)
-                cell = own.astype(np.int64) + n * self.negated[run]
-                yield RuleColumns(run, np.array([len(own)]), cell, x)
+                # a number below its mean speaks for the other side
+                against = self.negated[run] ^ (x < 0.0)
+                cell = own.astype(np.int64) + n * against
+                yield RuleColumns(run, np.array([len(own)]), cell, np.abs(x))
                 continue
             for rules in self._parts(columns.statistics, run):
                 sizes, rows, x = self._columns(columns, rules)
@@ -226,6 +230,10 @@ def rule_hinges(
     """
     if clause.is_prior:
         return HingeRows.wholly_true(targets_of(clause, targets))
+    if weighing.counts is Counts.Z:
+        raise InputError(
+            f"{clause} is for Boolean targets where facts have truth values between 0 and 1"
+        )
     if weighing.counts is Counts.SHARE:
         rows, x = columns.of(clause.body, weighing)
         return HingeRows.wholly_true(rows, x)
@@ -273,5 +281,6 @@ class CachedCounts:
         """Which pairs have a grounding of one of these rules, all of them with a body."""
         grounded = np.zeros(len(self.pairs), dtype=np.bool_)
         for part in self._columns:
-            grounded[part.cell[np.repeat(rules[part.rules], part.sizes)]] = True
+            cell = part.cell[np.repeat(rules[part.rules], part.sizes)]
+            grounded[cell % max(len(grounded), 1)] = True
         return grounded

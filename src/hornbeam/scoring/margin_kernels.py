@@ -127,6 +127,10 @@ class PairBounds(NamedTuple):
         start, end = np.empty(size, np.int32), np.empty(size, np.int32)
         return cls(start, end, np.empty(size), np.empty(size, np.bool_))
 
+    def take(self, rows: Bools) -> PairBounds:
+        """The pairs at some rows."""
+        return PairBounds(self.start[rows], self.end[rows], self.margin[rows], self.connected[rows])
+
 
 def follow(walks, wanted, count, share, reached, depth, size):
     """Walk one step further: sums of paths and shares at depth + 1, and how many nodes have one.

@@ -19,7 +19,8 @@ from hornbeam.counting.columns import Columns, weighed
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
-from hornbeam.rules.body import AnyBody, Part, free_argument
+from hornbeam.rules.body import AnyBody, Body, Part, free_argument
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import path_codes, reversed_sequence
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
@@ -34,7 +35,10 @@ WAYS = {
     Counts.LOG: kernels.LOG,
     Counts.EXISTS: kernels.EXISTS,
     Counts.SHARE: kernels.BY_MEDIAN,
+    Counts.Z: kernels.RAW,
 }
+#: A factor of next to nothing: a value that adds nothing still grounds its rule.
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +49,10 @@ class EndConditions:
     engine: MemoryEngine
     target: str
     argument: int
-    #: Factors by conditions; a cache.
-    _factors: dict[tuple[Part, ...], Floats] = field(default_factory=dict, init=False, repr=False)
+    #: Factors by conditions and by how their value is standardised; a cache.
+    _factors: dict[tuple[tuple[Part, ...], Weighing | None], Floats] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
     def strengths(self) -> tuple[Floats, Floats]:
@@ -54,22 +60,28 @@ class EndConditions:
         rules = (rule for rule in self.model.rules if only_argument(rule) == self.argument)
         return strengths(self.model.with_rules(rules), self._columns.statistics, self._pairs)
 
-    def factor(self, parts: Sequence[Part]) -> Floats | None:
+    def factor(self, parts: Sequence[Part], clause: Clause | None = None) -> Floats | None:
         """For every entity the factor of a body's conditions on this end in its groundings.
 
         None where the body has no condition on this end. Facts are true or absent here, so that a
-        condition has one row per entity.
+        condition has one row per entity. Given the clause of a standardised value, its factor is an
+        upper bound of what the value adds: a value on the other side adds next to nothing.
         """
-        here = tuple(p for p in parts if not p.body.is_path and p.body.argument == self.argument)
-        if here and here not in self._factors:
+        here = tuple(p for p in parts if p.body.only_argument == self.argument)
+        weighing = None if clause is None else clause.weighing
+        if here and (here, weighing) not in self._factors:
             product = np.ones(len(self.engine.facts.entities))
             for part in here:
                 grounded = self._columns.grounded_part(part)
+                if clause is not None and weighing is not None and part.body.is_value:
+                    grounded = self._columns.standardised(part.body, weighing)
+                    sign = -1.0 if clause.negated else 1.0
+                    grounded = grounded._replace(number=np.maximum(sign * grounded.number, TINY))
                 factor = np.zeros(len(product))
                 factor[grounded.target] = grounded.number
                 product *= factor
-            self._factors[here] = product
-        return self._factors.get(here)
+            self._factors[here, weighing] = product
+        return self._factors.get((here, weighing))
 
     @cached_property
     def _pairs(self) -> Targets:
@@ -81,16 +93,19 @@ class EndConditions:
 
     @cached_property
     def _columns(self) -> Columns:
-        bodies = [
-            body
-            for body in self.model.bodies
-            if not body.is_path and body.argument == self.argument
-        ]
+        bodies = [body for body in self.model.bodies if body.only_argument == self.argument]
         return Columns(self.engine.count(self._pairs, bodies, self.model.language))
 
 
 def only_argument(rule: Rule) -> int | None:
-    """The only argument that a rule depends on, 0 for priors; None if it depends on both."""
+    """The only argument that a rule depends on, 0 for priors; None if it depends on both.
+
+    A standardised value beside facts is bounded like a rule on both: with fewer groundings than
+    those that are counted here, it may add more.
+    """
+    weighing, beside = rule.clause.weighing, any(p.body.steps for p in rule.clause.body.parts)
+    if beside and weighing is not None and weighing.counts is Counts.Z:
+        return None
     free = 1 if rule.clause.is_prior else free_argument(rule.clause.body)
     return None if free is None else 1 - free
 
@@ -280,19 +295,52 @@ class TermBuilder:
             if codes is None:
                 return None
             sequences.append(reversed_sequence(codes) if self.ends[0].argument else codes)
-        near, far = (end.factor(parts) for end in self.ends)
+        weighing = self.model.counts_of(clause)
+        value = clause if weighing.counts is Counts.Z else None
+        near, far = (end.factor(parts, value) for end in self.ends)
+        differences = [part.body for part in parts if part.body.number and not part.body.is_path]
+        differences = [body for body in differences if body.only_argument is None]
+        for body in differences:
+            groundings = self._value_pairs(body, clause, weighing)
+            near, far = (
+                more if known is None else known * more
+                for known, more in zip((near, far), groundings, strict=True)
+            )
         for part, sequence in zip(paths[1:], sequences[1:], strict=True):
             most = self.walks.groundings(sequence)
             most = most if part.threshold is None else np.minimum(most, 1.0)
             near = most if near is None else near * most
         threshold = paths[0].threshold if paths else None
-        weight = -rule.weight if clause.negated else rule.weight
-        if clause.negated and (len(paths) > 1 or (threshold is not None and threshold.share)):
+        weight = -rule.weight if clause.negated and value is None else rule.weight
+        may_lack = len(paths) > 1 or differences or (threshold is not None and threshold.share)
+        if weight < 0.0 and may_lack:
             weight = 0.0  # it may have fewer groundings than here: only the pair is known
         return MarginTerm(
-            weight, self.model.counts_of(clause), tuple(sequences[0] if paths else ()), threshold,
+            weight, weighing, tuple(sequences[0] if paths else ()), threshold,
             near, far,
         )  # fmt: skip
+
+    def _value_pairs(self, body: Body, clause: Clause, weighing: Weighing) -> tuple[Floats, Floats]:
+        """Factors of both ends whose product bounds what a difference of numbers adds.
+
+        They are the numbers of values; where these are standardised, times the most that one pair
+        of values can add.
+        """
+        number, numbers = body.number, self.ends[0].engine.numbers
+        assert number is not None
+        assert number.minus is not None
+        names = (number.attribute, number.minus)
+        values = [numbers.values_of(name) for name in names]
+        n = self.walks.n_entities
+        sizes = [np.bincount(entity, minlength=n).astype(np.float64) for entity, _ in values]
+        if number.is_value and all(len(value) for _, value in values):
+            (low, high), (other_low, other_high) = ((v.min(), v.max()) for _, v in values)
+            ends = np.array([low - other_high, high - other_low])
+            ends = np.append(np.abs(ends), 0.0) if number.absolute else ends
+            z = (ends - weighing.mean) / weighing.deviation
+            sizes[0] *= max(float((-z if clause.negated else z).max()), TINY)
+        near = sizes if body.argument == self.ends[0].argument else sizes[::-1]
+        return near[0], near[1]
 
 
 def _stacked(factors: Sequence[Floats | None], n_entities: int) -> tuple[list[int], Floats]:

@@ -31,6 +31,7 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts
 from hornbeam.rules.body import free_argument
 from hornbeam.rules.rule_model import RuleModel
+from hornbeam.rules.weighing import Counts
 from hornbeam.scoring import margin_kernels as kernels
 from hornbeam.scoring.margin_kernels import PairBounds
 from hornbeam.scoring.margin_terms import (
@@ -63,6 +64,8 @@ def bounding_model(model: RuleModel, engine: MemoryEngine) -> tuple[RuleModel, M
     if is_plain(model, facts):
         return model, engine
     rules = [rule for rule in model.rules if rule.clause.is_prior or not rule.clause.negated]
+    values = [rule for rule in model.rules if model.counts_of(rule.clause).counts is Counts.Z]
+    rules += [rule for rule in values if rule.clause.negated]
     model = replace(model.with_rules(rules), semantics=replace(semantics, distinct_variables=False))
     if not facts.soft:
         return model, engine
@@ -102,8 +105,8 @@ class Margins:
             )  # fmt: skip
             parts.append([column[:size].copy() for column in room])
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        fits = self.types.fits(self.target, *self.ordered(*columns[:2]))
-        return PairBounds(*(column[fits] for column in columns))
+        found = PairBounds(*columns)
+        return found.take(self.types.fits(self.target, *self.ordered(found.start, found.end)))
 
     def most(self, starts: Ids) -> Floats:
         """Upper bound on the margins of each start, whatever the end."""

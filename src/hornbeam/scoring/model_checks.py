@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from hornbeam.base.arrays import Ids
 from hornbeam.base.progress import Progress
+from hornbeam.base.texts import NUMBER
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import check_targets
 from hornbeam.errors import InputError, UnknownTargetError, warn
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body, Part
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.number_conditions import HAS
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts
 
@@ -27,6 +31,10 @@ class HasTargets(Protocol):
     @property
     def targets(self) -> list[str]:
         """The predicates, in the order of their names."""
+
+    @property
+    def target_arities(self) -> dict[str, int]:
+        """The predicates with the number of their arguments."""
 
 
 def one_target(model: HasTargets, target: str | None) -> str:
@@ -41,28 +49,85 @@ def one_target(model: HasTargets, target: str | None) -> str:
     return target
 
 
-def named_atom(model: HasTargets, pair: Sequence[str], target: str | None) -> tuple[str, str, str]:
-    """Subject, predicate and object of a pair that may leave out the predicate."""
-    if isinstance(pair, str) or len(pair) not in (2, 3):
-        raise InputError(
-            f"{pair!r} is not a pair; expected (subject, object) or (subject, predicate, object)"
-        )
-    return pair[0], one_target(model, pair[1] if len(pair) == 3 else target), pair[-1]
+def named_atom(
+    model: HasTargets, pair: Sequence[str], target: str | None, names: EntityNames = NO_NAMES
+) -> tuple[str, str, str]:
+    """Subject, predicate and object of a pair that may leave out the predicate.
+
+    A target on one entity is given by the entity, with the predicate after it or without; its
+    subject is also its object.
+    """
+    words = [pair] if isinstance(pair, str) else list(pair)
+    unary = {name for name, arity in model.target_arities.items() if arity == 1}
+    if len(words) == 2 and names.relation(words[1], unary) in unary and target in (None, words[1]):
+        words, target = words[:1], words[1]
+    elif len(words) == 3:
+        words, target = [words[0], words[2]], words[1]
+    if len(words) != 2 and not (unary and len(words) == 1):
+        expected = "expected (subject, object) or (subject, predicate, object)"
+        raise InputError(f"{pair!r} is not a pair; {expected}")
+    name = one_target(model, target and names.relation(target, model.targets))
+    if not (words[0] == words[-1] if name in unary else len(words) == 2):
+        about = "one entity; expected (entity,) or (entity, predicate)"
+        about = about if name in unary else "pairs; expected (subject, object)"
+        raise InputError(f"{pair!r} was given, and {name!r} is about {about}")
+    return words[0], name, words[-1]
 
 
-def pairs_for(model: HasTargets, given: Input) -> Targets:
-    """Pairs in any form; those without a predicate are of the one target that a model has."""
-    return as_pairs(given, model.targets[0] if len(model.targets) == 1 else None)
+def pairs_for(model: HasTargets, given: Input, names: EntityNames = NO_NAMES) -> Targets:
+    """Pairs in any form; those without a predicate are of the one target that a model has.
+
+    Relations may be given by names.
+    """
+    pairs = as_pairs(given, model.targets[0] if len(model.targets) == 1 else None)
+    pairs = pairs.renamed({}, names.relations(pairs.predicates, model.targets))
+    return _with_arities_of(model, pairs)
 
 
 def labels_for(model: HasTargets, given: Input) -> Targets:
     """Labels in any form; those without a predicate are of the one target that a model has."""
-    return as_labels(given, model.targets[0] if len(model.targets) == 1 else None)
+    labels = as_labels(given, model.targets[0] if len(model.targets) == 1 else None)
+    return _with_arities_of(model, labels)
+
+
+def _with_arities_of(model: HasTargets, pairs: Targets) -> Targets:
+    """Pairs as they are if their predicates have as many arguments as in the model.
+
+    Pairs without labels may be rows of a target on one entity with its truth value, which was read
+    as their object.
+    """
+    arities = model.target_arities
+    for name in pairs.predicates:
+        expected = arities.get(name)
+        if expected in (None, pairs.arities[name]):
+            continue
+        rows = pairs.predicate == pairs.predicates.index(name)
+        if expected == 1 and pairs.millionths is None and _hold_truths(pairs.select(rows)):
+            object_ = np.where(rows, pairs.subject, pairs.object)
+            pairs = replace(pairs, object=object_, unary=pairs.unary | {name})
+            continue
+        about = ["one entity", "pairs"]
+        row = "entity, predicate" if expected == 1 else "subject, predicate, object"
+        raise InputError(
+            f"{name!r} is about {about[expected == 2]} in the model, and about "
+            f"{about[expected == 1]} here; expected {row}"
+        )
+    return pairs
+
+
+def _hold_truths(pairs: Targets) -> bool:
+    """Whether the names of all objects are truth values."""
+    names = [pairs.entities[o] for o in np.unique(pairs.object).tolist()]
+    return all(NUMBER.fullmatch(name) and 0.0 <= float(name) <= 1.0 for name in names)
 
 
 def check_arities(model: RuleModel, engine: Engine) -> None:
-    """Refuse facts whose predicates have other numbers of arguments than in the rules."""
-    check_targets(engine, model.targets)
+    """Refuse facts whose predicates have other numbers of arguments than in the rules.
+
+    An attribute that the rules compare is a number, not a relation.
+    """
+    check_targets(engine, model.target_arities)
+    _check_numbers(model, engine)
     for step in sorted({step for body in model.bodies for step in body.steps}):
         known = engine.predicates.index(step.predicate) >= 0
         arity = engine.not_binary.get(step.predicate, 2)
@@ -80,9 +145,33 @@ def warn_of_missing_names(model: RuleModel, engine: Engine) -> None:
     _warn_of_missing_constants(model, engine)
 
 
+def _check_numbers(model: RuleModel, engine: Engine) -> None:
+    """Refuse comparisons where the facts have no numbers, or a relation instead of them."""
+    used = sorted(set[str]().union(*(body.attributes for body in model.bodies)))
+    missing = [name for name in used if engine.numbers.attributes.index(name) < 0]
+    for name in missing:
+        if engine.predicates.index(name) >= 0:
+            raise InputError(
+                f"{name!r} is a relation of the facts, and the rules compare it as a number; "
+                "expected an attribute that `numbers` or `dates` give"
+            )
+    names = ", ".join(map(repr, missing))
+    if missing and not len(engine.numbers):
+        raise InputError(
+            f"the rules compare {names}, and the facts have no numbers: give them by `numbers`, "
+            "dates by `dates`"
+        )
+
+
 def _warn_of_missing_predicates(model: RuleModel, engine: Engine) -> None:
     used = set[str]().union(*(body.predicates for body in model.bodies))
-    used -= set(model.believed)
+    used -= {*model.believed, *(model.targets if model.semantics.collective else ())}
+    used -= {HAS + name for name in engine.numbers.attributes}
+    compared = set[str]().union(*(body.attributes for body in model.bodies))
+    unknown = sorted(name for name in compared if engine.numbers.attributes.index(name) < 0)
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        warn(f"the numbers have no attribute {names}; its comparisons have no groundings")
     missing = sorted(name for name in used if engine.predicates.index(name) < 0)
     if missing:
         warn(

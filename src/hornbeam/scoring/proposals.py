@@ -8,7 +8,7 @@ counted exactly like any other pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +23,6 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.integrals import score_map, score_mean
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.names import unknown_entity
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, free_argument
 from hornbeam.rules.rule_model import RuleModel
@@ -41,6 +40,8 @@ MAX_SUBJECTS = 1024
 SUBJECTS_OF_EACH = 128
 MAX_STARTS = 256
 MAX_PAIRS = 4_000_000
+#: Maximum number of entities that are scored at once for a unary target.
+MAX_ENTITIES = 100_000
 #: Pairs that are counted first, in addition to `top`: of all, and of each subject.
 FIRST_PAIRS = 64
 FIRST_OF_EACH = 4
@@ -56,6 +57,8 @@ def proposable(
     subject: Integers,
     object_: Integers,
     grounded: GroundedPairs,
+    *,
+    unary: bool = False,
 ) -> Bools:
     """Which pairs may be proposed; whether they are facts already is for callers to look at.
 
@@ -66,7 +69,8 @@ def proposable(
 
     Without any known link an argument may be any entity, and so it may where types are not known. A
     rule against the relation never adds a pair. Known links are facts and, in the explorer, true
-    labels.
+    labels. An entity may be proposed for a `unary` target if some rule has a grounding for it and
+    it has a type that entities of known facts have.
 
     Subjects, objects and the masks of `grounded` are broadcast against each other.
     """
@@ -74,7 +78,7 @@ def proposable(
     for free, mask in grounded.items():
         standing = None if free is None else types.standing(target, free)
         may = may | (mask if standing is None else mask & standing[(object_ if free else subject)])
-    return may & types.fits(target, subject, object_)
+    return may & types.fits(target, subject, object_, unary=unary)
 
 
 def grounded_pairs(counted: Statistics, bodies: Iterable[AnyBody]) -> GroundedPairs:
@@ -102,6 +106,12 @@ class Proposer:
     near: int = 0
     score: Score = Score.MEAN
     counter: Engine | None = None
+    ends: Ids | None = None  #: the only ends of the best pairs
+
+    @cached_property
+    def unary(self) -> bool:
+        """Whether the target is on one entity, which is both ends of its pair."""
+        return self.model.target_arities.get(self.target) == 1
 
     @cached_property
     def margins(self) -> Margins:
@@ -111,6 +121,9 @@ class Proposer:
 
     def pairs(self, start: Ids, end: Ids) -> Targets:
         """Pairs from starts to ends as targets."""
+        if self.unary:
+            entities = self.engine.facts.entities
+            return Targets.between(entities, self.target, start, end, unary=True)
         ends = self.margins.ordered(start, end)
         return Targets.between(self.engine.facts.entities, self.target, *ends)
 
@@ -119,7 +132,8 @@ class Proposer:
         model, pairs = self.model, self.pairs(start, end)
         counted = (self.counter or self.engine).count(pairs, model.bodies, model.language)
         grounded = grounded_pairs(counted, positive_bodies(model))
-        may = proposable(self.types, self.target, pairs.subject, pairs.object, grounded)
+        ends = pairs.subject, pairs.object
+        may = proposable(self.types, self.target, *ends, grounded, unary=self.unary)
         scores = score_targets(model, counted, pairs, self.score)
         return ScoredPairs(start, end, scores).take(may)
 
@@ -127,8 +141,10 @@ class Proposer:
         """Find the best `top` pairs that are not facts yet, ties by start and end.
 
         Starts are queued by the best score that any of their pairs could have, and dropped when
-        they cannot enter the best any more.
+        they cannot enter the best any more. For a unary target the starts themselves are scored.
         """
+        if self.unary:
+            return self._best_entities(starts, top, progress)
         best, margin = BestPairs(top, per_subject=False), self.margins.most(starts)
         order = np.lexsort((starts, -margin))
         waiting, bound = starts[order], self._bounds.of(margin[order])
@@ -136,7 +152,7 @@ class Proposer:
         while len(waiting):
             block, waiting, bound = waiting[:size], waiting[size:], bound[size:]
             floor = self._bounds.least_margins(best.least(block[:1]), most)
-            pairs = self.margins.above(np.sort(block), float(floor[0]))
+            pairs = self._above(np.sort(block), float(floor[0]))
             best = best.with_best_of(pairs, self.scored, self._bounds, FIRST_PAIRS)
             kept = best.may_include(bound, waiting)
             waiting, bound = waiting[kept], bound[kept]
@@ -144,15 +160,33 @@ class Proposer:
             progress.advance("Following rules", len(starts) - len(waiting), len(starts))
         return best.pairs
 
+    def _best_entities(self, starts: Ids, top: int, progress: Progress) -> ScoredPairs:
+        """Find the best `top` entities that are not facts of the unary target yet, ties by id."""
+        starts = np.setdiff1d(starts, self.engine.facts.links(self.target)[0])
+        best = ScoredPairs.concatenated([])
+        for low in range(0, len(starts), MAX_ENTITIES):
+            block = starts[low : low + MAX_ENTITIES]
+            found = ScoredPairs.concatenated([best, self.scored(block, block)])
+            best = found.take(np.lexsort((found.start, -found.score))[:top])
+            progress.advance("Following rules", low + len(block), len(starts))
+        return best
+
     def best_of_each(self, starts: Ids, top: int, progress: Progress = SILENT) -> ScoredPairs:
         """Find the best `top` pairs of every start, in the order of starts; see `best_of_all`."""
         none, blocks = BestPairs(top, per_subject=True), list[ScoredPairs]()
         for done, block in self._blocks(np.sort(starts), SUBJECTS_OF_EACH):
-            pairs = self.margins.above(block, -np.inf)
+            pairs = self._above(block, -np.inf)
             best = none.with_best_of(pairs, self.scored, self._bounds, FIRST_OF_EACH)
             blocks.append(best.pairs)
             progress.advance("Following rules", done, len(starts))
         return ScoredPairs.concatenated(blocks)
+
+    def _above(self, starts: Ids, floor: float) -> PairBounds:
+        """Pairs to the wanted ends that are not facts and whose margin may reach `floor`."""
+        found = self.margins.above(starts, floor)
+        if self.ends is None:
+            return found
+        return found.take(np.isin(found.end, self.ends))
 
     def links_from(self, starts: Ids) -> Iterator[tuple[int, ScoredPairs]]:
         """All pairs that may be proposed, facts among them, a block of starts at a time.
@@ -208,13 +242,10 @@ class Proposer:
         return self.model.with_rules(r for r in self.model.rules if only_argument(r) is None)
 
 
-def subjects_of(facts: Facts, target: str, names: Sequence[str] | None = None) -> Ids:
-    """Entities to propose links for: those named, else the target's known subjects, else all."""
-    if names is not None:
-        found = facts.entities.find(names)
-        if (found < 0).any():
-            unknown = names[int(np.argmax(found < 0))]
-            raise unknown_entity(unknown, facts.entities, "subject")
-        return np.unique(found)
-    known = np.unique(facts.links(target)[0])
+def subjects_of(facts: Facts, target: str) -> Ids:
+    """Entities to propose links for: the target's known subjects, or all if it has none.
+
+    For a unary target they are all entities.
+    """
+    known = np.unique(facts.links(target)[0]) if target not in facts.unary else np.empty(0)
     return known.astype(np.int32) if len(known) else np.arange(len(facts.entities), dtype=np.int32)

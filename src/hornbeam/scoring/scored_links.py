@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,12 +19,12 @@ from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.collective.believed_pairs import BelievedPairs, pair_density
 from hornbeam.counting.engine import BodyCounter, Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.opening import collective_engine
+from hornbeam.counting.opening import collective_engine, grown_engine
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.argument_types import ArgumentTypes
-from hornbeam.facts.entity_names import EntityNames, labels_in
+from hornbeam.facts.entity_names import NO_NAMES, EntityNames, wanted_ends
 from hornbeam.facts.reading.readers import Input, as_names
-from hornbeam.facts.table import Facts, Targets
+from hornbeam.facts.table import Targets
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring import model_checks as checks
 from hornbeam.scoring.collective_scorer import infer_pairs
@@ -107,12 +107,20 @@ class RuleScorer:
     engine: Engine
     score: Score = Score.MEAN
 
+    def with_facts(self, new: Input) -> RuleScorer:
+        """The same scorer over the facts and new ones, as if they had been read together.
+
+        What was prepared from the facts moves along, so this takes a small part of the time.
+        """
+        return replace(self, engine=grown_engine(self.engine, new))
+
     def predict(
         self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
     ) -> ResultTable:
         """Score pairs, in their order; entities by ids or by `names`. See `Model.predict`."""
         model, engine = self.model, self.engine
-        wanted, called = checks.pairs_for(model, pairs), as_names(names)
+        called = as_names(names)
+        wanted = checks.pairs_for(model, pairs, called)
         wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
         checks.warn_of_missing_names(model, engine)
         checks.warn_of_other_targets(model, wanted)
@@ -133,6 +141,7 @@ def propose_links(
     names: EntityNames | None = None,
     *,
     subjects: Sequence[str] | None = None,
+    objects: Sequence[str] | None = None,
     top: int = 20,
     per_subject: bool = False,
     score: Score | str = Score.MEAN,
@@ -141,16 +150,23 @@ def propose_links(
     """Find the best new links of a target; see `hornbeam.scoring.proposals.proposable`.
 
     The engine's graph is walked; `counter` counts the proposed links over the same facts. Best
-    first, ties by subject and object; by subject first where `per_subject`.
+    first, ties by subject and object; by subject first where `per_subject`. If `objects` alone are
+    given, rules are followed backward from these, and ties are by object and subject.
     """
-    known, name = engine.facts, checks.one_target(model, target)
+    known, called = engine.facts, names or NO_NAMES
+    name = checks.one_target(model, target and called.relation(target, model.targets))
     checks.warn_of_missing_names(model, engine)
-    starts = subjects_of(known, name, _entities(subjects, names, known))
+    given, ends, backward = wanted_ends(known, names, subjects, objects, per_subject)
     if model.semantics.collective:
         raise InputError("a collective model scores pairs together and proposes none: give `pairs`")
+    if per_subject and model.target_arities[name] == 1:
+        raise InputError(f"`per_subject` is for links, and {name!r} is about one entity")
+    if objects is not None and model.target_arities[name] == 1:
+        raise InputError(f"{name!r} is about one entity: give `subjects`, not `objects`")
+    starts = subjects_of(known, name) if given is None else given
     types = ArgumentTypes(known, names)
     proposer = Proposer(
-        model.of_target(name), engine, name, types, score=Score(score), counter=counter
+        model.of_target(name), engine, name, types, int(backward), Score(score), counter, ends
     )
     search = proposer.best_of_each if per_subject else proposer.best_of_all
     best = search(starts, top, progress)
@@ -158,20 +174,9 @@ def propose_links(
     return with_names(links, names)
 
 
-def _entities(
-    subjects: Sequence[str] | None, names: EntityNames | None, known: Facts
-) -> Sequence[str] | None:
-    """Ids of subjects that are given by ids or names; without `names` by the names in the facts."""
-    if subjects is None:
-        return None
-    called = names or EntityNames(labels_in(known))
-    return [called.known_entity(name, known.entities, "subject") for name in subjects]
-
-
 def scored_table(pairs: Targets, scores: Floats) -> ResultTable:
-    """Subject, predicate, object and score of every pair."""
-    columns = pairs.to_table().columns
-    links = {name: columns[name] for name in ("subject", "predicate", "object")}
+    """Subject, predicate, object and score of every pair; without objects where all lack one."""
+    links = replace(pairs, millionths=None).to_table().columns
     return ResultTable({**links, "score": scores})
 
 
@@ -179,8 +184,12 @@ def with_names(table: ResultTable, names: EntityNames | None) -> ResultTable:
     """A table of links with the names, if any, of subject and object as last columns."""
     if names is None:
         return table
+    ends = [end for end in ("subject", "object") if end in table.names]
     return table.with_columns(
-        {f"{end}_name": [*map(names.named, table[end])] for end in ("subject", "object")}
+        {
+            f"{end}_name": [None if name is None else names.named(name) for name in table[end]]
+            for end in ends
+        }
     )
 
 
@@ -192,7 +201,10 @@ def scored_batches(
     progress: Progress = SILENT,
     block: int = BLOCK,
 ) -> Iterator[Mapping[str, np.ndarray[Any, Any]]]:
-    """Columns subject, predicate, object, score of the pairs, in their order."""
+    """Columns subject, predicate, object, score of the pairs, in their order.
+
+    Without objects if all targets are on one entity.
+    """
     if model.semantics.collective:
         raise InputError(
             'a collective model scores pairs together, in memory: use `engine="memory"`'
@@ -200,16 +212,16 @@ def scored_batches(
     bodies, language = model.bodies, model.language
     names = np.array(list(pairs.entities), dtype=object)
     predicates = np.array(list(pairs.predicates), dtype=object)
+    on_one_entity = pairs.unary.issuperset(pairs.predicates)
     # an empty list of pairs is one empty block, so that there is something to write
     for start in range(0, max(len(pairs), 1), block):
         part = pairs.select(np.arange(start, min(start + block, len(pairs))))
         counted = engine.count(part, bodies, language)
-        yield {
-            "subject": names[part.subject],
-            "predicate": predicates[part.predicate],
-            "object": names[part.object],
-            "score": score_targets(model, counted, part, score),
-        }
+        ends = {"subject": names[part.subject], "predicate": predicates[part.predicate]}
+        if not on_one_entity:
+            ends["object"] = names[part.object]
+            ends["object"][part.on_one] = None
+        yield {**ends, "score": score_targets(model, counted, part, score)}
         progress.advance("Scoring pairs", start + len(part), len(pairs))
 
 
@@ -223,8 +235,9 @@ def write_scores(
 ) -> None:
     """Score pairs in their order into Parquet that the engine writes, block by block.
 
-    The columns are subject, predicate, object and score.
+    The columns are subject, predicate, object and score; see `scored_batches`.
     """
+    pairs = checks.pairs_for(model, pairs)
     checks.warn_of_missing_names(model, engine)
     checks.report_unseen(model, engine.locate(pairs.entities), pairs, progress)
     batches = scored_batches(engine, model, pairs, score, progress)

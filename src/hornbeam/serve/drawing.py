@@ -21,7 +21,7 @@ from hornbeam.base.texts import elided
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
-from hornbeam.rules.rule_words import said, with_shown_entities
+from hornbeam.rules.rule_words import said, with_shown_names
 from hornbeam.serve.drawn_groundings import DrawnGroundings, strongest_groundings
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
@@ -72,7 +72,7 @@ class DrawnNode:
         is_end: bool = False, is_entity: bool = True,
     ) -> DrawnNode:  # fmt: skip
         """A node at a point, with as much of its name as fits."""
-        full = names.shown(name) if is_entity else name
+        full = names.shown(name)
         label = fitted(full, width, BOLD_LETTER if is_end else LETTER)
         return cls(name, full, label, *at, width, is_end, is_entity)
 
@@ -135,8 +135,10 @@ class Band:
     ) -> Band:  # fmt: skip
         """The band of a condition, with its captions."""
         reason = drawn.reason
-        words = said(with_shown_entities(reason.words, names.shown))
-        return cls(words, reason.side, drawn.unit, drawn.hidden, top, height, nodes, edges, steps)
+        words = said(with_shown_names(reason.words, names.shown))
+        return cls(
+            words, reason.side, drawn.condition.unit, drawn.hidden, top, height, nodes, edges, steps
+        )
 
 
 @dataclass(frozen=True)
@@ -208,7 +210,7 @@ def _band(
         first = top + HEADER + (room - ROW * len(layer)) / 2 + ROW / 2
         placed[k] = {
             name: DrawnNode.of(
-                name, names, (x, first + ROW * i), width, is_entity=drawn.has_entities
+                name, names, (x, first + ROW * i), width, is_entity=drawn.is_entity(k)
             )
             for i, name in enumerate(layer)
         }
@@ -219,7 +221,7 @@ def _band(
     curve = partial(_curve, band_middle=top + HEADER + room / 2)
     start, y = left + column * (drawn.offset + 0.5), top + HEADER / 2 + 4
     places = [(start + column * k, y) for k in range(len(placed) - 1)]
-    labels = _step_labels(drawn, places, column - 30, ("← {}", "{} →"))
+    labels = _step_labels(drawn, names, places, column - 30, ("← {}", "{} →"))
     edges = _fact_curves(drawn, placed, names, curve)
     return Band.of(drawn, names, top, height, nodes, edges, labels)
 
@@ -235,7 +237,7 @@ def _vertical_band(drawn: DrawnGroundings, top: float, names: EntityNames) -> Ba
         placed.append({
             name: DrawnNode.of(
                 name, names, (MARGIN + room * (i + 0.5), y), min(room - 8, PHONE_NODE),
-                is_end=is_end, is_entity=is_end or drawn.has_entities,
+                is_end=is_end, is_entity=is_end or drawn.is_entity(k),
             )
             for i, name in enumerate(layer)
         })  # fmt: skip
@@ -243,14 +245,18 @@ def _vertical_band(drawn: DrawnGroundings, top: float, names: EntityNames) -> Ba
     height = 2 * MARGIN + NODE_HEIGHT + PHONE_ROW * (len(placed) - 1) + footer
     middle = top + MARGIN + (NODE_HEIGHT + PHONE_ROW) / 2 + 4
     places = [(PHONE_WIDTH / 2, middle + PHONE_ROW * k) for k in range(len(placed) - 1)]
-    labels = _step_labels(drawn, places, PHONE_WIDTH - 2 * MARGIN - 30, ("↑ {}", "↓ {}"))
+    labels = _step_labels(drawn, names, places, PHONE_WIDTH - 2 * MARGIN - 30, ("↑ {}", "↓ {}"))
     nodes = [node for row in placed for node in row.values()]
     edges = _fact_curves(drawn, placed, names, _vertical_curve)
     return Band.of(drawn, names, top, height, nodes, edges, labels)
 
 
 def _step_labels(
-    drawn: DrawnGroundings, places: Sequence[DrawnPoint], width: float, arrows: tuple[str, str]
+    drawn: DrawnGroundings,
+    names: EntityNames,
+    places: Sequence[DrawnPoint],
+    width: float,
+    arrows: tuple[str, str],
 ) -> list[StepLabel]:
     """The predicates of the steps at `places`; `arrows` mark facts backwards, and forwards."""
     grounding = drawn.drawn[0]
@@ -259,9 +265,9 @@ def _step_labels(
         StepLabel(
             # the predicate of a unary atom is written in its node
             arrows[not backwards].format(
-                fitted(fact.predicate if drawn.has_entities else "is", width)
+                fitted(names.shown(fact.predicate) if len(fact.arguments) > 1 else "is", width)
             ),
-            fact.predicate,
+            names.shown(fact.predicate),
             *place,
         )
         for fact, backwards, place in steps

@@ -12,8 +12,8 @@ from hornbeam.rules.body import Kind
 
 #: Maximum number of entities that are drawn per step.
 MAX_NODES = 7
-#: Number of columns for a condition on one argument, so that its entities are near that argument.
-SIDE_COLUMNS = 3
+#: Columns that a condition on one argument leaves empty, so that its entities are near it.
+EMPTY_COLUMNS = 2
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class DrawnGrounding:
     def of(cls, condition: GroundedCondition, grounding: Grounding) -> DrawnGrounding:
         """Convert a grounding; a condition on the object is reversed, so that it ends there."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
-        if condition.kind is Kind.UNARY:
-            nodes, inverse = (*nodes, facts[0].predicate), (False,)
+        if len(nodes) == len(facts):  # the last fact is about the last node alone
+            nodes, inverse = (*nodes, facts[-1].predicate), (*inverse, False)
         if condition.kind is Kind.PATH or condition.argument == 0:
             return cls(nodes, facts, inverse)
-        return cls(nodes[::-1], facts, tuple(not step for step in inverse))
+        return cls(nodes[::-1], facts[::-1], tuple(not step for step in reversed(inverse)))
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class DrawnGroundings:
         columns, offset = max(condition.steps, 1), 0
         inner = range(1, columns)
         if condition.kind is not Kind.PATH:
-            on_object = condition.argument == 1
-            columns, offset = SIDE_COLUMNS, (SIDE_COLUMNS - 1) * on_object
-            inner = range(0, 1) if on_object else range(1, 2)
+            on_object, n = condition.argument == 1, condition.steps
+            columns, offset = n + EMPTY_COLUMNS, EMPTY_COLUMNS * on_object
+            inner = range(0, n) if on_object else range(1, n + 1)
         kept: list[DrawnGrounding] = []
         for grounding in condition.groundings:
             more = [*kept, DrawnGrounding.of(condition, grounding)]
@@ -70,15 +70,11 @@ class DrawnGroundings:
                 kept = more
         return cls(reason, condition, kept, columns, offset, inner)
 
-    @property
-    def has_entities(self) -> bool:
-        """Whether the inner nodes are entities, and not the predicate of a unary atom."""
-        return self.condition.kind is not Kind.UNARY
-
-    @property
-    def unit(self) -> str:
-        """The word for one grounding."""
-        return "path" if self.condition.kind is Kind.PATH else "fact"
+    def is_entity(self, k: int) -> bool:
+        """Whether node k of the groundings is an entity, and not the predicate of a unary fact."""
+        facts, on_object = self.drawn[0].facts, self.condition.argument == 1
+        ends_in_fact = len(facts[0 if on_object else -1].arguments) == 1
+        return not (ends_in_fact and k == (0 if on_object else len(facts)))
 
     @property
     def layers(self) -> list[list[str]]:
@@ -122,7 +118,7 @@ def strongest_groundings(
         [
             DrawnGroundings.of(reason, condition, most_nodes)
             for condition in reason.conditions
-            if condition.groundings
+            if condition.groundings and not condition.values
         ]
         for reason in reasons.values()
     ]

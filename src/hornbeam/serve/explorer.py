@@ -1,14 +1,15 @@
-"""A model of either kind over facts, as pages show it.
+"""What pages show: a model of either kind over facts, or a PSL program.
 
 `RuleExplorer` shows a model whose rules have weights, `GraphExplorer` a model of a whole graph.
 They differ in how links are scored, found and explained, and in how rules are listed. The rest of a
-page is the same.
+page is the same. `ProgramExplorer` shows the ground rules and inferred atoms of a program, on pages
+of its own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hornbeam.base.progress import Progress
 from hornbeam.errors import InputError
@@ -33,7 +34,57 @@ class UnknownNameError(InputError):
 
 
 class Explorer(ABC):
-    """A model over facts, as pages show it; an explorer never changes.
+    """What the application shows; an explorer never changes.
+
+    Parameters
+    ----------
+    name
+        Name of the model or program.
+    search
+        Finds entities by typed text, and has their names.
+    """
+
+    #: Whether the pages are those of a program.
+    is_program = False
+    #: Whether pairs are scored together: then only listed pairs have scores, and edits take longer.
+    collective = False
+    #: Whether pages can be made in separate processes, which share no changing state.
+    forks = False
+    #: A caution about scores on every page with scores; None if scores decide what is true.
+    caution: str | None = None
+    #: Pairs that were listed for the explorer, with labels or without.
+    listings: Sequence[Targets] = ()
+    #: Relations on one entity: the subject of such a link is also its object.
+    unary: Collection[str] = ()
+    #: A second model to compare with.
+    other: Explorer | None = None
+
+    def __init__(self, name: str, search: EntitySearch) -> None:
+        self.name = name
+        self.search = search
+
+    @property
+    def entity_names(self) -> EntityNames:
+        """Names of entities on pages."""
+        return self.search.entity_names
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifier of the model in a cookie of edits."""
+        return ""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """The sizes of the data, at the foot of every page."""
+
+    @abstractmethod
+    def warm_up(self, progress: Progress) -> None:
+        """Compile and build what visitors would wait for; pages also work without a warm-up."""
+
+
+class ModelExplorer(Explorer):
+    """A model over facts, as pages show it.
 
     `edits` are the edits of the visitor; a model of a whole graph has none. The methods with a body
     here are for models without edits, listed pairs and cautions.
@@ -50,31 +101,15 @@ class Explorer(ABC):
 
     #: The word for a score on pages.
     score_name = "score"
-    #: Whether pairs are scored together: then only listed pairs have scores, and edits take longer.
-    collective = False
-    #: Whether pages can be made in separate processes, which share no changing state.
-    forks = False
-    #: A caution about scores on every page with scores; None if scores decide what is true.
-    caution: str | None = None
-    #: Pairs that were listed for the explorer, with labels or without.
-    listings: Sequence[Targets] = ()
-    #: A second model to compare with.
-    other: Explorer | None = None
 
     def __init__(self, facts: Facts, name: str, search: EntitySearch) -> None:
+        super().__init__(name, search)
         self.facts = facts
-        self.name = name
-        self.search = search
 
     @property
-    def entity_names(self) -> EntityNames:
-        """Names of entities on pages."""
-        return self.search.entity_names
-
-    @property
-    def fingerprint(self) -> str:
-        """Identifier of the model in a cookie of edits."""
-        return ""
+    def summary(self) -> str:
+        """The numbers of facts and entities."""
+        return f"{len(self.facts):,} facts · {len(self.facts.entities):,} entities"
 
     @property
     @abstractmethod
@@ -90,10 +125,6 @@ class Explorer(ABC):
     @abstractmethod
     def examples(self) -> Sequence[str]:
         """Entities with many facts or pairs, as examples."""
-
-    @abstractmethod
-    def warm_up(self, progress: Progress) -> None:
-        """Compile and build what visitors would wait for; pages also work without a warm-up."""
 
     def is_ready(self, edits: Edits) -> bool:
         """Whether scores under the edits are available at once."""
@@ -145,8 +176,9 @@ class Explorer(ABC):
         return entity
 
     def relation_summary(self, name: str) -> RelationSummary:
-        """The summary of a relation; a relation without rules is an error."""
-        for summary in self.relations:
-            if summary.relation == name:
-                return summary
+        """The summary of a relation by id or name; a relation without rules is an error."""
+        summaries = {summary.relation: summary for summary in self.relations}
+        found = summaries.get(self.entity_names.relation(name, summaries))
+        if found is not None:
+            return found
         raise UnknownNameError(f"The model has no rules for the relation “{name[:100]}”.")

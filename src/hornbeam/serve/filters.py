@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from jinja2.utils import url_quote
@@ -20,6 +20,10 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.serve.drawing import NODE_HEIGHT, DrawnNode
 from hornbeam.serve.shown_values import ShownLink
 from hornbeam.serve.visits import Pin
+
+if TYPE_CHECKING:  # models need no programs
+    from hornbeam.programs.ground_rule_list import ShownGroundRule
+    from hornbeam.programs.inferred_atoms import InferredAtom
 
 #: Maximum number of letters of a name where several names are shown.
 SHORT_NAME = 32
@@ -210,6 +214,40 @@ def rank_text(rank: float | None) -> str:
     return "–" if rank is None else f"{rank:,g}"
 
 
+def atom_url(atom: InferredAtom) -> Markup:
+    """Address of an atom's page, escaped for HTML."""
+    arguments = (f"&amp;a{k}={quoted(name)}" for k, name in enumerate(atom.arguments, 1))
+    return Markup(f"/atom?predicate={quoted(atom.predicate)}{''.join(arguments)}")
+
+
+def atom_link(atom: InferredAtom) -> Markup:
+    """An atom with a hyperlink to its page; one that is observed has none."""
+    text = f"<bdi>{escape(printable(atom.text))}</bdi>"
+    return Markup(text if atom.variable is None else f'<a href="{atom_url(atom)}">{text}</a>')
+
+
+def ground_rule(rule: ShownGroundRule, around: InferredAtom | None = None) -> Markup:
+    """A ground rule with the values of its atoms; the atom `around`, whose page it is, is bold."""
+
+    def shown(part: str | InferredAtom) -> str:
+        if isinstance(part, str):
+            return f"{escape(printable(part))}"
+        value = f'<span class="value">{part.value:.2f}</span>'
+        if part == around:
+            return f"<strong><bdi>{escape(printable(part.text))}</bdi></strong>{value}"
+        return f"{atom_link(part)}{value}"
+
+    return Markup(f"<code>{''.join(map(shown, rule.parts))}</code>")
+
+
+def pull(rule: ShownGroundRule) -> Markup:
+    """The pull of a ground rule on an atom: with its sign, as a limit, or as hard."""
+    if rule.pull is None:
+        return Markup('<span class="number">hard</span>')
+    limit = "up to " if rule.holds else ""
+    return Markup(f'<span class="number">{limit}{weight_change(rule.pull)}</span>')
+
+
 FILTERS: dict[str, Callable[..., Any]] = {
     "entity_url": entity_url,
     "link_url": link_url,
@@ -230,4 +268,8 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "lift_bar": lift_bar,
     "reason_figure": reason_figure,
     "rank": rank_text,
+    "atom_url": atom_url,
+    "atom_link": atom_link,
+    "ground_rule": ground_rule,
+    "pull": pull,
 }

@@ -22,6 +22,7 @@ from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.graph_explainer import GraphExplainer
 from hornbeam.graphs.graph_ranker import MemoryRanker
+from hornbeam.graphs.graph_scorer import GraphScorer
 from hornbeam.graphs.graph_text import graph_rule_words, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import direction_of, step_of
@@ -33,7 +34,7 @@ from hornbeam.rules.rule_model import SMOOTHING
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_search import EntitySearch
-from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.explorer import ModelExplorer
 from hornbeam.serve.shown_values import (
     KnownEdges,
     MissingFacts,
@@ -87,7 +88,7 @@ class ExpectedSteps:
         return np.asarray(counts / (len(holders) + SMOOTHING))
 
 
-class GraphExplorer(Explorer):
+class GraphExplorer(ModelExplorer):
     """A model of a whole graph over facts.
 
     Ranks come from weights that were fitted together, so visitors cannot edit rules, and no pairs
@@ -120,6 +121,11 @@ class GraphExplorer(Explorer):
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing = BoundedCache[list[MissingFacts]](CACHED)
         self._explained = BoundedCache[Explanation](CACHED)
+
+    @property
+    def scorer(self) -> GraphScorer:
+        """The model over the facts, ready to score triples."""
+        return GraphScorer(self.ranker)
 
     def warm_up(self, progress: Progress = SILENT) -> None:
         """Answer one query and explain its answers, which compiles what pages need."""

@@ -21,10 +21,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hornbeam.errors import InputError
+from hornbeam.serve.service_schema import MAX_BYTES, PREFIX
 
 LOOPBACK = "127.0.0.1"
 #: Minimum length of a user-chosen token.
@@ -167,7 +168,10 @@ class Guard:
                 message["headers"] = _with_own(message["headers"])
             await send(message)
 
-        answer: ASGIApp = self._refusal(scope) or self.app
+        refused = self._refusal(scope)
+        if refused is not None and _is_for_programs(scope):
+            refused = _as_json(refused)
+        answer: ASGIApp = refused or self.app
         await answer(scope, receive, send_guarded)
 
     def _refusal(self, scope: Scope) -> Response | None:
@@ -187,8 +191,9 @@ class Guard:
             length = headers.get("content-length", "")
             if not length.isdigit():
                 return _plain(411, "A length is needed.")
-            if int(length) > MAX_BODY:
-                return _plain(413, "The request is too large.")
+            most = MAX_BYTES if _is_for_programs(scope) else MAX_BODY
+            if int(length) > most:
+                return _plain(413, f"The request is too large: at most {most:,} bytes are taken.")
             if not self.access.allows_edit(headers):
                 return _plain(403, "Changes are taken from the explorer's own pages only.")
         return self._token_refusal(scope, headers)
@@ -199,6 +204,11 @@ class Guard:
         name = self.access.cookie("token")
         if self.access.admits(cookie_parser(headers.get("cookie", "")).get(name)):
             return None
+        if _is_for_programs(scope):
+            scheme, _, given = headers.get("authorization", "").partition(" ")
+            if scheme.casefold() == "bearer" and self.access.admits(given.strip()):
+                return None
+            return _plain(401, "Expected the header `Authorization: Bearer TOKEN`.")
         try:
             query = parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=20)
         except ValueError:
@@ -221,14 +231,29 @@ def _with_own(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
     return [*given, *RAW_HEADERS, *([] if cached else [(b"cache-control", b"no-store")])]
 
 
+def _is_for_programs(scope: Scope) -> bool:
+    """Whether a request is one to the JSON service."""
+    path: str = scope["path"]
+    return path.startswith(f"{PREFIX}/")
+
+
 def _plain(status: int, text: str) -> Response:
     return PlainTextResponse(text + "\n", status, {"connection": "close"})
 
 
-async def read_body(receive: Receive) -> bytes:
+def _as_json(refused: Response) -> Response:
+    """A refusal in the form of the JSON service's errors."""
+    status, text = refused.status_code, bytes(refused.body).decode().strip()
+    headers = {"connection": "close"}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    return JSONResponse({"error": {"status": status, "message": text}}, status, headers)
+
+
+async def read_body(receive: Receive, most: int = MAX_BODY) -> bytes:
     """The body of a request, up to the size that the guard allows."""
     body = b""
-    while len(body) <= MAX_BODY:
+    while len(body) <= most:
         message = await receive()
         body += bytes(message.get("body", b""))
         if message["type"] != "http.request" or not message.get("more_body", False):

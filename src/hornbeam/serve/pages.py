@@ -10,7 +10,7 @@ parts that change. `hornbeam.serve.site` lists all addresses.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import with_plain_words
-from hornbeam.serve.explorer import Explorer, UnknownNameError
+from hornbeam.serve.explorer import Explorer, ModelExplorer, UnknownNameError
 from hornbeam.serve.filters import link_url
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import EdgeGroup, QueryAnswers, edge_groups, other_groups
@@ -44,11 +44,23 @@ ANSWERS = 50
 QUERIES = 12
 
 
+def search_view(explorer: Explorer, visit: Visit) -> View:
+    """Entities that match the typed text."""
+    typed = visit.query.get("q", "")[:LONGEST_QUERY]
+    entities = explorer.search.find(typed, FOUND + 1)
+    values = {"typed": typed, "found": entities[:FOUND], "more": len(entities) > FOUND}
+
+    def plain() -> dict[str, Any]:
+        return {**values, "names": explorer.entity_names.described(entities[:FOUND])}
+
+    return View("_found.html" if visit.is_htmx else "search.html", values, plain)
+
+
 @dataclass(frozen=True, eq=False)
 class Pages:
     """The pages of an explorer."""
 
-    explorer: Explorer
+    explorer: ModelExplorer
 
     @cached_property
     def weighted(self) -> WeightPages | None:
@@ -77,14 +89,6 @@ class Pages:
             }
 
         return View("home.html", values, plain)
-
-    def search(self, visit: Visit) -> View:
-        """Entities that match the typed text."""
-        typed = visit.query.get("q", "")[:LONGEST_QUERY]
-        entities = self.explorer.search.find(typed, FOUND + 1)
-        values = {"typed": typed, "found": entities[:FOUND], "more": len(entities) > FOUND}
-        template = "_found.html" if visit.is_htmx else "search.html"
-        return View(template, values, lambda: {**values, "names": self._names(entities[:FOUND])})
 
     def entity(self, visit: Visit) -> View:
         """One entity: its best new links, its listed pairs, its facts."""
@@ -131,6 +135,10 @@ class Pages:
     def query(self, visit: Visit) -> View:
         """The answers of one query."""
         subject, relation, object_ = triple_in(visit)
+        relation = relation and self.explorer.relation_summary(relation).relation
+        if relation in self.explorer.unary and (entity := subject or object_):
+            name = self.explorer.search.called(entity)
+            return self.link(replace(visit, query={"subject": name, "relation": relation}))
         if not relation or bool(subject) == bool(object_):
             raise InputError("A query needs a relation and either a subject or an object.")
         asks = Direction.OBJECT if subject else Direction.SUBJECT

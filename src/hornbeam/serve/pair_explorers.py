@@ -34,11 +34,12 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.scoring.entity_proposals import EntityProposer
 from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout
+from hornbeam.scoring.model_checks import labels_for, pairs_for
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_search import EntitySearch
 from hornbeam.serve.rule_explorer import Evidence, RuleExplorer
-from hornbeam.serve.shown_values import QueryAnswers, links_at
+from hornbeam.serve.shown_values import QueryAnswers, ShownLink, links_at
 
 #: Maximum number of rows in the cache of entities' counts.
 CACHED_ROWS = 5_000_000
@@ -76,6 +77,8 @@ def open_rule_explorer(
         Names of entities on pages.
     """
     refuse_without_pairs([(model, name), (other, other_name)], pairs is not None)
+    labels = None if labels is None else labels_for(model, labels)
+    pairs = None if pairs is None else pairs_for(model, pairs)
     engine, types = open_in_memory(facts, threads), ArgumentTypes(facts, entity_names, labels)
     search = EntitySearch.of(facts.entities, entity_names)
     evidence = Evidence(engine, search, types, labels, pairs)
@@ -143,7 +146,8 @@ class IndependentExplorer(RuleExplorer):
                 subject, object_ = (int(column[0]) for column in atoms.arguments)
                 names = self.facts.entities.take([subject, object_])
                 self.ask(names[0], target, Direction.OBJECT, NO_EDITS, 1)
-                for end in names:  # a pair that is a fact is counted in another way
+                # a pair that is a fact is counted in another way
+                for end in names if target not in self.unary else names[:1]:
                     self.explain(names[0], target, end, NO_EDITS)
                 steps = [step_code(int(atoms.predicate[0]))]
                 first_paths(graph, steps, PathEnds(subject, object_, 0), False, 1)
@@ -164,21 +168,32 @@ class IndependentExplorer(RuleExplorer):
     ) -> QueryAnswers:
         """The best new answers of one query, by walks from the known entity."""
         entity, relation = self.entity_id(known), self.relation_summary(relation).relation
+        if relation in self.unary:
+            return self._asked_of_itself(known, relation, asks, edits)
         proposer = self._proposers[relation, asks]
         counted = self._connected.get((entity, relation, asks), lambda: proposer.counted(entity))
         pairs, scores, total = proposer.best(counted, self.edited(edits), top)
         links = links_at(pairs, range(len(pairs)), scores, self.known_scores(edits))
         return QueryAnswers(relation, asks, known, total, links, counted.left_out)
 
+    def _asked_of_itself(
+        self, known: str, relation: str, asks: Direction, edits: Edits
+    ) -> QueryAnswers:
+        """A relation on one entity has the entity for its answer, if a rule is for it."""
+        explained = self.explainer_under(edits).explain(known, relation, known, flip=False)
+        place, new = explained.place, not self.is_fact(known, relation, known)
+        link = ShownLink(known, relation, known, explained.score, place=place, unary=True)
+        answers = [link] if new and explained.supporting else []
+        return QueryAnswers(relation, asks, known, len(answers), answers)
+
     @cached_property
     def examples(self) -> list[str]:
         """The entities with most facts; entities in facts of the targets come first."""
-        table, degree = self.facts.binary, np.diff(self.engine.graph.forward.offsets)
+        degree = np.diff(self.engine.graph.forward.offsets)
         linked = np.zeros(len(degree), dtype=np.bool_)
         for target in self.model.targets:
-            of_target = table.predicate == self.facts.predicates.index(target)
-            for column in table.arguments:
-                linked[column[of_target]] = True
+            for ends in self.facts.links(target):
+                linked[ends] = True
         best = np.lexsort((np.arange(len(degree)), -degree, ~linked))
         return self.facts.entities.take(best[: self.EXAMPLES])
 

@@ -25,17 +25,19 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import Targets
 from hornbeam.model import Model
+from hornbeam.ranking.fact_ranker import RuleRanker
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
-from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from hornbeam.rules.codes import is_inverse, predicate_of
 from hornbeam.rules.model_file import model_text
 from hornbeam.rules.rule_model import Rule
 from hornbeam.scoring.evaluation import Evaluation, evaluate
 from hornbeam.scoring.model_checks import check_arities
+from hornbeam.scoring.scored_links import RuleScorer
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_search import EntitySearch
-from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.explorer import ModelExplorer
 from hornbeam.serve.shown_values import (
     KnownEdges,
     MissingFacts,
@@ -70,7 +72,7 @@ class Evidence:
         return [labels, _unlisted(pairs, labels)]
 
 
-class RuleExplorer(Explorer):
+class RuleExplorer(ModelExplorer):
     """A model on facts, with listed pairs, and perhaps another model to compare with."""
 
     #: Number of entities that the start page names.
@@ -95,12 +97,25 @@ class RuleExplorer(Explorer):
         self.labels = evidence.labels
         self.listings = evidence.listings
         self.model = model
+        self.unary = {name for name, arity in model.target_arities.items() if arity == 1}
         self.other: RuleExplorer | None = other
         self.caution = None if model.semantics.decides else CAUTION
         self._scored = BoundedCache[list[Floats]](CACHED_SCORES, lambda x: sum(map(len, x)))
         self._evaluated = BoundedCache[Evaluation](CACHED_FIGURES)
         self._explainers = BoundedCache[RuleExplainer](self.cached_explainers)
         self.prepare(progress)
+
+    # -- for the JSON service ---------------------------------------------------------------------
+
+    @cached_property
+    def scorer(self) -> RuleScorer:
+        """The model over the facts, ready to score pairs."""
+        return RuleScorer(self.model, self.engine)
+
+    @cached_property
+    def ranker(self) -> RuleRanker:
+        """The model over the facts, ready to answer queries; a collective one ranks none."""
+        return RuleRanker.of(self.model, self.engine)
 
     # -- what independent and collective pairs differ in ------------------------------------------
 
@@ -140,12 +155,9 @@ class RuleExplorer(Explorer):
     @cached_property
     def relations(self) -> list[RelationSummary]:
         """The targets of the model, with their facts and rules; priors count as rules."""
-        binary, predicates = self.facts.binary.predicate, self.facts.predicates
         heads = Counter(rule.clause.target for rule in self.model.rules)
         return [
-            RelationSummary(
-                target, int(np.count_nonzero(binary == predicates.index(target))), heads[target]
-            )
+            RelationSummary(target, len(self.facts.links(target)[0]), heads[target])
             for target in self.model.targets
         ]
 
@@ -264,9 +276,7 @@ class RuleExplorer(Explorer):
 
     def is_fact(self, subject: str, relation: str, object_: str) -> bool:
         """Whether a pair is among the facts."""
-        s, o = (self.facts.entities.index(name) for name in (subject, object_))
-        code = step_code(self.engine.predicates.index(relation))
-        return min(s, o) >= 0 and o in self.engine.graph.forward.neighbours(s, code)
+        return self.facts.has(subject, relation, object_)
 
     def known_edges(self, entity: int) -> list[KnownEdges]:
         """Facts between an entity and one other entity, by predicate and direction."""
@@ -283,7 +293,12 @@ class RuleExplorer(Explorer):
 
     def missing(self, name: str, edits: Edits) -> list[MissingFacts]:
         """New links of an entity by target and direction; queries without answers are left out."""
-        queries = ((target, asks) for target in self.model.targets for asks in Direction)
+        queries = (
+            (target, asks)
+            for target in self.model.targets
+            for asks in Direction
+            if target not in self.unary or asks is Direction.OBJECT
+        )
         answered = (self.ask(name, target, asks, edits, FIRST_ANSWERS) for target, asks in queries)
         return [MissingFacts(asked) for asked in answered if asked.answers]
 

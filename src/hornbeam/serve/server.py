@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import signal
 import socket
 import sys
 from collections.abc import Callable
@@ -166,14 +167,24 @@ def run(
 
     def begun() -> None:
         started()
-        warming.append(Thread(target=prepare, args=[asyncio.get_running_loop()], daemon=True))
+        loop = asyncio.get_running_loop()
+        if hasattr(signal, "SIGHUP"):
+            loop.add_signal_handler(signal.SIGHUP, lambda: moving.append(loop.create_task(again())))
+        warming.append(Thread(target=prepare, args=[loop], daemon=True))
         warming[0].start()
 
+    async def again() -> None:
+        try:
+            await app.reload(progress)
+            progress.message("Reloaded.")
+        except InputError as error:
+            progress.message(f"Nothing was reloaded: {error}")
+
     def prepare(loop: asyncio.AbstractEventLoop) -> None:
-        app.warm_up(progress)
+        app.shown.warm_up(progress)
         with suppress(RuntimeError):  # the server may have stopped meanwhile
             loop.call_soon_threadsafe(
-                lambda: moving.append(loop.create_task(app.move_to_processes()))
+                lambda: moving.append(loop.create_task(app.shown.move_to_processes()))
             )
 
     server = make_server(app.guarded(), begun)
@@ -185,7 +196,7 @@ def run(
     finally:
         for thread in warming:
             thread.join(WARM_UP_GRACE_SECONDS)
-        app.end_processes()
+        app.shown.end_processes()
         gc.unfreeze()
 
 

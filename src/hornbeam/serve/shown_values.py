@@ -74,6 +74,7 @@ class ShownLink:
     rank: float | None = None
     place: ScorePlace | None = None
     place_before: ScorePlace | None = None
+    unary: bool = False  #: whether its relation is on one entity
 
     @property
     def change(self) -> float:
@@ -85,7 +86,7 @@ class ShownLink:
         plain: dict[str, Any] = {
             "subject": self.subject,
             "relation": self.predicate,
-            "object": self.object,
+            "object": None if self.unary else self.object,
             "score": self.score,
             score_name: self.score,
         }
@@ -227,6 +228,7 @@ def links_at(
             None
             if old is None or known_before is None
             else known_before.place(name[predicate[k]], old[k]),
+            name[predicate[k]] in targets.unary,
         )
         for k, score in enumerate(scores[chosen].tolist())
     ]

@@ -5,25 +5,27 @@ A visit has the visitor's edits; an answer may have new edits.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import TypeVar
 
 from hornbeam.base.texts import number_in
 from hornbeam.errors import InputError
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.explorer import Explorer, UnknownNameError
-from hornbeam.serve.pages import Pages
+from hornbeam.serve.explorer import Explorer, ModelExplorer, UnknownNameError
+from hornbeam.serve.pages import Pages, search_view
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import (
     EDITS_KEY,
     Page,
     PageAnswer,
+    View,
     ViewOf,
     Visit,
+    json_answer,
     own_address,
     page_to_continue,
     triple_in,
@@ -50,21 +52,94 @@ class Address:
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
-    """The addresses of an explorer."""
+class AnySite(ABC):
+    """The addresses of an explorer: every view in HTML and in JSON."""
 
     explorer: Explorer
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether pages show rules with weights that visitors edit."""
+        return False
+
+    @cached_property
+    def writer(self) -> PageWriter:
+        """Fills the templates."""
+        return PageWriter.of(self.explorer, self.views, weights=self.has_weights)
+
+    @property
+    @abstractmethod
+    def views(self) -> Mapping[str, tuple[ViewOf, Callable[[Visit], bool]]]:
+        """The view at each path, and whether it is made at once, as a function of the visit."""
+
+    @property
+    def changes(self) -> Sequence[Address]:
+        """The addresses that change something, or download a file."""
+        return ()
+
+    @cached_property
+    def addresses(self) -> Mapping[str, Address]:
+        """All pages by their paths: every view in HTML and in JSON, and what changes something."""
+        addresses = list(self.changes)
+        for path, (view, at_once) in self.views.items():
+            addresses.append(Address(path, self.html(view), at_once))
+            in_json = f"{'/index' if path == '/' else path}.json"
+            addresses.append(Address(in_json, self.json(view), at_once))
+        return {address.path: address for address in addresses}
+
+    def prerender(self) -> None:
+        """Fill caches by rendering some pages, before pages are made in processes."""
+        return
+
+    def html(self, view: ViewOf) -> Page:
+        """The HTML page of a view."""
+
+        def page(visit: Visit) -> PageAnswer:
+            shown = view(visit)
+            return self.writer.page(shown.template, visit, **shown.values)
+
+        return self.found(page)
+
+    def json(self, view: ViewOf) -> Page:
+        """The JSON page of a view."""
+
+        def page(visit: Visit) -> PageAnswer:
+            try:
+                return json_answer(view(visit).plain())
+            except UnknownNameError as error:
+                return json_answer({"error": str(error)}, 404)
+            except InputError as error:
+                return json_answer({"error": str(error)}, 400)
+
+        return page
+
+    def found(self, page: Page) -> Page:
+        """A page that answers with status 404 if it does not find a requested name."""
+
+        def answer(visit: Visit) -> PageAnswer:
+            try:
+                return page(visit)
+            except UnknownNameError as error:
+                return self.writer.not_found(visit, str(error))
+
+        return answer
+
+
+@dataclass(frozen=True, eq=False)
+class Site(AnySite):
+    """The addresses of a model's explorer."""
+
+    explorer: ModelExplorer
 
     @cached_property
     def pages(self) -> Pages:
         """The pages at the addresses."""
         return Pages(self.explorer)
 
-    @cached_property
-    def writer(self) -> PageWriter:
-        """Fills the templates."""
-        weights = self.pages.weighted is not None
-        return PageWriter.of(self.explorer, self.views, weights=weights)
+    @property
+    def has_weights(self) -> bool:
+        """Whether the rules of the model have weights."""
+        return self.pages.weighted is not None
 
     @cached_property
     def views(self) -> Mapping[str, tuple[ViewOf, Callable[[Visit], bool]]]:
@@ -72,7 +147,7 @@ class Site:
         pages = self.pages
         return {
             "/": (pages.home, self._scores_at_once),
-            "/search": (pages.search, _at_once),
+            "/search": (partial(search_view, self.explorer), _at_once),
             "/entity": (pages.entity, self._answers_at_once),
             "/query": (pages.query, self._answers_at_once),
             "/link": (pages.link, self._explains_at_once),
@@ -86,21 +161,16 @@ class Site:
             "/around": (pages.around, _at_once),
         }
 
-    @cached_property
-    def addresses(self) -> Mapping[str, Address]:
-        """All pages by their paths: every view in HTML and in JSON, and what changes something."""
+    @property
+    def changes(self) -> Sequence[Address]:
+        """Pins, edits, and the file of the edited model."""
         edit, download = map(self._with_weights, (self.edit, WeightPages.download))
-        addresses = [
-            Address("/pin", self._found(self.pages.pin), _at_once, "POST"),
+        return [
+            Address("/pin", self.found(self.pages.pin), _at_once, "POST"),
             # a collective model infers all pairs again after an edit
-            Address("/edit", self._found(edit), lambda _: not self.explorer.collective, "POST"),
-            Address("/edited.psl", self._found(download), _at_once),
+            Address("/edit", self.found(edit), lambda _: not self.explorer.collective, "POST"),
+            Address("/edited.psl", self.found(download), _at_once),
         ]
-        for path, (view, at_once) in self.views.items():
-            addresses.append(Address(path, self.html(view), at_once))
-            in_json = f"{'/index' if path == '/' else path}.json"
-            addresses.append(Address(in_json, self.json(view), at_once))
-        return {address.path: address for address in addresses}
 
     def prerender(self) -> None:
         """Fill caches by rendering some pages."""
@@ -145,42 +215,26 @@ class Site:
 
         return answer
 
-    def _found(self, page: Page) -> Page:
-        """A page that answers with status 404 if it does not find a requested name."""
-
-        def answer(visit: Visit) -> PageAnswer:
-            try:
-                return page(visit)
-            except UnknownNameError as error:
-                return self.writer.not_found(visit, str(error))
-
-        return answer
-
     def html(self, view: ViewOf) -> Page:
         """The HTML page of a view; an address with edits shows the edits first."""
+        without_edits = super().html(view)
 
         def page(visit: Visit) -> PageAnswer:
             if EDITS_KEY in visit.query and self.pages.weighted is not None:
                 return self.shared(self.pages.weighted, visit)
-            shown = view(visit)
-            return self.writer.page(shown.template, visit, **shown.values)
+            return without_edits(visit)
 
-        return self._found(page)
+        return page
 
     def json(self, view: ViewOf) -> Page:
         """The JSON page of a view, under the edits in the address, if there are any."""
 
-        def page(visit: Visit) -> PageAnswer:
-            try:
-                if EDITS_KEY in visit.query and isinstance(self.explorer, RuleExplorer):
-                    visit = replace(visit, edits=edits_in_address(visit, self.explorer))
-                return _json(view(visit).plain())
-            except UnknownNameError as error:
-                return _json({"error": str(error)}, 404)
-            except InputError as error:
-                return _json({"error": str(error)}, 400)
+        def edited(visit: Visit) -> View:
+            if EDITS_KEY in visit.query and isinstance(self.explorer, RuleExplorer):
+                visit = replace(visit, edits=edits_in_address(visit, self.explorer))
+            return view(visit)
 
-        return page
+        return super().json(edited)
 
     # -- edits ------------------------------------------------------------------------------------
 
@@ -251,7 +305,3 @@ def changed_edits(visit: Visit, explorer: RuleExplorer) -> tuple[int | None, Edi
 def _at_once(visit: Visit) -> bool:
     """True, for any visit."""
     return True
-
-
-def _json(values: Mapping[str, Any], status: int = 200) -> PageAnswer:
-    return PageAnswer(json.dumps(values, allow_nan=False), status, "application/json")

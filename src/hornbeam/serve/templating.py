@@ -19,7 +19,7 @@ from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.rendering import templates_of, words_html
-from hornbeam.rules.rule_words import Words, rule_in_names, with_shown_entities
+from hornbeam.rules.rule_words import Words, rule_in_names, with_shown_names
 from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.filters import (
     FILTERS,
@@ -79,7 +79,7 @@ class PageWriter:
 
 
 def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
-    """Filters that show entities by their names."""
+    """Filters that show entities and relations by their names."""
     # cached: all pairs on an entity's page have its name
     shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
 
@@ -87,7 +87,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
     @lru_cache(maxsize=10_000)
     def words(pieces: Words) -> Markup:
         """A rule in words, with names instead of ids."""
-        return words_html(with_shown_entities(pieces, names.shown))
+        return words_html(with_shown_names(pieces, names.shown))
 
     def short(name: str) -> Markup:
         return short_name(names.shown(name))
@@ -106,8 +106,9 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
             f"<bdi {quiet if name == seen_from else ''}>{shown(name)}</bdi>"
             for name in (link.subject, link.object)
         )
-        predicate = f'<span class="predicate">{escape(link.predicate)}</span>'
-        return f'<a href="{link_address(link)}">{subject} {predicate} {object_}</a>'
+        predicate = f'<span class="predicate">{shown(link.predicate)}</span>'
+        words = f"{subject} {predicate}" if link.unary else f"{subject} {predicate} {object_}"
+        return f'<a href="{link_address(link)}">{words}</a>'
 
     def scored_cell(score: float, place: ScorePlace | None, head: str) -> str:
         """A score as a bar, with its place if the model does not decide what is true."""
@@ -145,7 +146,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         return Markup("".join(link_row(link, seen_from, heads, show_label) for link in links))
 
     def edge_group(group: EdgeGroup) -> str:
-        predicate = f'<span class="predicate">{escape(group.predicate)}</span>'
+        predicate = f'<span class="predicate">{shown(group.predicate)}</span>'
         if group.inverse:
             caption = (
                 f'<span aria-hidden="true">←</span> {predicate} '
@@ -168,7 +169,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
     def question(known: str, relation: str, asks: Direction) -> Markup:
         """A query, with a question mark for the entity that it asks for."""
         entity = f"<bdi>{shown(known)}</bdi>"
-        predicate = f'<span class="predicate">{escape(relation)}</span>'
+        predicate = f'<span class="predicate">{shown(relation)}</span>'
         parts = (entity, predicate, "?") if asks is Direction.OBJECT else ("?", predicate, entity)
         return Markup(" ".join(parts))
 

@@ -125,9 +125,10 @@ class _Layout:
         of = f"{group.total:,}"
         if group.before or group.after:
             of = f"{group.first + 1:,}–{group.first + len(group.leaves):,} of {of}"
-        name = elided(group.predicate, max(int((width - 34) / LETTER) - len(of) - 3, 3))
+        predicate = self.names.shown(group.predicate)
+        name = elided(predicate, max(int((width - 34) / LETTER) - len(of) - 3, 3))
         text = f"← {name} {of}" if group.inverse else f"{name} → {of}"
-        self._header(text, group.predicate, x, top, width, group)
+        self._header(text, predicate, x, top, width, group)
 
     def _header(
         self, text: str, full: str, x: float, top: float, width: float, paged: Branch | Group

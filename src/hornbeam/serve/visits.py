@@ -8,6 +8,7 @@ weights and a page of the explorer to continue with are read from the address.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -109,6 +110,11 @@ class PageAnswer:
     edits: Edits | None = None
     pin: Pin | Literal[""] | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def json_answer(values: Mapping[str, Any], status: int = 200) -> PageAnswer:
+    """An answer for programs."""
+    return PageAnswer(json.dumps(values, allow_nan=False), status, "application/json")
 
 
 @dataclass(frozen=True)

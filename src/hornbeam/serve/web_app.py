@@ -8,11 +8,14 @@ server is busy. Recent responses are cached.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from dataclasses import replace
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from urllib.parse import parse_qsl
 
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -20,14 +23,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hornbeam.base.machine import worker_threads
-from hornbeam.base.progress import Progress
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.serve.cache import BoundedCache
-from hornbeam.serve.explorer import Explorer
+from hornbeam.serve.explorer import Explorer, ModelExplorer
+from hornbeam.serve.graph_explorer import GraphExplorer
 from hornbeam.serve.guard import Access, Guard, read_body
 from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.page_queues import PageQueue
-from hornbeam.serve.site import Address, Site, edits_in
+from hornbeam.serve.rule_explorer import RuleExplorer
+from hornbeam.serve.service import BODY, Service, answered, error_answer
+from hornbeam.serve.service_schema import MAX_BYTES, PREFIX
+from hornbeam.serve.site import Address, AnySite, Site, edits_in
+from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin
 
 #: Number of threads for quick pages, and for pages that may take seconds. They share one
@@ -39,6 +47,8 @@ MAX_WAITING = 100
 MAX_SLOW_WAITING = 4
 #: Maximum number of characters of all cached pages, and maximum length of a cached page's key.
 KEPT_PAGES = 32_000_000
+#: Maximum seconds until a request of the JSON service is answered.
+MAX_SECONDS = 30.0
 LONGEST_KEY = 2000
 
 STATIC = {
@@ -51,16 +61,17 @@ STATIC = {
 log = logging.getLogger("hornbeam.serve")
 
 
-class WebApp:
-    """Binds the pages of an explorer to addresses."""
+class ShownModel:
+    """Everything that belongs to one explorer: its pages, their cache, and who makes them.
 
-    def __init__(self, explorer: Explorer, access: Access) -> None:
+    After a reload another one takes its place, and this one answers the requests that it has.
+    """
+
+    def __init__(self, explorer: Explorer) -> None:
         self.explorer = explorer
-        self.site = Site(explorer)
+        self.site: AnySite = _site_of(explorer)
         self.writer = self.site.writer
-        self.access = access
-        folder = files("hornbeam.serve") / "static"
-        self._static = {name: (folder / name).read_bytes() for name in STATIC}
+        self.addresses = {**self.site.addresses, **service_addresses(explorer)}
         self._kept = BoundedCache[PageAnswer](
             KEPT_PAGES, lambda answer: len(answer.body) + LONGEST_KEY
         )
@@ -74,20 +85,11 @@ class WebApp:
         if self.explorer.forks:
             self.site.prerender()
 
-    def guarded(self) -> ASGIApp:
-        """The application inside its guard, which also sets the headers of error responses."""
-        routes = [self._route(address) for address in self.site.addresses.values()]
-        app = Starlette(
-            routes=[*routes, Route("/static/{name}", self._file)],
-            exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
-        )
-        return Guard(app, self.access, lambda: self.response(self.writer.ask_token()))
-
     async def move_to_processes(self) -> None:
         """From now on make pages in processes, if the system and the explorer allow it."""
         if not (self.explorer.forks and can_fork()):
             return
-        pages = [address.page for address in self.site.addresses.values()]
+        pages = [address.page for address in self.addresses.values()]
         # no thread may make a page during a fork: its locks would be held forever in the copy
         async with self._slow.paused_makers() as slow, self._quick.paused_makers() as quick:
             try:
@@ -107,6 +109,102 @@ class WebApp:
         for process in self._processes:
             process.end()
         self._processes.clear()
+
+    async def retire(self) -> None:
+        """End the processes when the requests that have come so far are answered."""
+        async with self._slow.paused_makers(), self._quick.paused_makers():
+            self.end_processes()
+
+    async def answer(self, address: Address, visit: Visit) -> PageAnswer:
+        """A cached page, or a page made in its queue."""
+        key = (address.path, *visit.key)
+        kept = self._kept.peek(key) if address.method == "GET" else None
+        if kept is not None:
+            return kept
+        queue = self._quick if address.at_once(visit) else self._slow
+        if queue.is_full:
+            raise BusyError(503, "The server is busy. Try again in a moment.")
+        try:
+            async with asyncio.timeout(MAX_SECONDS if is_of_service(address.path) else None):
+                answer = await queue.run(address.page, visit)
+        except TimeoutError:
+            much = f"The answer took more than {MAX_SECONDS:.0f} seconds: ask for less at a time."
+            raise BusyError(504, much) from None
+        plain = answer.status == 200 and answer.edits is None and answer.pin is None
+        if address.method == "GET" and plain and len(repr(key)) <= LONGEST_KEY:
+            self._kept.get(key, lambda: answer)
+        return answer
+
+
+class BusyError(Exception):
+    """A request that is not answered for lack of time; has the status of the response."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class WebApp:
+    """Binds the pages of an explorer to addresses.
+
+    `reopen` reads the model and the facts again and makes their explorer, for a reload.
+    """
+
+    def __init__(
+        self,
+        explorer: Explorer,
+        access: Access,
+        reopen: Callable[[], Explorer] | None = None,
+    ) -> None:
+        self.access = access
+        self.shown = ShownModel(explorer)
+        self._reopen = reopen
+        self._reloading = asyncio.Lock()
+        folder = files("hornbeam.serve") / "static"
+        self._static = {name: (folder / name).read_bytes() for name in STATIC}
+
+    @property
+    def explorer(self) -> Explorer:
+        """The explorer whose pages are shown now."""
+        return self.shown.explorer
+
+    @property
+    def writer(self) -> PageWriter:
+        """Fills the templates."""
+        return self.shown.writer
+
+    def guarded(self) -> ASGIApp:
+        """The application inside its guard, which also sets the headers of error responses."""
+        routes = [
+            Route("/static/{name}", self._file),
+            Route(f"{PREFIX}/reload", self._reload, methods=["POST"]),
+            Route("/{path:path}", self._page, methods=["GET", "POST"]),
+        ]
+        app = Starlette(
+            routes=routes,
+            exception_handlers={404: self._not_found, 405: self._not_found, Exception: self._fault},
+        )
+        return Guard(app, self.access, lambda: self.response(self.writer.ask_token()))
+
+    async def reload(self, progress: Progress = SILENT) -> None:
+        """Read everything again; requests that have come before are answered from the old data.
+
+        Nothing changes where reading fails.
+        """
+        if self._reopen is None:
+            raise InputError("this server cannot read its model again")
+        reopen = self._reopen
+
+        def opened() -> ShownModel:
+            shown = ShownModel(reopen())
+            shown.warm_up(progress)
+            return shown
+
+        async with self._reloading:
+            new = await anyio.to_thread.run_sync(opened)
+            old, self.shown = self.shown, new
+            await new.move_to_processes()
+            await old.retire()
 
     def visit(self, request: Request, query: dict[str, str]) -> Visit:
         """The visit of a request, with the visitor's edits."""
@@ -140,33 +238,44 @@ class WebApp:
         else:
             response.delete_cookie(name, httponly=True, samesite="strict", path="/")
 
-    def _route(self, address: Address) -> Route:
-        async def endpoint(request: Request) -> Response:
-            is_get = address.method == "GET"
-            query = dict(request.query_params) if is_get else await _form(request)
-            visit = self.visit(request, query)
-            try:
-                return self.response(await self._answer(address, visit))
-            except InputError as error:
-                return self.response(self.writer.message(visit, 400, str(error)))
+    async def _page(self, request: Request) -> Response:
+        """The page at an address, by the model that is shown now."""
+        shown, path = self.shown, request.scope["path"]
+        address = shown.addresses.get(path)
+        method = "GET" if request.method == "HEAD" else request.method
+        if address is None or address.method != method:
+            return await self._not_found(request, None)
+        if method == "GET":
+            query = dict(request.query_params)
+        elif is_of_service(path):
+            query = {BODY: (await read_body(request.receive, MAX_BYTES)).decode("utf-8", "replace")}
+        else:
+            query = await _form(request)
+        visit = self.visit(request, query)
+        try:
+            return self.response(await shown.answer(address, visit))
+        except InputError as error:
+            return self.refusal(visit, 400, str(error))
+        except BusyError as error:
+            response = self.refusal(visit, error.status, str(error))
+            response.headers["retry-after"] = "2"
+            return response
 
-        return Route(address.path, endpoint, methods=[address.method])
+    def refusal(self, visit: Visit, status: int, text: str) -> Response:
+        """A page, or for programs JSON, that says why there is no other answer."""
+        if is_of_service(visit.path):
+            return self.response(error_answer(status, text))
+        return self.response(self.writer.message(visit, status, text))
 
-    async def _answer(self, address: Address, visit: Visit) -> PageAnswer:
-        """A cached page, or a page made in its queue."""
-        key = (address.path, *visit.key)
-        kept = self._kept.peek(key) if address.method == "GET" else None
-        if kept is not None:
-            return kept
-        queue = self._quick if address.at_once(visit) else self._slow
-        if queue.is_full:
-            busy = self.writer.message(visit, 503, "The server is busy. Try again in a moment.")
-            return replace(busy, headers={**busy.headers, "retry-after": "2"})
-        answer = await queue.run(address.page, visit)
-        plain = answer.status == 200 and answer.edits is None and answer.pin is None
-        if address.method == "GET" and plain and len(repr(key)) <= LONGEST_KEY:
-            self._kept.get(key, lambda: answer)
-        return answer
+    async def _reload(self, request: Request) -> Response:
+        if self.access.token is None:
+            how = "start the server with a token, or send SIGHUP to its process"
+            return self.response(error_answer(403, f"A reload needs the token: {how}."))
+        try:
+            await self.reload()
+        except InputError as error:
+            return self.response(error_answer(409, f"nothing was reloaded: {error}"))
+        return self.response(PageAnswer('{"status": "reloaded"}', 200, "application/json"))
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -176,12 +285,48 @@ class WebApp:
         return Response(self._static[name], 200, headers, STATIC[name])
 
     async def _not_found(self, request: Request, _: object) -> Response:
+        if is_of_service(request.scope["path"]):
+            text = f"no such endpoint: see {PREFIX}/openapi.json"
+            if self.explorer.is_program:
+                text = (
+                    "this service is for models; a program answers at /index.json, /atom.json, ..."
+                )
+            return self.response(error_answer(404, text))
         return self.response(self.writer.not_found(self.visit(request, {})))
 
     async def _fault(self, request: Request, error: Exception) -> Response:
         log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
         text = "Internal error. See the terminal that runs the explorer."
-        return self.response(self.writer.message(self.visit(request, {}), 500, text))
+        return self.refusal(self.visit(request, {}), 500, text)
+
+
+def is_of_service(path: str) -> bool:
+    """Whether an address belongs to the JSON service."""
+    return path.startswith(f"{PREFIX}/")
+
+
+def service_addresses(explorer: Explorer) -> dict[str, Address]:
+    """The addresses of the JSON service, for an explorer of a model."""
+    if not isinstance(explorer, RuleExplorer | GraphExplorer):
+        return {}
+    return {
+        endpoint.path: Address(
+            endpoint.path, partial(answered, endpoint), lambda _: True, endpoint.method
+        )
+        for endpoint in Service(explorer).endpoints
+    }
+
+
+def _site_of(explorer: Explorer) -> AnySite:
+    """The addresses of an explorer of any kind."""
+    if isinstance(explorer, ModelExplorer):
+        return Site(explorer)
+    # models need no programs
+    from hornbeam.serve.program_explorer import ProgramExplorer
+    from hornbeam.serve.program_pages import ProgramSite
+
+    assert isinstance(explorer, ProgramExplorer)
+    return ProgramSite(explorer)
 
 
 async def _form(request: Request) -> dict[str, str]:

@@ -10,13 +10,12 @@ from typing import Any
 from hornbeam.errors import InputError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Fact, Reason
-from hornbeam.rules.clause import Clause
-from hornbeam.rules.rule_model import Rule, RuleModel
-from hornbeam.rules.rule_words import Words, rule_words, said, with_plain_words
+from hornbeam.reporting.model_diff import RulePair, paired_rules
+from hornbeam.rules.rule_words import rule_words, said, with_plain_words
 from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.serve.drawing import draw, draw_vertical
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.explorer import Explorer, UnknownNameError
+from hornbeam.serve.explorer import ModelExplorer, UnknownNameError
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import ShownLink
 from hornbeam.serve.visits import PageAnswer, Pin, View, Visit, triple_in, whole_number
@@ -184,12 +183,16 @@ class WeightPages:
         )
 
 
-def link_in(visit: Visit, explorer: Explorer, which: str = "") -> Pin:
+def link_in(visit: Visit, explorer: ModelExplorer, which: str = "") -> Pin:
     """The link of a visit, whose relation must have rules."""
     subject, relation, object_ = triple_in(visit, which)
+    relation = relation and explorer.relation_summary(relation).relation
+    if relation in explorer.unary:
+        object_ = object_ or subject
+        if object_ != subject:
+            raise InputError(f"“{relation[:100]}” is about one entity, and two were given.")
     if not (subject and relation and object_):
         raise InputError("A link needs a subject, a relation and an object.")
-    explorer.relation_summary(relation)
     return Pin(subject, relation, object_)
 
 
@@ -234,21 +237,6 @@ def compared_rules(first: Explanation, second: Explanation) -> list[ComparedRule
 
 
 @dataclass(frozen=True)
-class RulePair:
-    """A clause and its weights in two models; None for a model without the clause."""
-
-    rule: str
-    words: Words
-    weight: float | None
-    other_weight: float | None
-
-    @property
-    def difference(self) -> float:
-        """Difference of the weights; a missing rule has weight 0."""
-        return (self.weight or 0.0) - (self.other_weight or 0.0)
-
-
-@dataclass(frozen=True)
 class ModelComparison:
     """The edited model compared with another model.
 
@@ -283,7 +271,8 @@ def compared_models(
     explorer: RuleExplorer, other: RuleExplorer, edits: Edits, top: int
 ) -> ModelComparison:
     """Compare the edited model with the other model."""
-    rules = paired_rules(edits.kept(explorer.model.rules), other.model.rules)
+    edited = explorer.model.with_rules(edits.kept(explorer.model.rules))
+    rules = paired_rules(edited, other.model)
     return ModelComparison(
         [pair for pair in rules if pair.other_weight is None],
         [pair for pair in rules if pair.weight is None],
@@ -292,23 +281,3 @@ def compared_models(
         other.figures(NO_EDITS),
         explorer.furthest(edits, other, top),
     )
-
-
-def paired_rules(edited: Sequence[Rule], other: Sequence[Rule]) -> list[RulePair]:
-    """Every clause of either model once; clauses whose weights differ most come first."""
-    weights, other_weights = _weights(edited), _weights(other)
-    clauses = list(dict.fromkeys([*weights, *other_weights]))
-    texts = RuleModel(tuple(Rule(0.0, clause) for clause in clauses)).clause_texts
-    pairs = [
-        RulePair(text, rule_words(clause), weights.get(clause), other_weights.get(clause))
-        for clause, text in zip(clauses, texts, strict=True)
-    ]
-    return sorted(pairs, key=lambda pair: (-abs(pair.difference), pair.rule))
-
-
-def _weights(rules: Sequence[Rule]) -> Mapping[Clause, float]:
-    """Weight of every clause; the weights of a repeated clause are added up."""
-    weights: dict[Clause, float] = {}
-    for rule in rules:
-        weights[rule.clause] = weights.get(rule.clause, 0.0) + rule.weight
-    return weights

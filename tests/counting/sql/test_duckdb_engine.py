@@ -99,6 +99,7 @@ def test_facts_of_value_zero_count_in_no_degree() -> None:
             counted = engine.count(labels, [body], language)
             assert counted.share is not None
             assert counted.share.tolist() == pytest.approx([1.0])
+            assert engine.count(labels, [body], replace(language, shares=False)).share is None
 
 
 @pytest.mark.slow

@@ -28,7 +28,8 @@ from hornbeam.counting.sql.spark_reading import SparkInputs, spark_engine_over
 from hornbeam.counting.sql.sql_engine import SqlEngine, fact_columns
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.readers import read_facts
+from hornbeam.facts.reading.entity_tables import EntityTables, TableFile
+from hornbeam.facts.reading.readers import Input, read_facts
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.table import Facts
 from hornbeam.graph.adjacency import with_projections
@@ -126,10 +127,19 @@ def test_facts_from_files_of_all_kinds(spark: SparkSession, tmp_path: Path) -> N
     ]
     work = tmp_path / "work"
     work.mkdir()
-    given = SparkInputs.of(files)
+    (tmp_path / "t.csv").write_text("id,near,size\nu,v,1.5\nw,,2\n")
+    table = EntityTables((TableFile.of(tmp_path / "t.csv", "id"),), types={"size": "number"})
+    inputs: list[Input] = [*files, table]
+    given = SparkInputs.of(inputs)
     database = Spark(spark.newSession(), str(work))
-    engine = spark_engine_over(database, given.own, given.to_parquet(str(work)))
-    check_tables(engine, read_facts(*files))
+    numbers = [("nobody else", "year", 1990), (facts[0][0][0], "year", 1991), ("~", "size", 0.5)]
+    engine = spark_engine_over(
+        database, given.own, given.to_parquet(str(work), numbers=numbers, dates=None)
+    )
+    known = read_facts(*inputs, numbers=numbers)
+    check_tables(engine, known)
+    for name in ("attribute", "entity", "value"):
+        assert np.array_equal(getattr(engine.numbers, name), getattr(known.numbers, name))
     asked = Names.of(["nobody", facts[0][0][0], facts[-1][0][2]])
     names, places = engine.named(engine.locate(asked))
     found = [names[i] if i >= 0 else "nobody" for i in places.tolist()]

@@ -22,7 +22,7 @@ from hornbeam.counting.sql.duckdb_engine import open_duckdb
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.reading.sources import MAX_ARITY
-from hornbeam.facts.table import ONE, Facts
+from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.graph.adjacency import with_projections
 from tests.support.fact_tables import NAMES, Atom, as_dict, same_bytes, write
 
@@ -185,17 +185,22 @@ def test_any_mixture_in_any_order(tmp_path_factory: pytest.TempPathFactory, atom
 
 
 @pytest.mark.parametrize("reader", [read_labels, read_pairs])
-def test_targets_are_pairs(tmp_path: Path, reader: Callable[..., object]) -> None:
-    path = write(tmp_path / "t.tsv", "a\tt\n")
-    for given_ in (path, [("a", "t")], pd.DataFrame([("a", "t")], columns=list(UNARY))):
-        with pytest.raises(DataError, match=r"expected .*subject, predicate, object"):
-            reader(given_)
+def test_targets_of_a_program_have_one_argument_or_two(
+    tmp_path: Path, reader: Callable[..., object]
+) -> None:
     with pytest.raises(DataError, match=r"t=t\.tsv: no such file"):
         reader("t=t.tsv")
     program = write(tmp_path / "p.json", json.dumps({"predicates": {
-        "U/1": {"targets": [["a"]], "truth": [["a", "1"]], "observations": [["b"]]}}}))  # fmt: skip
-    with pytest.raises(DataError, match="U/1; expected two arguments: targets are pairs"):
+        "U/3": {"targets": [["a"] * 3], "truth": [["a"] * 3]}}}))  # fmt: skip
+    with pytest.raises(DataError, match="U/3; expected one or two: targets of three and more"):
         reader(program)
+    program = write(tmp_path / "q.json", json.dumps({"predicates": {
+        "U/1": {"targets": [["a"]], "truth": [["a", "1"]], "observations": [["b"]]}}}))  # fmt: skip
+    targets = reader(program)
+    assert isinstance(targets, Targets)
+    assert list(targets.to_table().names)[:2] == ["subject", "predicate"]
+    assert next(iter(targets))[:2] == ("a", "U")
+    assert targets.unary == {"U"}
 
 
 # RDF ----------------------------------------------------------------------------------------------

@@ -165,7 +165,8 @@ def test_labels(tmp_path: Path) -> None:
         assert error.line == 1
         assert "no labels found; expected subject, predicate, object, label" in str(error)
     assert "no labels found" in str(refusal(read_labels, [("a", "t", "b")]))
-    assert "no labels found" in str(refusal(read_labels, pd.DataFrame([("a", "t", "b")])))
+    frame = pd.DataFrame([("a", "t", "b")])
+    assert "row 1: expected a truth value in [0, 1], found 'b'" in str(refusal(read_labels, frame))
     bad = write(tmp_path / "bad.tsv", "a\tt\tb\t1\na\tt\tc\t1.5\n")
     assert refusal(read_labels, bad).line == 2
 

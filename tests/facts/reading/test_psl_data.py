@@ -4,9 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hornbeam import read_facts, read_labels, read_pairs
 from hornbeam.errors import DataError
+from hornbeam.facts.reading.psl_data import _from_json, _plain_json
 from hornbeam.facts.table import ONE
 from tests.support.fact_tables import as_dict, as_rows, write
 
@@ -35,10 +38,10 @@ truth:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / "k.txt", "a\tb\nb\tc\t0.5\n")
+    write(tmp_path / "k.txt", "a\tb\t1\nb\tc\t0.5\n")
     write(tmp_path / "more.txt", "c\td\n")
     write(tmp_path / "truth.txt", "c\td\t1\nd\tc\t0\n")
-    write(tmp_path / "one.txt", "a\nb\t0.25\n")
+    write(tmp_path / "one.txt", "a\t1\nb\t0.25\n")
     write(tmp_path / "three.txt", "a\tb\tc\n")
     return tmp_path
 
@@ -138,13 +141,41 @@ def test_one_arity_for_each_predicate(folder: Path) -> None:
         read_facts(path, [("a", "K", "b")])
 
 
+def single_quoted(text: str) -> str:
+    """A JSON text in single quotes, as PSL's runtime reads it."""
+    inner = json.dumps(text)[1:-1].replace('\\"', '"').replace("'", "\\'")
+    return f"'{inner}'"
+
+
+@given(st.lists(st.text(max_size=8)), st.integers(-50, 50), st.floats(0, 1))
+def test_json_of_psl(texts: list[str], whole: int, value: float) -> None:
+    """Comments, single quotes, pluses and zeros before numbers, commas at the end."""
+    zeros = f"{'-' * (whole < 0)}00{abs(whole)}"
+    cells = [*map(json.dumps, texts), *map(single_quoted, texts)]
+    cells += [zeros, f"+{value!r}", f"00{value!r}", "0", "-0.5"]
+    text = "{'a': [" + ", // it's \"\n".join(cells) + ",],\n# 'b'\n\"b\": /* ' */ 'x\\\\',}"
+    found = _from_json(_plain_json(text))
+    assert found == {
+        "a": [*texts, *texts, str(whole), repr(value), repr(value), "0", "-0.5"],
+        "b": "x\\",
+    }
+    assert _plain_json(text).count("\n") == text.count("\n")
+
+
+@pytest.mark.parametrize("text", ["+-1", "+", "'a", "1 'b'", "{'a': 1 'b': 2}", "0x1", "'\\z'"])
+def test_json_that_psl_does_not_read_either(folder: Path, text: str) -> None:
+    path = write(folder / "p.json", f'{{"predicates": {{}},\n"options": {text}}}')
+    with pytest.raises(DataError, match=r"p.json, line 2: .*; expected a PSL program in JSON"):
+        read_facts(path)
+
+
 OBSERVED = "observations"
 WRONG: list[tuple[object, str]] = [
     ({"K/2": {OBSERVED: "nope.txt"}}, "observations of K: .*nope.txt: no such file"),
     ({"K/2": {OBSERVED: ["."]}}, "is a directory"),
-    ({"K/2": {OBSERVED: "bad.txt"}}, r"bad.txt, line 2: expected 2 or 3 fields .*found 4 fields"),
+    ({"K/2": {OBSERVED: "bad.txt"}}, r"bad.txt, line 2: expected 2 fields .*found 4 fields"),
     ({"K/2": {OBSERVED: "value.txt"}}, r"value.txt, line 1: expected a truth value .*'7'"),
-    ({"K/1": {OBSERVED: "k.txt"}}, r"k.txt, line 1: expected a truth value in \[0, 1\], found 'b'"),
+    ({"K/1": {OBSERVED: "more.txt"}}, r"line 1: expected a truth value in \[0, 1\], found 'd'"),
     ({"K/2": {OBSERVED: [["a"]]}}, "observations of K, row 1: expected 2 or 3 fields"),
     ({"K/2": {OBSERVED: [["a", "b", 3]]}}, "row 1: expected a truth value"),
     ({"K/2": {OBSERVED: [["a", ""]]}}, "row 1: the argument 2 is empty"),
@@ -205,7 +236,8 @@ def test_roles_without_data(folder: Path) -> None:
     path = program(folder, {"K/2": {"observations": "k.txt"}, "One/1": {"truth": "one.txt"}})
     with pytest.raises(DataError, match=r"no predicate has targets; .* to read pairs from"):
         read_pairs(path)
-    with pytest.raises(DataError, match="truth of One/1; expected two arguments"):
+    path = program(folder, {"K/2": {"observations": "k.txt"}, "Many/3": {"truth": [["a"] * 3]}})
+    with pytest.raises(DataError, match=r"truth of Many/3; expected one or two: targets of three"):
         read_labels(path)
 
 

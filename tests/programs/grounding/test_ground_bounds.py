@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam.language.syntax import Atom, Constant, Term, Variable
-from hornbeam.programs.grounding.ground import most_rows
+from hornbeam.programs.grounding.forecasts import most_rows
 from hornbeam.programs.grounding.ground_queries import AtomTables, Joins, atom_tables
 from tests.support.brute_grounding import World
 from tests.support.ground_worlds import ARITIES, CONSTANTS, program_data, worlds

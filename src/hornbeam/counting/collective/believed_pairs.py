@@ -112,11 +112,13 @@ class BelievedPairs:
     def with_beliefs(self) -> Facts:
         """Facts and beliefs, which are clipped to truth values strictly between 0 and 1."""
         united, atoms = self.with_pairs_as_facts, as_beliefs(self.pairs.select(self.is_belief_atom))
-        values = united.binary.all_millionths.copy()
         belief = np.clip(np.rint(self.belief[self.is_belief_atom] * ONE), 1, ONE - 1)
-        values[rows_of_targets(united, atoms)] = belief
-        edges = replace(united.binary, millionths=values)
-        return replace(united, atoms={**united.atoms, 2: edges})
+        tables = dict(united.atoms)
+        for arity, some in atoms.by_arity.items():
+            values = tables[arity].all_millionths.copy()
+            values[rows_of_targets(united, atoms, arity)[some]] = belief[some]
+            tables[arity] = replace(tables[arity], millionths=values)
+        return replace(united, atoms=tables)
 
     @cached_property
     def over_beliefs(self) -> MemoryEngine:
@@ -129,11 +131,7 @@ class BelievedPairs:
 
     def own_predicate(self, subject: str, target: str, object_: str) -> str:
         """The predicate that a pair's own atom has: its target if a fact, else its belief."""
-        known = self.facts
-        ends = known.entities.index(subject), known.entities.index(object_)
-        table, p = known.binary, known.predicates.index(target)
-        same = (table.arguments[0] == ends[0]) & (table.arguments[1] == ends[1])
-        return target if bool(np.any(same & (table.predicate == p))) else believed(target)
+        return target if self.facts.has(subject, target, object_) else believed(target)
 
     def belief_of(self, subject: str, target: str, object_: str) -> float | None:
         """The belief in a pair; None where it is not among the pairs."""
@@ -224,4 +222,5 @@ def as_beliefs(targets: Targets, rows: Bools | None = None) -> Targets:
     if rows is not None:
         same = targets.predicates.translate(predicates)[targets.predicate]
         number = np.where(rows, number, same)
-    return replace(targets, predicates=predicates, predicate=number.astype(np.int32))
+    unary = targets.unary.union(map(believed, targets.unary))
+    return replace(targets, predicates=predicates, predicate=number.astype(np.int32), unary=unary)

@@ -88,9 +88,13 @@ def discover_collective(
     *,
     progress: Progress = SILENT,
     own_facts_expected: bool = False,
+    others: Sequence[Body] = (),
 ) -> tuple[Discovery, CollectiveStatistics]:
-    """Find candidates over facts and true targets, and count what collective learning needs."""
-    check_targets(engine, labels.predicates)
+    """Find candidates over facts and true targets, and count what collective learning needs.
+
+    Paths of `others` are counted too, whether they are candidates or not.
+    """
+    check_targets(engine, labels.arities)
     world = ConditionedWorld.of(recursive_engine(engine, language.max_fanout), labels)
     own = int(world.stated.sum())
     if own and not own_facts_expected:
@@ -100,7 +104,10 @@ def discover_collective(
         )
     found = world.true.discover(labels, language, progress=progress)
     assert found.statistics is not None
-    return found, world.statistics(found.statistics, language, progress)
+    heads = found.statistics
+    if missing := [body for body in others if body not in heads.place]:
+        heads = heads.followed_by(world.true.count(labels, missing, language))
+    return found, world.statistics(heads, language, progress)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ fact. So it is counted once per entity, whatever the number of the entity's pair
 repeated for the pairs, and the groundings that are hidden from a pair are subtracted.
 
 A kind of condition is a function that counts it for the pairs of one argument, and a line in
-`COUNTED`. Nothing else in this engine knows kinds.
+`COUNTED`; chains, which take more than one step, are in `chains`.
 
 With distinct variables, subject and object of a rule with an atom are two entities, and X of an
 open condition is a third. A constant is not a variable, and may be any entity.
@@ -13,60 +13,31 @@ open condition is a third. A constant is not a variable, and may be any entity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Integers, Ints, added_up, pointers, ranges
+from hornbeam.base.arrays import Bools, Ids, Integers, Ints, pointers, ranges
+from hornbeam.counting.memory.condition_rows import (
+    ConditionCounts,
+    ConditionRows,
+    FoundConditions,
+    rows_of_pairs,
+)
 from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.graph.adjacency import Adjacency
-from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, Candidates, condition_numbers
+from hornbeam.rules.body import MAX_CHAIN, Kind
 from hornbeam.rules.codes import inverse_code, step_code
+from hornbeam.rules.condition_numbers import KINDS, ConditionNumbers
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    """A table of columns of the same length."""
-
-    def take(self, rows: Integers | Bools) -> Self:
-        """The given rows."""
-        return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
-
-    @classmethod
-    def united(cls, parts: Sequence[Self]) -> Self:
-        """The rows of all parts."""
-        names = [field.name for field in fields(cls)]
-        none = np.empty(0, dtype=np.int64)
-        return cls(*(np.concatenate([none, *(getattr(p, name) for p in parts)]) for name in names))
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionCounts(_Rows):
-    """Numbers of groundings by condition, truth, and `row`: that of a pair, or of an entity.
-
-    Conditions are given by their keys (`ConditionCounter.key`).
-    """
-
-    condition: Ints
-    row: Ints
-    truth: Ints
-    count: Ints
-
-    def added_up(self) -> ConditionCounts:
-        """Equal rows as one row with the sum of their counts, without those of sum 0."""
-        row, condition, truth, count = added_up(self.count, self.row, self.condition, self.truth)
-        return ConditionCounts(condition, row, truth, count).take(count != 0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Edges(_Rows):
+class _Edges(ConditionRows):
     """Edges that leave some nodes, by the node's index; sorted by node."""
 
     node: Ints
@@ -101,57 +72,25 @@ class ConditionCounter:
         place = pair_keys(kind * 2 + argument, code, self.n_codes)
         return pair_keys(place, constant + 1, self.n_entities + 1)
 
-    def cells(
+    def found(
         self, pairs: LocatedPairs, kinds: Collection[Kind], min_pairs: int
-    ) -> ConditionCounts:
+    ) -> FoundConditions:
         """Count all conditions of some kinds; anchored ones where they may cover `min_pairs`."""
-        return self._cells(pairs, kinds, None, min_pairs)
-
-    def cells_of(
-        self, bodies: Sequence[tuple[int, Body]], pairs: LocatedPairs, names: tuple[Names, Names]
-    ) -> ConditionCounts:
-        """Count numbered conditions, which are then given by their numbers instead of their keys.
-
-        `names` are those of predicates and of entities.
-        """
-        predicates, entities = names
-        numbers, *condition = condition_numbers(bodies, predicates, entities.index)
-        keys = self.key(*condition)
-        cells = self._cells(pairs, {body.kind for _, body in bodies}, np.unique(keys), 1)
-        # a model may hold the same condition more than once: each gets all its cells
-        order = np.argsort(keys, kind="stable")
-        low, high = (
-            np.searchsorted(keys[order], cells.condition, side=side) for side in ("left", "right")
-        )
-        repeated = cells.take(np.repeat(np.arange(len(cells.row)), high - low))
-        return replace(repeated, condition=numbers[order[ranges(low, high)]])
-
-    def candidates(
-        self, cells: ConditionCounts, pairs: LocatedPairs, head: int, paths: Candidates
-    ) -> tuple[Candidates, Ints]:
-        """The conditions of the cells of target number `head`, and the index of each cell's.
-
-        They are candidates over the predicates and constants of the candidates `paths`.
-        """
+        cells = self._cells(pairs, kinds, None, min_pairs)
         distinct, condition = np.unique(cells.condition, return_inverse=True)
         place, constant = np.divmod(distinct, self.n_entities + 1)
         place, code = np.divmod(place, self.n_codes)
-        n, true = len(distinct), cells.truth >= HALF
-        # a condition covers a pair once, however many values its groundings have
-        covered = np.unique(pair_keys(condition[true], cells.row[true], len(pairs)))
-        of_covered, pair = np.divmod(covered, max(len(pairs), 1))
-        steps = np.zeros((n, paths.steps.shape[1]), dtype=np.uint32)
-        steps[:, 0] = code
-        found = replace(
-            paths,
-            steps=steps,
-            target=np.full(n, head, dtype=np.int32),
-            coverage=np.bincount(of_covered, minlength=n),
-            coverage_true=np.bincount(of_covered, pairs.positive[pair], n).astype(np.int64),
-            paths=np.bincount(condition[true], cells.count[true], n).astype(np.int64),
-            conditions=np.stack([place // 2, place % 2, constant - 1], axis=1).astype(np.int32),
-        )
-        return found, condition
+        conditions = np.stack([place // 2, place % 2, constant - 1], axis=1)
+        counts = replace(cells, condition=condition)
+        steps = np.pad(code[:, None], [(0, 0), (0, MAX_CHAIN)])
+        return FoundConditions(steps, conditions, counts, cells.truth >= HALF)
+
+    def counted(self, wanted: ConditionNumbers, pairs: LocatedPairs) -> ConditionCounts:
+        """Count the given conditions, none of them a chain."""
+        keys = self.key(wanted.kind, wanted.argument, wanted.code, wanted.constant)
+        kinds = {KINDS[kind] for kind in np.unique(wanted.kind).tolist()}
+        cells = self._cells(pairs, kinds, np.unique(keys), 1)
+        return cells.numbered(keys, wanted.number)
 
     def _cells(
         self, pairs: LocatedPairs, kinds: Collection[Kind], wanted: Ints | None, min_pairs: int
@@ -258,10 +197,8 @@ class _ArgumentOfPairs:
         _, place, _ = self._distinct
         ones = np.ones(len(condition), dtype=np.int64)
         column = ConditionCounts(condition, edges.node, edges.truth, ones).added_up()
-        bounds = np.searchsorted(column.row, np.arange(int(place.max(initial=-1)) + 2))
-        low, high = bounds[place], bounds[place + 1]
-        pair = np.repeat(np.arange(len(place)), high - low)
-        cells = replace(column.take(ranges(low, high)), row=pair)
+        rows, pair = rows_of_pairs(column.row, place)
+        cells = replace(column.take(rows), row=pair)
         if hidden is not None and len(hidden[0]):
             pair, edge = hidden
             less = ConditionCounts(condition[edge], pair, edges.truth[edge], -ones[edge])
@@ -295,8 +232,9 @@ def _anchored(argument: _ArgumentOfPairs) -> ConditionCounts:
 
 
 def _unary(argument: _ArgumentOfPairs) -> ConditionCounts:
-    """Conditions `student(A)`: the unary facts about a node."""
+    """Conditions `student(A)`: the unary facts about a node, but not its own as a target."""
     facts = argument.edges(argument.counter.unary)
+    facts = facts.take(facts.code != argument.pairs.own_code)
     return argument.per_pair(argument.key(Kind.UNARY, facts.code, facts.neighbour), facts)
 
 
@@ -308,9 +246,9 @@ COUNTED: Mapping[Kind, Callable[[_ArgumentOfPairs], ConditionCounts]] = {
 }
 
 
-def counts_all(kinds: Collection[Kind], min_pairs: int) -> bool:
+def counts_all(kinds: AbstractSet[Kind], min_pairs: int) -> bool:
     """Whether no condition of these kinds is left out because it has fewer than `min_pairs`."""
-    return Kind.ANCHORED not in kinds or min_pairs == 1
+    return kinds.isdisjoint({Kind.ANCHORED, Kind.CHAIN}) or min_pairs == 1
 
 
 def unary_facts(facts: Facts) -> Adjacency:

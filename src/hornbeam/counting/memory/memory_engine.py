@@ -11,26 +11,27 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Ids, Ints, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.machine import worker_threads
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.counting.engine import Discovery, LastLookup
-from hornbeam.counting.memory.conditions import (
-    ConditionCounter,
-    ConditionCounts,
-    counts_all,
-    unary_facts,
-)
+from hornbeam.counting.memory.chains import ChainCounter
+from hornbeam.counting.memory.condition_rows import ConditionCounts, FoundConditions
+from hornbeam.counting.memory.conditions import ConditionCounter, counts_all, unary_facts
 from hornbeam.counting.memory.pair_walks import paths_between
 from hornbeam.counting.memory.parallel import Rows, SpareWorkers, concatenated
 from hornbeam.counting.memory.path_search import LocatedPairs, PathSearch, path_rows
 from hornbeam.counting.memory.shares import ShareCounter
+from hornbeam.counting.number_counts import are_numeric, count_with_numbers
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.atom_keys import contained, pair_keys
+from hornbeam.facts.growth import Growth, grow
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.adjacency import Adjacency, Graph, with_projections
-from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Candidates, RuleLimits
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import Candidates, RuleLimits, unary_predicates
 from hornbeam.rules.codes import path_codes, step_code
+from hornbeam.rules.condition_numbers import WALKING, condition_numbers, report_limits
 
 #: Target pairs by their predicates.
 Located = dict[str, LocatedPairs]
@@ -59,7 +60,24 @@ class MemoryEngine:
 
     def over(self, facts: Facts) -> MemoryEngine:
         """An engine with the same threads over other facts; see `Engine.over`."""
-        return self if facts is self.facts else MemoryEngine(facts, self.threads)
+        own = self.facts
+        is_twin = facts.atoms is own.atoms and facts.numbers is own.numbers
+        return self if is_twin else MemoryEngine(facts, self.threads)
+
+    def with_facts(self, new: Facts) -> MemoryEngine:
+        """An engine over the facts and new ones."""
+        return self.grown(grow(self.facts, new))
+
+    def grown(self, growth: Growth) -> MemoryEngine:
+        """An engine over facts that grew; its graph and shares move along where that is exact."""
+        engine = MemoryEngine(replace(growth.facts), self.threads)
+        if growth.is_plain and "graph" in vars(self):
+            graph, new_edges = self.graph.grown(growth)
+            vars(engine)["graph"] = graph
+            if None in self._share_counters:
+                counter = self._share_counters[None].grown(graph, new_edges)
+                engine._share_counters[None] = counter
+        return engine
 
     @cached_property
     def with_projections(self) -> Facts:
@@ -93,6 +111,11 @@ class MemoryEngine:
         """Arity of the predicates that are not binary."""
         return self.facts.not_binary
 
+    @property
+    def numbers(self) -> Numbers:
+        """Numbers of the entities; see `Engine.numbers`."""
+        return self.facts.numbers
+
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
         return self._last.ids(names, self.facts.locate)
@@ -113,9 +136,10 @@ class MemoryEngine:
         with announced(progress):
             paths = search.discover(groups, statistics, progress)
         everything = search.candidates(groups, paths, tuple(targets.predicates))
+        everything = replace(everything, unary=targets.unary)
         parts = list[Rows](path_rows(paths))
         if language.conditions:
-            everything, cells = self._with_conditions(everything, located, language)
+            everything, cells = self._with_conditions(everything, located, language, progress)
             parts += cells
         rows = everything.pruned(language)
         kept = everything.take(rows)
@@ -134,21 +158,35 @@ class MemoryEngine:
         paths: Candidates,
         located: Located,
         language: RuleLimits,
+        progress: Progress,
     ) -> tuple[Candidates, list[Rows]]:
         """Candidates of all kinds, and the rows of those that are not paths."""
-        counter, parts = self._condition_counter(language), list[Rows]()
-        everything = paths.beside_conditions(self.facts.entities)
+        parts, n_hubs, n_left = list[Rows](), 0, 0
+        everything = paths.beside_conditions(self.facts.entities, unary_predicates(self.not_binary))
+        singles, chains = self._condition_counters(language)
+        units = 200 * len(located)  # percents of either argument
+        walking = PartOfWork(progress, WALKING, 0, units, units)
         for head, pairs in enumerate(located.values()):
-            cells = counter.cells(pairs, language.conditions, language.min_coverage)
-            more, condition = counter.candidates(cells, pairs, head, everything)
-            parts.append(_cell_rows(cells, pairs, condition + len(everything)))
-            everything = everything.followed_by(more)
+            found = [singles.found(pairs, language.conditions, language.min_coverage)]
+            if Kind.CHAIN in language.conditions:
+                part = walking.part(head, head + 1, len(located))
+                more = chains.found(pairs, language.chain_atoms, language.min_coverage, part)
+                found.append(more.conditions)
+                n_hubs, n_left = n_hubs + more.n_hubs, n_left + more.n_left
+            conditions = FoundConditions.united(found)
+            counts = conditions.counts.true()
+            parts.append(_cell_rows(counts, pairs, counts.condition + len(everything)))
+            everything = everything.followed_by(conditions.candidates(pairs, head, everything))
+        report_limits(n_hubs, n_left, progress)
         return everything, parts
 
-    def _condition_counter(self, language: RuleLimits) -> ConditionCounter:
+    def _condition_counters(self, language: RuleLimits) -> tuple[ConditionCounter, ChainCounter]:
+        """Counters of conditions of one fact, and of chains."""
         graph = self.limited_graph(language.max_fanout)
-        return ConditionCounter(
-            graph.forward, self._unary, graph.n_codes, language.distinct_variables
+        distinct = language.distinct_variables
+        return (
+            ConditionCounter(graph.forward, self._unary, graph.n_codes, distinct),
+            ChainCounter(self.graph, graph.forward, self._unary, distinct),
         )
 
     def _table(
@@ -181,6 +219,8 @@ class MemoryEngine:
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given bodies for the targets; see `Engine.count`."""
+        if (numeric := are_numeric(bodies, self.numbers, self.predicates)).any():
+            return count_with_numbers(self, numeric, targets, bodies, language, progress)
         located, codes = self._located(targets), self._path_codes(bodies)
         with announced(progress):
             if len(targets) == 1 and self._walks_count(bodies, language, located):
@@ -246,10 +286,11 @@ class MemoryEngine:
                 if body.target == name and not body.is_path
             ]
             if conditions:
-                names = self.predicates, self.facts.entities
-                counter = self._condition_counter(language)
-                cells = counter.cells_of(conditions, pairs, names)
-                parts.append(_cell_rows(cells, pairs, cells.condition))
+                wanted = condition_numbers(conditions, self.predicates, self.facts.entities.index)
+                singles, chains = self._condition_counters(language)
+                for counter, rows in ((singles, ~wanted.is_chain), (chains, wanted.is_chain)):
+                    counts = counter.counted(wanted.take(rows), pairs)
+                    parts.append(_cell_rows(counts, pairs, counts.condition))
         return Statistics.of(bodies, len(targets), *concatenated(parts))
 
     def _path_codes(self, bodies: Sequence[Body]) -> PathCodes:
@@ -307,12 +348,10 @@ class MemoryEngine:
 
     def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
         """Which pairs are among the facts of their own predicate."""
-        atoms = self.with_projections.binary
         n = len(self.facts.entities)
         if predicate not in self._edges:
-            rows = atoms.predicate == predicate
-            edges = pair_keys(atoms.arguments[0][rows], atoms.arguments[1][rows], n)
-            self._edges[predicate] = np.unique(edges)
+            name = self.predicates[predicate] if predicate >= 0 else ""
+            self._edges[predicate] = np.unique(pair_keys(*self.facts.links(name), n))
         return contained(pair_keys(subject, object_, n), self._edges[predicate])
 
 

@@ -24,12 +24,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts
+from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts, spliced
 from hornbeam.base.compiled import kernels
 from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import ONE
-from hornbeam.graph.adjacency import Adjacency, Graph
+from hornbeam.graph.adjacency import Adjacency, Graph, place_in
 from hornbeam.graph.edge_runs import edges_on, is_among, run_of
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code
@@ -129,10 +129,32 @@ class ShareCounter:
             )  # fmt: skip
         return shares
 
+    def grown(self, graph: Graph, new_edges: Ints) -> ShareCounter:
+        """The counter over a graph without fan-out limit that has some new edges.
+
+        A new edge changes two degrees: that of its run, which all edges of the run have at their
+        nodes and the reversals of these edges at their neighbours.
+        """
+        counter = ShareCounter(graph, graph)
+        if "forward" in vars(self):
+            edges, before = graph.forward, new_edges - np.arange(len(new_edges))
+            out, into = (spliced(column, before, 0) for column in self.forward[:2])
+            weight = spliced(self.forward.weight, before, 0.0)
+            changed = [new_edges]
+            for node, code in {(edges.neighbour[e], edges.code[e] ^ 1) for e in new_edges}:
+                low, high = run_of(edges.offsets, edges.code, node, code)
+                ends = edges.neighbour[low:high].tolist()
+                back = np.array([place_in(edges, end, code ^ 1, node) for end in ends])
+                out[low:high] = into[back] = high - low
+                changed += [np.arange(low, high), back]
+            places = np.concatenate(changed)
+            weight[places] = _weight(out[places], into[places])
+            vars(counter)["forward"] = EdgeWeights(out, into, weight)
+        return counter
+
     def _at_edges(self, adjacency: Adjacency) -> EdgeWeights:
         leaving, arriving = self.whole.step_degrees(adjacency)
-        weight = 1.0 / np.sqrt(leaving.astype(np.float64) * arriving)
-        return EdgeWeights(leaving, arriving, weight)
+        return EdgeWeights(leaving, arriving, _weight(leaving, arriving))
 
     @cached_property
     def forward(self) -> EdgeWeights:
@@ -145,6 +167,11 @@ class ShareCounter:
         if self.graph.forward is self.graph.backward:
             return self.forward
         return self._at_edges(self.graph.backward)
+
+
+def _weight(leaving: Ids, arriving: Ids) -> Floats:
+    """The factor of a path's share by the degrees at both ends of a step."""
+    return np.asarray(1.0 / np.sqrt(leaving.astype(np.float64) * arriving))
 
 
 def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-def]

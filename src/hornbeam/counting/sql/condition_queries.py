@@ -6,7 +6,8 @@ there the cells (target, condition, value, groundings) follow:
 
     open       the number of steps of each code from the node, less those hidden from the target
     anchored   each of these steps with its destination, and the node itself (code 0)
-    unary      the unary facts of the node
+    unary      the unary facts of the node, but not that of its own target
+    chains     see `chain_queries`
 
 A kind of condition is a function that selects its cells, and a line in `CELLS`.
 Open conditions are counted by node, not by target: a hub with many targets is looked at once.
@@ -23,19 +24,20 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.progress import Progress
+from hornbeam.counting.sql.chain_queries import CHAIN_TABLES, CODES, ChainSearch
 from hornbeam.counting.sql.database import Database, join_hint, walked_steps
 from hornbeam.counting.sql.search_queries import CountTable, Search
 from hornbeam.counting.sql.search_tables import FoundBodies
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
-from hornbeam.rules.body import Body, Kind
-from hornbeam.rules.candidates import KINDS, condition_numbers
-from hornbeam.rules.codes import step_code_sql
+from hornbeam.rules.body import MAX_LENGTH, Body, Kind
+from hornbeam.rules.codes import from_subject, step_code_sql
+from hornbeam.rules.condition_numbers import KINDS, condition_numbers
 
 #: Columns that identify a condition.
-CONDITION_KEY = ("kind", "argument", "code", "constant")
+CONDITION_KEY = ("kind", "argument", *CODES, "fact", "constant")
 #: Tables that the search leaves behind.
-CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", "cells")
+CONDITION_TABLES = ("known_conditions", "nodes", "touching", "anchors", *CHAIN_TABLES, "cells")
 #: Numbers of kinds in the column `kind`.
 _OPEN, _UNARY, _ANCHORED = map(KINDS.index, (Kind.OPEN, Kind.UNARY, Kind.ANCHORED))
 #: An argument with the steps or facts of its node.
@@ -56,27 +58,38 @@ class ConditionSearch:
 
     Tables they expect: `targets` as for `search_queries.Search`, `leaving` (origin, code,
     destination, value), the steps that may be walked, and `unary_facts` (entity, predicate, value);
-    `known_conditions` (predicate, kind, argument, code, constant) where `paths` is `frozen`.
+    `known_conditions` (predicate and the columns of `CONDITION_KEY`) where `paths` is `frozen`.
     """
 
     paths: Search  #: the search for paths of the same targets
     kinds: Collection[Kind]
+    max_atoms: int  #: of a chain
 
     @property
     def table(self) -> CountTable:
         """The table `cells` that the search creates."""
-        columns = f"{ONE} - c.value AS deficit, c.paths"
-        sure = f"value >= {HALF}" if self.paths.soft else None
-        broadcast = self.paths.broadcast
-        return CountTable("cells", "known_conditions", CONDITION_KEY, columns, sure, broadcast)
+        columns, grouped, sure = f"{ONE} - c.value AS deficit, c.paths", "", None
+        if self.paths.soft:
+            columns = f"{ONE} - c.value AS deficit, CAST(sum(c.paths) AS BIGINT) AS paths"
+            grouped = " WHERE c.value > 0 GROUP BY k.path, c.target, c.value"
+            sure = "doubtful = 0"
+        known, broadcast = "known_conditions", self.paths.broadcast
+        return CountTable("cells", known, CONDITION_KEY, columns, sure, broadcast, grouped)
+
+    @property
+    def chains(self) -> ChainSearch:
+        """The search for chains."""
+        return ChainSearch(self.paths, self.max_atoms)
 
     def run(self, database: Database, progress: Progress) -> None:
         """Join the nodes of the targets with their facts, up to the table `cells`."""
         database.view("arguments", self.arguments())
         database.create("nodes", _NODES)
+        database.view("leaving", walked_steps(self.paths.limited))
         if Kind.OPEN in self.kinds or Kind.ANCHORED in self.kinds:
-            database.view("leaving", walked_steps(self.paths.limited))
             database.create("touching", self.touching())
+        if Kind.CHAIN in self.kinds:
+            self.chains.run(database, progress)
         if self.prunes_anchors:
             database.create("anchors", self.anchors())
         progress.advance("Joining facts of arguments", 1, 2)
@@ -92,16 +105,16 @@ class ConditionSearch:
         """Both arguments of every target: node, other node, codes of the own edge from the node."""
         source, sink = (1, 0) if self.paths.flipped else (0, 1)
         return (
-            f"SELECT target, predicate, {source} AS argument, source AS node, sink AS other, "
+            f"SELECT target, predicate, own, {source} AS argument, source AS node, sink AS other, "
             "forth, back FROM targets "
-            f"UNION ALL SELECT target, predicate, {sink} AS argument, sink AS node, "
+            f"UNION ALL SELECT target, predicate, own, {sink} AS argument, sink AS node, "
             "source AS other, back AS forth, forth AS back FROM targets"
         )
 
     def touching(self) -> str:
         """The steps that leave a node."""
         known = self._known(
-            "n", f"k.kind IN ({_OPEN}, {_ANCHORED}) AND k.code = s.code AND (k.constant = -1 OR "
+            "n", f"k.kind IN ({_OPEN}, {_ANCHORED}) AND k.code_1 = s.code AND (k.constant = -1 OR "
             "k.constant = s.destination)",
         )  # fmt: skip
         return (
@@ -157,8 +170,8 @@ class ConditionSearch:
                 "GROUP BY target, argument, code, value HAVING sum(edges) > 0"
             )
         return (
-            f"SELECT target, {_OPEN} AS kind, argument, code, -1 AS constant, value, "
-            f"CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
+            f"SELECT target, {_OPEN} AS kind, argument, {_codes('code')}, -1 AS constant, value, "
+            f"{_doubtful('value')}, CAST(edges AS BIGINT) AS paths FROM ({rows}) AS o"
         )
 
     def _anchored(self) -> str:
@@ -174,30 +187,45 @@ class ConditionSearch:
         )
         known = self._known("s", f"k.kind = {_ANCHORED} AND k.constant = s.destination")
         return (
-            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, s.code, "
-            "s.destination AS constant, s.value, count(*) AS paths "
+            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, {_codes('s.code')}, "
+            f"s.destination AS constant, s.value, {_doubtful('s.value')}, count(*) AS paths "
             f"FROM touching AS s JOIN arguments AS a ON {_SAME_NODE} "
             f"WHERE 1 = 1{self._two_arguments()}{seen}{frequent}{known} "
             "GROUP BY a.target, a.argument, s.code, s.destination, s.value"
         )
 
     def _equal(self) -> str:
-        known = self._known("a", "k.code = 0 AND k.constant = a.node")
+        known = self._known("a", "k.code_1 = 0 AND k.constant = a.node")
         return (
-            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, 0 AS code, a.node AS constant, "
-            f"{ONE} AS value, CAST(1 AS BIGINT) AS paths FROM arguments AS a JOIN nodes AS s "
+            f"SELECT a.target, {_ANCHORED} AS kind, a.argument, {_codes('0')}, a.node AS constant, "
+            f"{ONE} AS value, 0 AS doubtful, CAST(1 AS BIGINT) AS paths "
+            "FROM arguments AS a JOIN nodes AS s "
             f"ON {_SAME_NODE} WHERE s.n_targets >= {int(self.paths.min_coverage)}{known}"
         )
 
     def _unary(self) -> str:
         code = step_code_sql("u.predicate", False)
-        known = self._known("a", f"k.kind = {_UNARY} AND k.code = {code}")
+        known = self._known("a", f"k.kind = {_UNARY} AND k.fact = {code}")
         return (
             f"SELECT {join_hint(self.paths.broadcast, 'a')}a.target, {_UNARY} AS kind, a.argument, "
-            f"{code} AS code, -1 AS constant, u.value, CAST(1 AS BIGINT) AS paths "
+            f"{_codes('0', code)}, -1 AS constant, u.value, {_doubtful('u.value')}, "
+            "CAST(1 AS BIGINT) AS paths "
             "FROM unary_facts AS u JOIN arguments AS a ON u.entity = a.node "
-            f"WHERE 1 = 1{self._two_arguments()}{known}"
+            f"WHERE u.predicate <> a.own{self._two_arguments()}{known}"
         )
+
+
+def _codes(code: str, fact: str = "0") -> str:
+    """Columns of the codes of a condition of at most one step."""
+    first, *others = CODES
+    return ", ".join(
+        [f"{code} AS {first}", *(f"0 AS {name}" for name in others), f"{fact} AS fact"]
+    )
+
+
+def _doubtful(value: str) -> str:
+    """Column that tells whether a value rounds to false."""
+    return f"CASE WHEN {value} < {HALF} THEN 1 ELSE 0 END AS doubtful"
 
 
 #: The select of the cells of each kind of condition.
@@ -205,6 +233,7 @@ CELLS: Mapping[Kind, Callable[[ConditionSearch], str]] = {
     Kind.OPEN: ConditionSearch._open,
     Kind.UNARY: ConditionSearch._unary,
     Kind.ANCHORED: ConditionSearch._anchored,
+    Kind.CHAIN: lambda search: search.chains.cells(),
 }
 
 
@@ -215,9 +244,10 @@ def conditions_found(
 ) -> FoundBodies:
     """Every condition of enough coverage; `named` gives the names of constants."""
     columns = database.fetch(search.table.figures(search.paths.min_coverage))
-    kind, argument, code, constant = (columns[name].astype(np.int32) for name in CONDITION_KEY)
-    steps = np.zeros((len(code), search.paths.max_length), dtype=np.uint32)
-    steps[:, 0] = code
+    kind, argument, *codes, constant = (columns[name].astype(np.int32) for name in CONDITION_KEY)
+    # the fact at the end of a condition follows its steps
+    steps = from_subject(np.stack(codes, axis=1), flipped=False).astype(np.uint32)
+    steps = np.pad(steps, [(0, 0), (0, MAX_LENGTH)])[:, : search.paths.max_length]
     constants, places = named(constant)
     conditions = np.stack([kind, argument, places], axis=1)
     return FoundBodies(search.table, columns, steps, conditions, constants)
@@ -230,6 +260,7 @@ def known_conditions(
     constants = Names.of(body.constant for body in bodies if body.constant is not None)
     ids = dict(zip(constants, locate(constants).tolist(), strict=True)) if len(constants) else {}
     wanted = [(i, body) for i, body in enumerate(bodies) if not body.is_path and heads[i] >= 0]
-    numbers, *condition = condition_numbers(wanted, predicates, ids.__getitem__)
-    columns = np.stack([numbers, heads[numbers], *condition]).astype(np.int32)
+    known = condition_numbers(wanted, predicates, ids.__getitem__)
+    keys = known.kind, known.argument, *known.walk.T, known.fact, known.constant
+    columns = np.stack([known.number, heads[known.number], *keys]).astype(np.int32)
     return dict(zip(("path", "predicate", *CONDITION_KEY), columns, strict=True))

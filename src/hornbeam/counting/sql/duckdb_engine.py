@@ -23,7 +23,7 @@ from hornbeam.counting.statistics import ROW_BYTES
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import TableLayout
-from hornbeam.facts.reading.readers import Input, sources_of
+from hornbeam.facts.reading.readers import Input, evidence_sources
 from hornbeam.facts.reading.sources import literal
 from hornbeam.facts.reading.storing import StoredFacts, atom_table, store_facts
 from hornbeam.facts.reading.tables import reason
@@ -100,6 +100,8 @@ def open_duckdb(
     *inputs: Input,
     columns: Mapping[str, str] | None = None,
     header: bool | None = None,
+    numbers: Input | None = None,
+    dates: Input | None = None,
     memory_limit: str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,
@@ -111,8 +113,8 @@ def open_duckdb(
     ----------
     *inputs
         Any input of `read_facts`.
-    columns, header
-        As in `read_facts`.
+    columns, header, numbers, dates
+        As in `read_facts`; numbers are held in memory.
     memory_limit
         Memory that DuckDB may use, "2GB" for example; 80 % of the machine's by default.
     spill_dir
@@ -141,11 +143,14 @@ def open_duckdb(
         database = DuckDB(space.connection)
         progress.message("Storing the facts in DuckDB ...")
         layout = TableLayout.of(columns, header)
-        stored = store_facts(space.connection, sources_of(space, inputs, layout))
+        sources = evidence_sources(space, inputs, layout, numbers, dates)
+        stored = store_facts(space.connection, sources)
         predicates = project(database, stored)
         _set_up(database, threads)
         database.create("degrees", DEGREES)
-        engine = SqlEngine(database, predicates, stored.soft, not_binary=stored.not_binary)
+        engine = SqlEngine(
+            database, predicates, stored.soft, not_binary=stored.not_binary, numbers=stored.numbers
+        )
         yield engine if held is None else replace(engine, max_rows=held // ROW_BYTES)
 
 

@@ -16,7 +16,7 @@ from hornbeam.counting.sql.database import Database, TableColumns
 from hornbeam.counting.sql.search_queries import CountTable, Search, packed, unpacked
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.rules.candidates import PATH_ROW, Candidates, RuleLimits
+from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import (
     from_subject,
     inverse_code,
@@ -24,13 +24,16 @@ from hornbeam.rules.codes import (
     step_code,
     step_code_sql,
 )
+from hornbeam.rules.condition_numbers import PATH_ROW
 
 #: Codes of a sequence by its length: two of the prefix, two of the suffix.
 PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}
 #: Pairs that are facts of their own predicate.
 OWN_PAIRS = (
     "SELECT p.target FROM facts AS f JOIN pairs AS p "
-    "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own"
+    "ON f.subject = p.subject AND f.object = p.object AND f.predicate = p.own "
+    "UNION ALL SELECT p.target FROM unary_facts AS u JOIN pairs AS p "
+    "ON u.entity = p.subject AND u.predicate = p.own"
 )
 
 
@@ -71,8 +74,8 @@ def locate_targets(
         degrees = _pair_degrees(database, "degrees")
         if shares and is_fact.any():
             degree = _pair_degrees(database, "code_degrees", along_own=True)[:, is_fact]
-            # 1 / sqrt(degree) grows by it without one edge; by 1 where no edge is left
-            gains[:, is_fact] = np.sqrt(degree / np.maximum(degree - 1.0, 1.0))
+            # 1 / sqrt(degree) grows by it without one edge; by 1 where no edge is left, or none was
+            gains[:, is_fact] = np.sqrt(np.maximum(degree, 1.0) / np.maximum(degree - 1.0, 1.0))
         database.drop("pairs")
     forwards, backwards = (_frontiers(nodes[order], degrees[order]) for order in ([0, 1], [1, 0]))
     flipped = sum(backwards) < sum(forwards)
@@ -81,6 +84,7 @@ def locate_targets(
     columns = {
         "target": seen,
         "predicate": targets.predicate[seen].astype(np.int32),
+        "own": own,
         "source": nodes[source],
         "sink": nodes[sink],
         "positive": targets.positive[seen].astype(np.int32),
@@ -142,7 +146,11 @@ def column(parts: Sequence[TableColumns], name: str, kind: type) -> Array:
 
 
 def united(
-    parts: Sequence[FoundBodies], predicates: Names, targets: Names, language: RuleLimits
+    parts: Sequence[FoundBodies],
+    predicates: Names,
+    targets: Targets,
+    unary_facts: frozenset[str],
+    language: RuleLimits,
 ) -> Candidates:
     """The bodies of all parts (paths, then conditions) as one table of candidates."""
     found = [part.columns for part in parts]
@@ -150,7 +158,7 @@ def united(
     conditions = np.concatenate([no_rows, *(part.conditions for part in parts)])
     return Candidates(
         tuple(predicates),
-        tuple(targets),
+        tuple(targets.predicates),
         np.concatenate([no_steps, *(part.steps for part in parts)]),
         column(found, "predicate", np.int32),
         coverage=column(found, "coverage", np.int64),
@@ -159,6 +167,8 @@ def united(
         distinct=language.distinct_variables,
         conditions=conditions if language.conditions else None,
         constants=parts[-1].constants if parts else Names.of(()),
+        unary=targets.unary,
+        unary_facts=unary_facts,
     )
 
 

@@ -25,6 +25,7 @@ from hornbeam.counting.sql.spark_session import check_ready, spark_session
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.reading.headers import TableLayout
+from hornbeam.facts.reading.readers import Input
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -149,9 +150,11 @@ def _explained() -> Iterator[None]:
 
 @contextmanager
 def open_spark(
-    *inputs: str | os.PathLike[str],
+    *inputs: Input,
     columns: Mapping[str, str] | None = None,
     header: bool | None = None,
+    numbers: Input | None = None,
+    dates: Input | None = None,
     master: str = "local[*]",
     conf: Mapping[str, str] | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
@@ -163,10 +166,10 @@ def open_spark(
     ----------
     *inputs
         Parquet files or folders on any store that Spark reads, or names of its tables; "ta=ta.pq"
-        is a table of the predicate `ta` with one column per argument. Other files that
-        `hornbeam.read_facts` takes are read on this machine and passed to Spark as Parquet.
-    columns, header
-        As in `hornbeam.read_facts`.
+        is a table of the predicate `ta` with one column per argument. Whatever else
+        `hornbeam.read_facts` takes is read on this machine and passed to Spark as Parquet.
+    columns, header, numbers, dates
+        As in `hornbeam.read_facts`; numbers are read on this machine and held by the driver.
     master
         Where the cluster is: "local[*]", "spark://host:7077", "yarn", "k8s://https://host:443".
     conf
@@ -182,10 +185,10 @@ def open_spark(
             "hdfs:///tmp or s3a://bucket/tmp"
         )
     folder = os.fspath(spill_dir or tempfile.gettempdir())
-    given = SparkInputs.of([os.fspath(item) for item in inputs], folder)
+    given = SparkInputs.of(inputs, folder)
     layout = TableLayout.of(columns, header)
     with _own_folder(folder) as place:
-        prepared = given.to_parquet(place, layout)
+        prepared = given.to_parquet(place, layout, numbers, dates)
         # on one machine, shuffle files go there too
         scratch = {"spark.local.dir": place} if master.startswith("local") else {}
         with (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +25,13 @@ from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout
+from hornbeam.facts.reading.interning import by_kind, intern_facts
 from hornbeam.facts.reading.psl_data import split_of
-from hornbeam.facts.reading.readers import named_table, sources_of
+from hornbeam.facts.reading.readers import Input, evidence_sources, named_table
 from hornbeam.facts.reading.sources import arity_of, literal
 from hornbeam.facts.reading.storing import atom_table, named_atoms, store_facts
 from hornbeam.facts.reading.workspace import workspace
-from hornbeam.facts.table import ONE
+from hornbeam.facts.table import ONE, Facts
 from hornbeam.graph.adjacency import walked_predicates
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ PARQUET = (".parquet", ".pq")
 #: Spark's types of columns of names, and of truth values.
 NAME_TYPES = ("string", "int", "bigint", "smallint", "tinyint")
 VALUE_TYPES = ("double", "float", "decimal", "boolean", *NAME_TYPES[1:])
-NONE_PREPARED: Mapping[int, str] = {}
 #: Malformed names (empty, or with TAB, CR, LF or NUL) in `names` and `predicates`.
 BAD_NAMES = (
     "SELECT name FROM (SELECT name FROM names UNION ALL SELECT predicate FROM predicates) AS n "
@@ -64,22 +64,35 @@ ENTITY_IDS = (
 )
 
 
+@dataclass(frozen=True)
+class PreparedInputs:
+    """What was read on this machine for Spark: atoms by names, and numbers."""
+
+    atoms: Mapping[int, str] = field(default_factory=dict)  #: files of Parquet by arity
+    numbered: Facts | None = None  #: facts that have numbers only
+
+
 def spark_engine_over(
     database: Spark,
     inputs: Sequence[str],
-    prepared: Mapping[int, str] = NONE_PREPARED,
+    prepared: PreparedInputs | None = None,
     layout: TableLayout = BY_ITSELF,
 ) -> SqlEngine:
     """An engine over facts from Parquet, tables and the output of `SparkInputs.to_parquet`.
 
     See `SqlEngine` for the tables that it creates.
     """
-    if not (inputs or prepared):
+    prepared = prepared or PreparedInputs()
+    if not (inputs or prepared.atoms):
         raise InputError("no facts given; expected at least one file or table")
-    arities = _create_given_views(database, inputs, prepared, layout)
+    arities = _create_given_views(database, inputs, prepared.atoms, layout)
     listed = ", ".join(inputs)
     arguments = {n: ", ".join(f"a{k}" for k in range(1, n + 1)) for n in arities}
-    names = (f"SELECT explode(array({a})) AS name FROM given_{n}" for n, a in arguments.items())
+    names = [f"SELECT explode(array({a})) AS name FROM given_{n}" for n, a in arguments.items()]
+    numbered = prepared.numbered
+    if numbered is not None:
+        database.upload("numbered", {"name": np.array(list(numbered.entities), dtype=object)})
+        names.append("SELECT name FROM numbered")
     database.create("names", f"SELECT DISTINCT name FROM ({' UNION ALL '.join(names)}) AS n")
     used = (f"SELECT DISTINCT predicate, {n} AS arity FROM given_{n}" for n in arities)
     database.create("predicates", " UNION ALL ".join(used))
@@ -90,11 +103,11 @@ def spark_engine_over(
     known = _one_arity(database, listed)
     not_binary = {name: arity for name, arity in known.items() if arity != 2}
     predicates = walked_predicates(Names.of(known), not_binary)
-    numbered = {
+    numbered_predicates = {
         "name": np.array(list(predicates), dtype=object),
         "id": np.arange(len(predicates), dtype=np.int32),
     }
-    database.upload("predicate_ids", numbered)
+    database.upload("predicate_ids", numbered_predicates)
     database.create("ranked", RANKED)
     database.create("entity_ids", ENTITY_IDS)
     soft = False
@@ -104,13 +117,17 @@ def spark_engine_over(
     for arity in (1, 2):
         database.view(atom_table(arity)[0], _facts(arity, arities, predicates, not_binary))
     database.create("degrees", DEGREES)
-    return SqlEngine(
+    engine = SqlEngine(
         database,
         predicates,
         soft,
         not_binary=not_binary,
         broadcast_rows=database.broadcast_rows,
     )
+    if numbered is None:
+        return engine
+    # ids follow sorted names here, too
+    return replace(engine, numbers=numbered.numbers.moved(engine.locate(numbered.entities)))
 
 
 def _create_given_views(
@@ -235,36 +252,51 @@ class SparkInputs:
     """Inputs by their reader."""
 
     own: tuple[str, ...]  #: Parquet files, folders and tables, which Spark reads where they are
-    others: tuple[str, ...]  #: files on this machine that the readers of all engines read
+    others: tuple[Input, ...]  #: what the readers of all engines read on this machine
 
     @classmethod
-    def of(cls, inputs: Sequence[str], place: str = "") -> SparkInputs:
+    def of(cls, inputs: Sequence[Input], place: str = "") -> SparkInputs:
         """Classify the inputs; unreadable ones are refused here, before Spark starts.
 
         So are files on this machine if `place` is a store that they cannot be written to.
         """
-        others = tuple(item for item in inputs if _is_for_readers(item))
+        items = [os.fspath(i) if isinstance(i, str | os.PathLike) else i for i in inputs]
+        own = tuple(i for i in items if isinstance(i, str) and not _is_for_readers(i))
+        others = tuple(i for i in items if not isinstance(i, str) or _is_for_readers(i))
         if others and "://" in place:
             problem = f"is read on this machine, and {place} is elsewhere"
-            raise DataError(others[0], f"{problem}; expected Parquet there")
-        return cls(tuple(item for item in inputs if item not in others), others)
+            name = others[0] if isinstance(others[0], str) else "a table"
+            raise DataError(name, f"{problem}; expected Parquet there")
+        return cls(own, others)
 
-    def to_parquet(self, folder: str, layout: TableLayout = BY_ITSELF) -> dict[int, str]:
-        """Write the atoms of `others` by arity: predicate, a1 .. ak, and value in millionths."""
+    def to_parquet(
+        self,
+        folder: str,
+        layout: TableLayout = BY_ITSELF,
+        numbers: Input | None = None,
+        dates: Input | None = None,
+    ) -> PreparedInputs:
+        """Write the atoms of `others` by arity: predicate, a1 .. ak, and value in millionths.
+
+        Numbers come to memory.
+        """
         written: dict[int, str] = {}
-        if not self.others:
-            return written
+        if not self.others and numbers is None and dates is None:
+            return PreparedInputs()
         with workspace() as space:
-            sources = sources_of(space, self.others, layout)
-            store_facts(space.connection, sources)
-            for arity in sorted(set[int]().union(*(source.arities for source in sources))):
+            sources = evidence_sources(space, self.others, layout, numbers, dates)
+            of_atoms, of_numbers = by_kind(sources)
+            numbered = intern_facts(space.connection, of_numbers) if of_numbers else None
+            if of_atoms:
+                store_facts(space.connection, of_atoms)
+            for arity in sorted(set[int]().union(*(source.arities for source in of_atoms))):
                 path = f"{folder}/given-{arity}.parquet"
                 space.connection.execute(
                     f"COPY ({named_atoms(arity)}) TO {literal(path)} "
                     "(FORMAT parquet, USE_TMP_FILE false)"
                 )
                 written[arity] = path
-        return written
+        return PreparedInputs(written, numbered)
 
 
 def predicate_and_place(item: str) -> tuple[str | None, str]:

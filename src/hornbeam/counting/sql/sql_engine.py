@@ -14,6 +14,7 @@ from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.machine import physical_memory
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, LastLookup
+from hornbeam.counting.number_counts import are_numeric, count_with_numbers
 from hornbeam.counting.sql.condition_queries import (
     CONDITION_TABLES,
     ConditionSearch,
@@ -41,11 +42,13 @@ from hornbeam.counting.sql.search_tables import (
 from hornbeam.counting.statistics import ROW_BYTES, Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers, no_numbers
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.graph.adjacency import with_projections
-from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import RuleLimits
+from hornbeam.rules.body import Body, Kind
+from hornbeam.rules.candidates import RuleLimits, unary_predicates
 from hornbeam.rules.codes import code_limit, path_codes
+from hornbeam.rules.condition_numbers import report_limits
 
 #: Tables that a search leaves behind.
 TABLES = ("targets", *PATH_TABLES, *CONDITION_TABLES)
@@ -70,6 +73,7 @@ class SqlEngine:
     max_rows: int = field(default_factory=lambda: physical_memory() // 4 // ROW_BYTES)
     broadcast_rows: int = 0  #: largest table (rows) that every worker of a cluster can hold
     facts: Facts | None = None  #: the facts where they are in memory, too
+    numbers: Numbers = field(default_factory=no_numbers)  #: by the ids of the entities
     #: Opens such an engine over facts in memory; None where the facts were read by the database.
     opener: Callable[[Facts], SqlEngine] | None = None
     #: Tables of weights and of fan-out limits that there are.
@@ -91,7 +95,7 @@ class SqlEngine:
         database.create("degrees", DEGREES)
         return cls(
             database, edges.predicates, edges.soft, facts.entities, facts.not_binary,
-            broadcast_rows=broadcast_rows, facts=facts, opener=opener,
+            broadcast_rows=broadcast_rows, facts=facts, numbers=facts.numbers, opener=opener,
         )  # fmt: skip
 
     def over(self, facts: Facts) -> SqlEngine:
@@ -122,10 +126,14 @@ class SqlEngine:
                 search.run(database, progress)
                 parts.append(paths_found(database, search))
             if language.conditions:
-                conditions = ConditionSearch(search, language.conditions)
+                conditions = ConditionSearch(search, language.conditions, language.chain_atoms)
                 conditions.run(database, progress)
                 parts.append(conditions_found(database, conditions, self.named))
-        everything = united(parts, self.predicates, targets.predicates, language)
+                if Kind.CHAIN in language.conditions:
+                    chains = conditions.chains
+                    report_limits(chains.n_hubs(database), chains.n_left(database), progress)
+        unary_facts = unary_predicates(self.not_binary)
+        everything = united(parts, self.predicates, targets, unary_facts, language)
         rows = everything.pruned(language)
         kept = everything.take(rows)
         table, histograms = None, None
@@ -156,6 +164,8 @@ class SqlEngine:
         progress: Progress = SILENT,
     ) -> Statistics:
         """Count the given bodies for the targets; see `Engine.count`."""
+        if (numeric := are_numeric(bodies, self.numbers, self.predicates)).any():
+            return count_with_numbers(self, numeric, targets, bodies, language, progress)
         heads = targets.predicates.find(body.target for body in bodies)
         paths = {
             i: codes
@@ -170,10 +180,11 @@ class SqlEngine:
         located, search = self._search(targets, language, longest, shares)
         search = replace(search, frozen=True, min_coverage=1)
         kinds = {body.kind for body in bodies if not body.is_path}
+        longest_chain = max((len(body) for body in bodies if not body.is_path), default=1)
         tables = list[CountTable]()
         for searched, known in (
             (search, known_paths(paths, heads, search)),
-            (ConditionSearch(search, kinds), conditions),
+            (ConditionSearch(search, kinds, longest_chain), conditions),
         ):
             if len(located) and len(known["path"]):
                 self.database.upload(searched.table.known, known)
@@ -221,8 +232,9 @@ class SqlEngine:
         self, targets: Targets, language: RuleLimits, max_length: int, shares: bool
     ) -> tuple[LocatedTargets, Search]:
         """Upload the targets whose entities have facts, and prepare a search for their bodies."""
-        if shares:
+        if shares or Kind.CHAIN in language.conditions:
             self._create_once("code_degrees", CODE_DEGREES)
+        if shares:
             self._create_once("weighed_facts", WEIGHED_FACTS)
         node = self.locate(targets.entities)
         located = locate_targets(self.database, self.predicates, targets, node, shares)

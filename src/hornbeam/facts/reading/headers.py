@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hornbeam.base.texts import did_you_mean, quote
 from hornbeam.errors import DataError, InputError, warn
-from hornbeam.facts.reading.sources import POSITIONS, Role, argument_columns, for_role
+from hornbeam.facts.reading.sources import NUMBER_WORDS, Role, argument_columns, for_role
 
 #: Column names that are understood, with the column that each stands for.
 HEADER_WORDS = {
@@ -19,9 +19,11 @@ HEADER_WORDS = {
     "value": "value", "truth": "value", "label": "value", "truth value": "value",
     "truth_value": "value",
 }  # fmt: skip
+#: Further names of columns of numbers.
+NUMBER_HEADER = {"entity": "a1", "attribute": "predicate", "number": "value", "date": "value"}
 #: Names that may mean something else: understood where none of the above has the same meaning.
 FURTHER_WORDS = {
-    "subj": "a1", "src": "a1", "start": "a1", "entity1": "a1", "node1": "a1",
+    "subj": "a1", "src": "a1", "start": "a1", "entity1": "a1", "node1": "a1", "entity": "a1",
     "pred": "predicate", "rel": "predicate", "type": "predicate", "relationship": "predicate",
     "edge": "predicate",
     "obj": "a2", "dst": "a2", "end": "a2", "entity2": "a2", "node2": "a2",
@@ -41,6 +43,8 @@ EXAMPLE = ("gene", "relation", "disease")
 
 #: Columns of tables without a column of predicates, where the predicate is known.
 WITHOUT_PREDICATE = {Role.PAIRS: ("a1", "a2"), Role.LABELS: ("a1", "a2", "value")}
+#: The same columns of targets on one entity.
+OF_ONE_ENTITY = {Role.PAIRS: ("a1",), Role.LABELS: ("a1", "value")}
 #: Columns that a table needs.
 TRIPLE = ("a1", "predicate", "a2")
 #: What users call the columns of `TableLayout`.
@@ -136,13 +140,12 @@ class Header:
                 raise self.error(f"no column {wanted!r}; {listed}")
             if fields.count(wanted) > 1:
                 raise self.error(f"two columns are called {wanted!r}; expected one")
-        if "a2" not in given and self.role is not Role.FACTS:
-            raise self.error(f"no column for objects; expected {self.role.expected}")
         place = {wanted: column for column, wanted in given.items()}
         return self._for_role(place.get(field, "") for field in fields)
 
     def columns(self, required: Collection[str] = TRIPLE) -> tuple[str, ...] | None:
         """Meanings of the columns, or None where the fields are not a header."""
+        required = self.role.positions if self.role.is_numeric else required
         named = self._named_columns()
         if named is not None or not self.is_understood(required):
             return named
@@ -165,7 +168,8 @@ class Header:
     def is_understood(self, required: Collection[str] = TRIPLE) -> bool:
         """Whether the fields are understood as names of all columns that a table needs."""
         words = set(self._words())
-        unary = self.role is Role.FACTS and words - {"value"} == {"a1", "predicate"}
+        required = self.role.positions if self.role.is_numeric else required
+        unary = not self.role.is_numeric and words - {"value"} == {"a1", "predicate"}
         return unary or set(required) <= words
 
     def table_columns(self, *, is_frame: bool = False) -> tuple[str, ...]:
@@ -177,30 +181,34 @@ class Header:
 
     def _by_position(self) -> tuple[str, ...]:
         """Columns with other names: three or four in the usual order, or two of unary facts."""
-        words, positions = map(header_word, self.fields), POSITIONS[: len(self.fields)]
+        words = map(self._word, self.fields)
+        positions = self.role.positions_of(len(self.fields))
         # A known name in an unexpected place means that the order is not the usual one.
         agree = all(word in ("", at) for word, at in zip(words, positions, strict=False))
         if len(self.fields) not in self.role.widths or not agree:
             raise self.error(f"expected columns {self.role.expected}, found {self._shown()}")
         if not all(AUTOMATIC.fullmatch(field) for field in self.fields):  # names that say nothing
             listed = ", ".join(map(quote, self.fields))
-            places = ", ".join(list(PLACES)[: len(self.fields)])
-            warn(
-                f"{self.name}: the columns {listed} are read by their order, as {places}. If they "
-                f"are not that, say which column is which: {self.advice}"
-            )
+            place_of = {column: place for place, column in PLACES.items()}
+            place_of = NUMBER_WORDS if self.role.is_numeric else place_of
+            read = f"{self.name}: the columns {listed} are read by their order, as "
+            read += ", ".join(place_of[column] for column in positions)
+            say = "name them so" if self.role.is_numeric else "say which column is which: "
+            say += "" if self.role.is_numeric else self.advice
+            warn(f"{read}. If they are not that, {say}")
         return self._for_role(positions)
 
     def _without_predicate(self) -> tuple[str, ...] | None:
         """Meanings of columns without a predicate, where none is needed."""
         if self.role not in WITHOUT_PREDICATE:
             return None
-        words, usual = [header_word(field) for field in self.fields], WITHOUT_PREDICATE[self.role]
+        words = [header_word(field) for field in self.fields]
         columns = self.columns(required=("a1", "a2")) if "predicate" not in words else None
         target = self.layout.target
         if columns is None:
-            by_place = target is not None and len(self.fields) == len(usual) and not any(words[:2])
-            return usual if by_place else None
+            usual = columns_without_predicate(self.role, len(self.fields))
+            agree = all(word in ("", at) for word, at in zip(words, usual or (), strict=False))
+            return usual if target is not None and agree else None
         if target is None:
             problem = f"expected columns {self.role.expected}, found {', '.join(self.fields)}"
             raise self.error(f"{problem} (or name the predicate of all: `target`)")
@@ -211,7 +219,9 @@ class Header:
         """The `columns` that a user may want to give, with the names of the table if possible."""
         plain = not any(set(field) & set(",='\"") for field in self.fields)
         named = self.fields[:3] if plain and len(self.fields) >= 2 else EXAMPLE
-        return "`columns` " + shlex.quote(",".join(map("=".join, zip(PLACES, named, strict=False))))
+        place_of = {column: place for place, column in PLACES.items()}
+        places = [place_of[column] for column in self.role.positions_of(len(self.fields))]
+        return "`columns` " + shlex.quote(",".join(map("=".join, zip(places, named, strict=False))))
 
     def error(self, problem: str) -> DataError:
         """Make an error at the header."""
@@ -225,12 +235,23 @@ class Header:
 
     def _words(self) -> list[str]:
         """Meaning of each name; an ambiguous name only where no other has the same meaning."""
-        words = [header_word(name) for name in self.fields]
+        words = [self._word(name) for name in self.fields]
         for i, name in enumerate(self.fields):
             further = _further_word(name.strip(), self.letters)
             if not words[i] and further and further not in words:
                 words[i] = further
         return words
+
+    def _word(self, name: str) -> str:
+        """The column that a name stands for in this role, "" where it is not understood."""
+        further = NUMBER_HEADER if self.role.is_numeric else {}
+        return further.get(name.strip().casefold(), "") or header_word(name)
+
+
+def columns_without_predicate(role: Role, width: int) -> tuple[str, ...] | None:
+    """Columns of a table of that width whose rows name no predicate; None where they must."""
+    usual = (WITHOUT_PREDICATE.get(role), OF_ONE_ENTITY.get(role))
+    return next((columns for columns in usual if columns and len(columns) == width), None)
 
 
 def header_word(name: str) -> str:

@@ -10,19 +10,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from dataclasses import replace
+from itertools import chain, groupby, islice
 from typing import Any, cast
 
 import duckdb
 import numpy as np
 
 from hornbeam.base.arrays import Array, Bools, Ids, Millionths, begin_runs
+from hornbeam.base.dates import DAYS
+from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
 from hornbeam.facts.atom_keys import sort_atoms
+from hornbeam.facts.entity_types import EntityTypes
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.reading.sources import (
     FORBIDDEN,
     Source,
+    ValueKind,
     change_of_arity,
     contradiction,
     first_mistake,
@@ -55,6 +61,45 @@ TextColumns = list[tuple[Any, ...]]
 
 
 def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Facts:
+    """Read sources of atoms of any arity, and of numbers, into one table of facts."""
+    of_atoms, of_numbers = by_kind(sources)
+    numbered = _intern_numbers(connection, of_numbers) if of_numbers else None
+    facts = Facts(Names.of(()), Names.of(()))
+    if of_atoms or numbered is None:
+        facts = _intern_atoms(connection, of_atoms)
+    facts = facts if numbered is None else facts.joined(*numbered)
+    of_types = [source for source in sources if source.value_kind is ValueKind.NONE]
+    if not of_types:
+        return facts
+    return replace(facts, types=_intern_types(connection, facts.entities, of_types))
+
+
+def by_kind(sources: Sequence[Source]) -> tuple[list[Source], list[Source]]:
+    """Sources of atoms, and sources of numbers and dates."""
+    kinds = ((ValueKind.TRUTH,), (ValueKind.NUMBER, ValueKind.DATE))
+    atoms, numbers = ([source for source in sources if source.value_kind in kind] for kind in kinds)
+    return atoms, numbers
+
+
+def _intern_types(
+    connection: duckdb.DuckDBPyConnection, entities: Names, sources: Sequence[Source]
+) -> EntityTypes:
+    """Types of entities that have facts; of several types of an entity the first by name."""
+    rows = " UNION ALL ".join(f"SELECT predicate, a1 FROM ({s.select})" for s in sources)  # noqa: S608
+    typed = f"SELECT a1 AS name, min(predicate) AS kind FROM ({rows}) GROUP BY a1"  # noqa: S608
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE typed AS {typed}")
+    for column, table in (("name", "typed_ids"), ("kind", "kind_ids")):
+        sort_names(connection, table, [f"SELECT {column} AS name FROM typed"])  # noqa: S608
+    kind = connection.execute(
+        "SELECT k.id FROM typed AS t JOIN typed_ids AS i ON i.name = t.name "
+        "JOIN kind_ids AS k ON k.name = t.kind ORDER BY i.id"
+    ).fetchnumpy()["id"]
+    located = fetch_names(connection, "typed_ids").translate(entities)
+    kinds, known = fetch_names(connection, "kind_ids"), located >= 0
+    return EntityTypes(kinds, located[known], kind[known])
+
+
+def _intern_atoms(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Facts:
     """Read sources of any arity into one table of facts."""
     try:
         arities = sorted({source.arity for source in sources})
@@ -82,16 +127,39 @@ def intern_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source
 def intern_targets(
     connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], labelled: bool
 ) -> Targets:
-    """Read pairs in their order; labels are checked for contradictions and repeats dropped."""
+    """Read pairs in their order; labels are checked for contradictions and repeats dropped.
+
+    A row without an object is a target on one entity, the pair of the entity with itself.
+    """
+    groups = [list(group) for _, group in groupby(sources, lambda source: source.arity)]
     try:
-        entities, predicates, [columns] = number_rows(connection, [sources], ordered=True)
+        entities, predicates, parts = number_rows(connection, groups, ordered=True)
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
+    unary = _check_target_arities(groups, predicates, [part[0] for part in parts])
+    parts = [
+        [*part[:2], part[1], *part[2:]] if group[0].arity == 1 else part
+        for group, part in zip(groups, parts, strict=True)
+    ]
+    kept = 4 if labelled else 3
+    columns = [np.concatenate(same) for same in zip(*(part[:kept] for part in parts), strict=True)]
+    labels = _checked(columns[3], sources) if labelled else None
+    predicate, subject, object_ = columns[:3]
+    targets = Targets(entities, predicates, predicate, subject, object_, labels, unary)
     if not labelled:
-        return Targets(entities, predicates, *columns[:3])
-    columns[3] = _checked(columns[3], sources)
-    targets = Targets(entities, predicates, *columns)
+        return targets
     return targets.select(_first_mentions(targets, columns, sources))
+
+
+def _check_target_arities(
+    groups: Sequence[Sequence[Source]], predicates: Names, used: Sequence[Ids]
+) -> frozenset[str]:
+    """The predicates of targets on one entity; one that is also that of pairs is refused."""
+    by_arity: dict[int, set[int]] = {1: set(), 2: set()}
+    for group, ids in zip(groups, used, strict=True):
+        by_arity[group[0].arity].update(np.unique(ids).tolist())
+    check_one_arity([source for group in groups for source in group], predicates, by_arity.values())
+    return frozenset(predicates[p] for p in by_arity[1])
 
 
 def _checked(values: Millionths, sources: Sequence[Source]) -> Millionths:
@@ -254,9 +322,14 @@ def _arguments(source: Source) -> list[str]:
     return [f"a{k}" for k in range(1, source.arity + 1)]
 
 
-def number_names(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
-    """Create the tables `entity_ids` and `predicate_ids` (name, id), ids by sorted name."""
-    arguments, predicates = [], []
+def number_names(
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], *further: str
+) -> None:
+    """Create the tables `entity_ids` and `predicate_ids` (name, id), ids by sorted name.
+
+    `further` are selects of further names of entities.
+    """
+    arguments, predicates = [*further], []
     for i, source in enumerate(sources):
         columns = ", ".join(_arguments(source))
         # One scan for all arguments: text is parsed twice as fast as with a union of columns.
@@ -359,6 +432,72 @@ def _fetch(
             column[start : start + ROWS] = chunk[f"c{i}"]
     connection.execute("DROP TABLE atom_ids")
     return columns
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+#: Names of the entities in `number_rows`.
+NUMBERED_ENTITIES = "SELECT entity AS name FROM number_rows"
+
+
+def _intern_numbers(
+    connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
+) -> tuple[Names, Numbers]:
+    """Read sources of numbers: the entities, and their numbers."""
+    store_number_rows(connection, sources)
+    sort_names(connection, "entity_ids", [NUMBERED_ENTITIES])
+    numbers = fetch_numbers(connection)
+    return fetch_names(connection, "entity_ids"), numbers
+
+
+def store_number_rows(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> None:
+    """Create `number_rows` (entity, attribute, value, is_date) of sources of numbers and dates."""
+    rows = [
+        "SELECT a1 AS entity, predicate AS attribute, value, "  # noqa: S608
+        f"{source.value_kind is ValueKind.DATE} AS is_date FROM ({source.select}) AS s{i}"
+        for i, source in enumerate(sources)
+    ]
+    low, high = DAYS
+    try:
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE number_rows AS {' UNION ALL '.join(rows)}"
+        )
+        wrong = connection.execute(
+            "SELECT 1 FROM (SELECT unnest([entity, attribute]) AS name, value, is_date "  # noqa: S608
+            f"FROM number_rows) WHERE {MALFORMED} OR value IS NULL OR NOT isfinite(value) "
+            f"OR is_date AND (value < {low} OR value > {high}) LIMIT 1"
+        ).fetchall()
+        both = connection.execute(
+            "SELECT min(attribute) FROM (SELECT attribute FROM number_rows GROUP BY attribute "
+            "HAVING count(DISTINCT is_date) > 1)"
+        ).fetchall()
+    except duckdb.Error as error:
+        raise reading_error(error, sources) from None
+    names = source_names(sources)
+    if wrong:
+        raise first_mistake(sources) or DataError(names, "a value is not finite, or no date")
+    if both[0][0] is not None:
+        problem = f"{quote(both[0][0])} has numbers and dates; expected values of one kind"
+        raise DataError(names, problem)
+
+
+def fetch_numbers(connection: duckdb.DuckDBPyConnection) -> Numbers:
+    """Fetch the rows of `number_rows` by the ids of `entity_ids`, and drop the table."""
+    sort_names(connection, "attribute_ids", ["SELECT attribute AS name FROM number_rows"])
+    rows = connection.execute(
+        "SELECT a.id AS attribute, e.id AS entity, r.value FROM number_rows AS r "
+        "JOIN attribute_ids AS a ON a.name = r.attribute JOIN entity_ids AS e ON e.name = r.entity"
+    ).fetchnumpy()
+    dates = connection.execute("SELECT DISTINCT attribute FROM number_rows WHERE is_date")
+    date_names = frozenset(name for (name,) in dates.fetchall())
+    attributes = fetch_names(connection, "attribute_ids")
+    connection.execute("DROP TABLE number_rows")
+    return Numbers.from_columns(
+        attributes, rows["attribute"], rows["entity"], rows["value"], date_names
+    )
+
+
+# --- errors ---------------------------------------------------------------------------------------
 
 
 def reading_error(error: duckdb.Error, sources: Sequence[Source]) -> DataError:

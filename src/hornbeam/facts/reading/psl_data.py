@@ -4,7 +4,8 @@ A 2.4 program (JSON or YAML) lists files or rows under each predicate; a `.data`
 files under each partition. A program with several splits is read as `program.json#learn`.
 
 Every scalar of a document is text, so that names such as `yes` and 1.0 stay. JSON is read as PSL's
-runtime reads it: comments and commas before a closing bracket are tolerated.
+runtime reads it: comments, single quotes, `+1`, `01` and commas before a closing bracket are
+tolerated.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.sources import FORBIDDEN, MAX_ARITY, Role, RowShape, Source
+from hornbeam.facts.reading.sources import FORBIDDEN, MAX_ARITY, Role, Row, RowShape, Source
 from hornbeam.facts.reading.tables import tuple_source
-from hornbeam.facts.reading.text import delimited
+from hornbeam.facts.reading.text import delimited, field_lines, trimmed
 from hornbeam.facts.reading.workspace import File, Workspace, find_file
 
 PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
@@ -30,8 +32,13 @@ PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "tar
 PROGRAM_SUFFIXES = (".json", ".yaml", ".yml", ".data")
 #: Splits of a partition; "all" belongs to each of them.
 SPLITS = ("learn", "validation", "infer")
-#: A comment of JSON; string literals are skipped.
-_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|#[^\n]*|/\*.*?\*/', re.S)
+#: What PSL's JSON has in addition: comments, text in single quotes, numbers with a plus or zeros
+#: before them; text in double quotes and other numbers are matched, too.
+_TOLERATED = re.compile(
+    r""""(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|//[^\n]*|#[^\n]*|/\*.*?\*/|[+-]?\d[\w.+-]*""", re.S
+)
+#: Parts of a text in JSON that differ between single and double quotes; PSL knows the escape \\'.
+_ESCAPE_OR_QUOTE = re.compile(r'\\.|"', re.S)
 #: A comma after a value and before a closing bracket; string literals are skipped.
 _LAST_COMMA = re.compile(
     r'''((?:"(?:[^"\\]|\\.)*"|[\w\]}])\s*),(?=\s*[\]}])|"(?:[^"\\]|\\.)*"''', re.S
@@ -90,8 +97,8 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
         atoms = AtomList.of(file, partition, splits)
         name, arity = partition.predicate, partition.arity
         expected = f"at most {MAX_ARITY} arguments" if arity > MAX_ARITY else None
-        if arity != 2 and role is not Role.FACTS:
-            expected = "two arguments: targets are pairs"
+        if arity > 2 and role is not Role.FACTS:
+            expected = "one or two: targets of three and more arguments are not offered"
         if atoms and expected is not None:
             raise DataError(file.name, f"{wanted} of {name}/{arity}; expected {expected}")
         sources += atoms.sources(space, file.name, name, arity, wanted)
@@ -141,19 +148,37 @@ class AtomList:
     def sources(
         self, space: Workspace, program: str, predicate: str, arity: int, partition: str
     ) -> Iterator[Source]:
-        """One source per file, and one for all rows in the program itself."""
-        arguments = [f"a{k}" for k in range(1, arity + 1)]
-        last = "" if partition == PARTITIONS[Role.PAIRS] else "value"
-        shape = RowShape((*arguments, last), predicate, optional_last=True)
+        """One source per file, and one for all rows in the program itself.
+
+        As in PSL, a file's rows all have truth values or none has, which its first row decides.
+        A file without rows is left out.
+        """
+        arguments = tuple(f"a{k}" for k in range(1, arity + 1))
+        valued = RowShape((*arguments, "value"), predicate, optional_last=True)
         where = f"{partition} of {predicate}"
         for name in self.files:
             try:
-                file = find_file(name, space.folder)
+                file = trimmed(find_file(name, space.folder), space.folder)
             except DataError as error:
                 raise DataError(program, f"{where}: {error}") from None
-            yield replace(delimited(file, shape, "\t"), private=is_outside(name, program))
+            _, fields = next(field_lines(file, "\t"), (0, []))
+            if fields:
+                columns = valued.columns if len(fields) > arity else arguments
+                source = delimited(file, RowShape(columns, predicate), "\t")
+                rows, private = partial(_rows_alike, source), is_outside(name, program)
+                yield replace(source, rows=rows, private=private)
         if self.rows:
-            yield tuple_source(space, f"{program}, {where}", self.rows, shape)
+            yield tuple_source(space, f"{program}, {where}", self.rows, valued)
+
+
+def _rows_alike(source: Source) -> Iterator[Row]:
+    """Rows of a file; a row with a truth value is refused if others have none, and vice versa."""
+    for at, fields in source.rows():
+        if {len(fields), len(source.columns)} == {source.arity, source.arity + 1}:
+            here = "lacks a truth value" if source.valued else "has a truth value"
+            problem = f"the row {here}, unlike the first row; expected one in every row, or in none"
+            raise source.error(problem, at)
+        yield at, fields
 
 
 def _chosen_splits(
@@ -181,8 +206,7 @@ def _either(names: set[str], word: str = "or") -> str:
 
 def program_document(file: File) -> tuple[dict[str, Any], str]:
     """Read a program or `.data` file; also returns its text, for positions of errors."""
-    text = document_text(file)
-    document = parse_document(file, text)
+    document, text = _parsed(file, document_text(file))
     if not isinstance(document, dict) or "predicates" not in document:
         problem = "not a PSL program; expected a mapping with the key 'predicates'"
         raise DataError(file.name, problem)
@@ -294,32 +318,45 @@ def is_json(name: str) -> bool:
 
 
 def document_text(file: File) -> str:
-    """Text of a document; comments of JSON become blanks, so that lines and columns stay."""
+    """Text of a document, as it is."""
     raw = b"".join(file.blocks())
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = raw.count(b"\n", 0, fault.start) + 1
         raise DataError(file.name, "invalid UTF-8; expected UTF-8 text", line=line) from None
-    return _plain_json(text) if is_json(file.name) else text
 
 
 def _plain_json(text: str) -> str:
-    def blanks(found: re.Match[str]) -> str:
-        return found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0])
+    """JSON without what PSL tolerates; all else stays at its place, but for quotes in texts."""
+
+    def plain(found: re.Match[str]) -> str:
+        token = found[0]
+        if token[0] in "\"'":
+            return f'"{re.sub(_ESCAPE_OR_QUOTE, inside, token[1:-1])}"'
+        if token[0] in "/#":
+            return re.sub(r"[^\n]", " ", token)
+        return re.sub(r"^\+?(-?)0*(?=\d)", r"\1", token).rjust(len(token))
+
+    def inside(part: re.Match[str]) -> str:
+        return {'"': r"\"", r"\'": "'"}.get(part[0], part[0])
 
     def without_comma(found: re.Match[str]) -> str:
         return found[0] if found[1] is None else f"{found[1]} "
 
-    # Most documents have neither.
-    text = _COMMENT.sub(blanks, text) if re.search(r"#|//|/\*", text) else text
-    return _LAST_COMMA.sub(without_comma, text) if re.search(r",\s*[\]}]", text) else text
+    return _LAST_COMMA.sub(without_comma, _TOLERATED.sub(plain, text))
 
 
-def parse_document(file: File, text: str) -> object:
-    """Parse a PSL program's JSON or YAML."""
+def _parsed(file: File, text: str) -> tuple[object, str]:
+    """Parse a PSL program's JSON or YAML; returns also the text without what PSL tolerates."""
     try:
-        return _from_json(text) if is_json(file.name) else yaml.load(text, TextLoader)
+        if not is_json(file.name):
+            return yaml.load(text, TextLoader), text
+        try:
+            return _from_json(text), text
+        except json.JSONDecodeError:  # most programs are plain JSON
+            text = _plain_json(text)
+            return _from_json(text), text
     except json.JSONDecodeError as error:
         problem = f"{error.msg}; expected a PSL program in JSON"
         raise DataError(file.name, problem, line=error.lineno) from None

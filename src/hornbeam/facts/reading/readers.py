@@ -19,10 +19,12 @@ from hornbeam.base.files import working_folder
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError, InputError
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames, names_in
+from hornbeam.facts.names import Names
+from hornbeam.facts.reading.entity_tables import EntityTables, TableFile, table_sources
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
-from hornbeam.facts.reading.rdf import rdf_source
+from hornbeam.facts.reading.rdf import rdf_numbers, rdf_source
 from hornbeam.facts.reading.sources import Role, Row, Source, name_problem
 from hornbeam.facts.reading.tables import (
     database_source,
@@ -52,11 +54,18 @@ class OpenEngine(Protocol):
 
 #: What users hand in: a path, a frame, rows, or what was read before, or a list of such; in place
 #: of facts also an open engine.
-Input = str | os.PathLike[str] | Frame | Iterable[Any] | Facts | Targets | EntityNames | OpenEngine
+Input = (
+    str | os.PathLike[str] | Frame | Iterable[Any] | Facts | Targets | EntityNames | OpenEngine
+    | EntityTables
+)  # fmt: skip
 
 
 def read_facts(
-    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool | None = None
+    *inputs: Input,
+    columns: Mapping[str, str] | None = None,
+    header: bool | None = None,
+    numbers: Input | None = None,
+    dates: Input | None = None,
 ) -> Facts:
     """Read observed facts, `subject, predicate, object[, truth value]`.
 
@@ -76,6 +85,9 @@ def read_facts(
     header
         Whether the first line of TSV and CSV is a header. By default it is one if it names the
         columns and none of its fields occurs again in its column; commands say so.
+    numbers, dates
+        Attributes of entities, `entity, attribute, value`, in any form that `read_numbers` takes,
+        or a list of such.
 
     Raises
     ------
@@ -86,11 +98,101 @@ def read_facts(
     --------
     >>> read_facts([("a", "knows", "b"), ("b", "knows", "c"), ("a", "student")])
     Facts(3 facts, 3 entities, 2 predicates)
+    >>> read_facts([("heat", "by", "mann")], numbers=[("heat", "year", 1995)]).numbers
+    Numbers(1 values of year)
     """
+    layout = TableLayout.of(columns, header)
     with workspace() as space:
         return intern_facts(
-            space.connection, sources_of(space, inputs, TableLayout.of(columns, header))
+            space.connection, evidence_sources(space, inputs, layout, numbers, dates)
         )
+
+
+def read_numbers(*inputs: Input, dates: bool = False, header: bool | None = None) -> Facts:
+    """Read attributes of entities, `entity, attribute, value`, as facts that have numbers only.
+
+    Give them to `read_facts` with facts, or in a list with them. Nothing but this makes numbers of
+    facts: names that happen to be digits stay names.
+
+    Parameters
+    ----------
+    *inputs
+        Paths (TSV, CSV, Parquet, DuckDB, RDF), frames or tuples; of facts, the numbers. Of RDF the
+        literals are read that are numbers or dates by their type.
+    dates
+        Whether values are ISO dates, such as 1931-05-04, which become whole days. Columns of dates
+        in frames and Parquet are dates without it.
+    header
+        As for `read_facts`.
+
+    Examples
+    --------
+    >>> numbers = read_numbers([("heat", "year", 1995), ("alien", "year", 1979)])
+    >>> read_facts([("heat", "by", "mann")], numbers).numbers
+    Numbers(2 values of year)
+    """
+    layout = TableLayout(header=header, role=Role.DATES if dates else Role.NUMBERS)
+    with workspace() as space:
+        return intern_facts(space.connection, sources_of(space, inputs, layout))
+
+
+#: Suffixes of files that are one table each.
+TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq")
+
+
+def read_table(
+    table: Input,
+    key: str | None = None,
+    *,
+    name: str | None = None,
+    links: Mapping[str, str] | None = None,
+    types: Mapping[str, str] | None = None,
+    prefix: bool | None = None,
+) -> Facts:
+    """Read a table with one row per entity; every other column becomes a relation called like it.
+
+    Text relates the entity to another; a number or a date is an attribute; True is a unary fact; of
+    a list every item counts; nothing is read of an empty cell. Several tables make one data set:
+    `read_facts(read_table(...), read_table(...))`.
+
+    Parameters
+    ----------
+    table
+        A frame, columns by name, or a path: Parquet, or TSV and CSV with a header, where all
+        columns are text unless `types` says more. A DuckDB or SQLite file, without a `key`, is read
+        whole, with the keys and foreign keys of its schema.
+    key
+        The column that names the entities. A table without it that has two columns, both `links`,
+        is a relation between the tables, called `name`.
+    name
+        What the table is called; like its file by default.
+    links
+        The table that a column leads to, by its name; a column that is a link has names, not
+        numbers.
+    types
+        What columns are read as: "name", "number", "date", "boolean" or "ignore".
+    prefix
+        Whether entities are called after their table, such as `film:7`, in this column and in
+        links. By default where keys of a database are whole numbers.
+
+    Raises
+    ------
+    hornbeam.errors.DataError
+        Naming the table, the column, the row or line, and what was expected there.
+
+    Examples
+    --------
+    >>> films = {"film": ["heat", "alien"], "year": [1995, 1979], "by": ["mann", "scott"]}
+    >>> facts = read_table(films, key="film")
+    >>> list(facts), facts.numbers
+    ([('alien', 'by', 'scott'), ('heat', 'by', 'mann')], Numbers(2 values of year))
+    """
+    said = EntityTables((), (), dict(links or {}), dict(types or {}), prefix, whole=False)
+    if key is not None or len(said.links) > 1:
+        return read_facts(replace(said, tables=(TableFile.of(table, key, name),)))
+    if not isinstance(table, str | os.PathLike) or suffix_of(table) in TABLE_SUFFIXES:
+        raise InputError("no `key` given; expected the column that names the entities")
+    return read_facts(replace(said, databases=(os.fspath(table),), whole=True))
 
 
 def as_facts(given: Input) -> Facts:
@@ -109,7 +211,29 @@ def as_labels(given: Input, target: str | None = None) -> Targets:
 
 def as_pairs(given: Input, target: str | None = None) -> Targets:
     """Pairs as they are, or read from whatever `read_pairs` takes, or from a list of such."""
-    return given if isinstance(given, Targets) else read_pairs(*_several(given), target=target)
+    if isinstance(given, Targets):
+        return given
+    return plain_pairs(given) or read_pairs(*_several(given), target=target)
+
+
+def plain_pairs(given: Input) -> Targets | None:
+    """Pairs from well-formed tuples (subject, predicate, object); None for any other input.
+
+    They are read without a database: opening one takes longer than scoring a few pairs.
+    """
+    if not isinstance(given, list | tuple) or not given:
+        return None
+    for row in given:
+        if not isinstance(row, list | tuple) or len(row) != 3:
+            return None
+        if any(not isinstance(cell, str) or name_problem("name", cell) for cell in row):
+            return None
+    subject, predicate, object_ = zip(*given, strict=True)
+    entities, predicates = Names.of([*subject, *object_]), Names.of(predicate)
+    return Targets(
+        entities, predicates, predicates.find(predicate), entities.find(subject),
+        entities.find(object_),
+    )  # fmt: skip
 
 
 def _several(given: Input) -> Sequence[Input]:
@@ -191,8 +315,26 @@ def sources_of(
     for number, item in enumerate(inputs, start=1):
         if isinstance(item, str | os.PathLike):
             sources += _path_sources(space, item, layout)
+        elif isinstance(item, EntityTables):
+            sources += table_sources(space, item)
         else:
             sources += frame_sources(space, item, f"frame {number}", layout)
+    return sources
+
+
+def evidence_sources(
+    space: Workspace,
+    inputs: Sequence[Input],
+    layout: TableLayout = BY_ITSELF,
+    numbers: Input | None = None,
+    dates: Input | None = None,
+) -> list[Source]:
+    """The sources of facts and of numbers and dates, in any form or in lists."""
+    given = {Role.NUMBERS: numbers, Role.DATES: dates}
+    wanted = {role: _several(item) for role, item in given.items() if item is not None}
+    sources = sources_of(space, inputs, layout) if inputs or not wanted else []
+    for role, items in wanted.items():
+        sources += sources_of(space, items, TableLayout(header=layout.header, role=role))
     return sources
 
 
@@ -232,8 +374,13 @@ def _file_sources(space: Workspace, item: str, layout: TableLayout) -> list[Sour
                 raise DataError(file.name, problem)
             if suffix == ".duckdb":
                 return [database_source(space, file, layout)]
+            if suffix in (".nt", ".nq", ".ttl") and layout.role.is_numeric:
+                return rdf_numbers(space, file, layout.role, suffix)
             if suffix in (".nt", ".nq", ".ttl"):
                 return [rdf_source(space, file, layout.role, suffix)]
+            if layout.role.is_numeric:
+                problem = f"holds no numbers of entities; expected {layout.role.expected}"
+                raise DataError(file.name, problem)
             return psl_sources(space, file, layout.role, split)
         case _:
             return [text_source(file, "\t", layout)]

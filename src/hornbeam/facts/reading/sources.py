@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 
+from hornbeam.base.dates import day_number
 from hornbeam.base.texts import number_in, quote
 from hornbeam.errors import DataError
 from hornbeam.facts.table import ONE
@@ -22,6 +24,12 @@ Row = tuple[int, Sequence[object]]
 POSITIONS = ("a1", "predicate", "a2", "value")
 #: Names of columns in messages.
 WORDS = {"a1": "subject", "a2": "object", "predicate": "predicate", "value": "truth value"}
+#: What the fields mean of a labelled target on one entity.
+ONE_ENTITY = ("a1", "predicate", "value")
+#: What the fields mean of a number: an entity, its attribute and the value.
+NUMBER_POSITIONS = ONE_ENTITY
+#: Names of the columns of numbers in messages.
+NUMBER_WORDS = {"a1": "entity", "predicate": "attribute", "value": "value"}
 #: Maximum number of arguments of a predicate: an atom is walked between any two of them.
 MAX_ARITY = 8
 #: Characters that no name has, and what messages call them.
@@ -30,27 +38,98 @@ FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0"
 NOT_SHOWN = "something else (not shown: the file is outside the program's folder)"
 
 
+class ValueKind(StrEnum):
+    """What the values of a table are; dates are read as numbers of days."""
+
+    TRUTH = "truth value in [0, 1]"
+    NUMBER = "finite number"
+    DATE = "date, such as 1931-05-04"
+    NONE = "type"  #: rows have no value, and say of which type (`predicate`) an entity is
+
+    def in_sql(self, field: str, is_text: bool) -> str:
+        """A field as a double; a text that is none of this kind is an error of SQL or NULL."""
+        if self is not ValueKind.DATE:
+            # DuckDB would take 1_0 for 10
+            number = f"replace({field}, '_', '?')" if is_text else field
+            return f"CAST({number} AS DOUBLE)"
+        day = f"CAST(CAST({field} AS DATE) - DATE '1970-01-01' AS DOUBLE)"
+        written = f"regexp_full_match({field}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}')"
+        return f"CASE WHEN {written} THEN {day} END" if is_text else day
+
+    def problem(self, field: object, private: bool = False) -> str | None:
+        """What is wrong with a value, or None."""
+        if self is ValueKind.TRUTH and isinstance(field, bool):
+            return None
+        if field is None or field == "":
+            word = "truth value" if self is ValueKind.TRUTH else "value"
+            return f"the {word} is missing; expected a {self.expected}"
+        try:
+            number = self.number(field)
+        except ValueError:
+            number = math.nan
+        if (0.0 <= number <= 1.0) if self is ValueKind.TRUTH else math.isfinite(number):
+            return None
+        return f"expected a {self}, found {NOT_SHOWN if private else quote(str(field))}"
+
+    @property
+    def expected(self) -> str:
+        """The value in messages about one that is missing."""
+        return "number in [0, 1]" if self is ValueKind.TRUTH else self.value
+
+    def number(self, field: object) -> float:
+        """The number of a value; a ValueError where it is of another kind."""
+        if self is not ValueKind.DATE:
+            return number_in(str(field))
+        return day_number(str(field)[:10] if isinstance(field, date) else str(field))
+
+
 class Role(StrEnum):
     """What the rows are read as, which decides about the value column."""
 
     FACTS = "facts"  #: value optional, absent means 1
     LABELS = "labels"  #: value required
     PAIRS = "pairs"  #: value ignored
+    NUMBERS = "numbers"  #: attributes of entities, value required
+    DATES = "dates"  #: the same, values are days
+
+    @property
+    def value_kind(self) -> ValueKind:
+        """What the values are."""
+        kinds = {Role.NUMBERS: ValueKind.NUMBER, Role.DATES: ValueKind.DATE}
+        return kinds.get(self, ValueKind.TRUTH)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the rows are attributes of entities instead of atoms."""
+        return self.value_kind is not ValueKind.TRUTH
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """What the columns stand for where nothing names them."""
+        return NUMBER_POSITIONS if self.is_numeric else POSITIONS
 
     @property
     def expected(self) -> str:
         """The columns a table needs in this role, for messages."""
+        if self.is_numeric:
+            return "entity, attribute, value"
         last = {
             "facts": "[, value] (of a unary fact: subject, predicate)",
-            "labels": ", label",
-            "pairs": "",
+            "labels": ", label (of a target on one entity: entity, predicate, label)",
+            "pairs": " (of a target on one entity: entity, predicate)",
         }[self.value]
         return f"subject, predicate, object{last}"
 
     @property
     def widths(self) -> tuple[int, ...]:
         """How many columns a table may have that are read by their order."""
-        return (2, 3, 4) if self is Role.FACTS else (3, 4)
+        if self.is_numeric:
+            return (3,)
+        return (3, 4) if self is Role.LABELS else (2, 3, 4)
+
+    def positions_of(self, width: int) -> tuple[str, ...]:
+        """What the fields of a row of that width mean; labels of three are on one entity."""
+        return ONE_ENTITY if self is Role.LABELS and width == 3 else self.positions[:width]
 
 
 @dataclass(frozen=True)
@@ -64,14 +143,25 @@ class RowShape:
     optional_last: bool = False  #: whether rows may lack the last field
     #: Whether rows of triples may be unary facts: these have the first two fields, and no value.
     unary: bool = False
+    value_kind: ValueKind = ValueKind.TRUTH  #: numbers and dates are attributes, not atoms
 
     @classmethod
-    def of_width(cls, name: str, width: int, role: Role, line: int | None = None) -> RowShape:
-        """Rows of (subject, predicate, object[, value]) by their number of fields, 2 to 4."""
+    def of_row(
+        cls, name: str, fields: Sequence[object], role: Role, line: int | None = None
+    ) -> RowShape:
+        """Rows of (subject, predicate, object[, value]) like one of them, of 2 to 4 fields.
+
+        A row without an object is a unary fact, or a target on one entity.
+        """
         if role is Role.PAIRS:
-            return cls(for_role(name, POSITIONS, role), optional_last=True)
-        columns = for_role(name, POSITIONS[:width], role, line)
-        return cls(columns, unary=role is Role.FACTS and width > 2)
+            usual = ONE_ENTITY if len(fields) == 2 else POSITIONS
+            return cls(for_role(name, usual, role), optional_last=True)
+        columns = role.positions[: len(fields)]
+        if len(fields) == 3 and role.value_kind.problem(fields[2]) is None:
+            columns = role.positions_of(3)
+        columns = for_role(name, columns, role, line)
+        unary = role is Role.FACTS and len(fields) > 2
+        return cls(columns, unary=unary, value_kind=role.value_kind)
 
     @property
     def arity(self) -> int:
@@ -107,10 +197,7 @@ class RowShape:
         named = f"CASE WHEN {valid} THEN {named} END" if valid else named
         value = "1.0"
         if self.valued:
-            number = place["value"]
-            # DuckDB would take 1_0 for 10
-            number = f"replace({number}, '_', '?')" if number in texts else number
-            value = f"CAST({number} AS DOUBLE)"
+            value = self.value_kind.in_sql(place["value"], place["value"] in texts)
             value = f"CASE WHEN {valued} THEN {value} ELSE 1.0 END" if valued else value
         return (
             f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
@@ -121,7 +208,7 @@ class RowShape:
         self, name: str, select: str, rows: Callable[[], Iterator[Row]], unit: str = "row"
     ) -> Source:
         """The source of rows of this shape."""
-        shape = self.columns, self.predicate, self.optional_last, self.unary
+        shape = self.columns, self.predicate, self.optional_last, self.unary, self.value_kind
         return Source(*shape, name=name, select=select, rows=rows, unit=unit)
 
 
@@ -207,7 +294,7 @@ def _problem(source: Source, fields: Sequence[object]) -> str | None:
     for column, field in zip(source.columns, fields, strict=False):
         problem = None
         if column == "value":
-            problem = _value_problem(field, source.private)
+            problem = source.value_kind.problem(field, source.private)
         elif column:
             problem = name_problem(_word(source, column), field)
         if problem is not None:
@@ -219,7 +306,8 @@ def _word(source: Source, column: str) -> str:
     """Name of a column in messages; only triples have a subject and an object."""
     if column.startswith("a") and source.predicate is not None:
         return f"argument {column[1:]}"
-    return WORDS.get(column, "ignored")
+    words = WORDS if source.value_kind is ValueKind.TRUTH else NUMBER_WORDS
+    return words.get(column, "ignored")
 
 
 def name_problem(word: str, field: object) -> str | None:
@@ -237,21 +325,6 @@ def name_problem(word: str, field: object) -> str | None:
     return None
 
 
-def _value_problem(field: object, private: bool) -> str | None:
-    if isinstance(field, bool):
-        return None
-    if field is None or field == "":
-        return "the truth value is missing; expected a number in [0, 1]"
-    text = str(field)
-    try:
-        number = number_in(text)
-    except ValueError:
-        number = math.nan
-    if not 0.0 <= number <= 1.0:
-        return f"expected a truth value in [0, 1], found {NOT_SHOWN if private else quote(text)}"
-    return None
-
-
 def contradiction(sources: Sequence[Source], atom: Mapping[str, str]) -> DataError:
     """Name the two places that give one atom (column -> name) two different values."""
     first: tuple[str, float] | None = None
@@ -265,8 +338,11 @@ def contradiction(sources: Sequence[Source], atom: Mapping[str, str]) -> DataErr
             if first is None:
                 first = (source.place(at), value)
             elif round(value * ONE) != round(first[1] * ONE):
+                stated = {
+                    column: name for column, name in atom.items() if column != "a2" or "a2" in row
+                }
                 return source.error(
-                    f"{atom_text(atom)} has value {value:g} here and {first[1]:g} in {first[0]}; "
+                    f"{atom_text(stated)} has value {value:g} here and {first[1]:g} in {first[0]}; "
                     "expected one value",
                     at,
                 )

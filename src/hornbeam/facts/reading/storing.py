@@ -14,13 +14,18 @@ import duckdb
 
 from hornbeam.errors import DataError
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers, no_numbers
 from hornbeam.facts.reading.interning import (
     MILLIONTHS,
+    NUMBERED_ENTITIES,
+    by_kind,
     check_one_arity,
     fetch_names,
+    fetch_numbers,
     id_joins,
     number_names,
     reading_error,
+    store_number_rows,
 )
 from hornbeam.facts.reading.sources import Source, contradiction, first_mistake
 from hornbeam.facts.table import ONE
@@ -33,6 +38,7 @@ class StoredFacts:
     predicates: Names
     soft: bool  #: whether some value is below 1
     not_binary: Mapping[str, int]  #: arity of the predicates that have not two arguments
+    numbers: Numbers
 
 
 def atom_table(arity: int) -> tuple[str, list[str]]:
@@ -68,12 +74,16 @@ def named_atoms(arity: int) -> str:
 def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> StoredFacts:
     """Create `entity_ids` (name, id) and the tables of `atom_table`: arguments, predicate, value.
 
-    Those of one and of two arguments are always there.
+    Those of one and of two arguments are always there. Numbers come to memory.
     """
+    sources, of_numbers = by_kind(sources)
     arities = sorted({1, 2}.union(*(source.arities for source in sources)))
     try:
         connection.execute("SET preserve_insertion_order = false")
-        number_names(connection, sources)
+        if of_numbers:
+            store_number_rows(connection, of_numbers)
+        number_names(connection, sources, *[NUMBERED_ENTITIES] * bool(of_numbers))
+        numbers = fetch_numbers(connection) if of_numbers else no_numbers()
         # facts first: unary ones among triples are moved from there
         for arity in sorted(arities, key=lambda arity: arity != 2):
             _store(connection, sources, arity)
@@ -86,7 +96,7 @@ def store_facts(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     not_binary = {predicates[p]: arity for arity, ids in others.items() for p in ids}
-    return StoredFacts(predicates, any(soft), not_binary)
+    return StoredFacts(predicates, any(soft), not_binary, numbers)
 
 
 def _store(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], arity: int) -> None:

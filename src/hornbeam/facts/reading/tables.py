@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import partial
 from typing import Any, cast
 
 import duckdb
@@ -16,12 +19,15 @@ import numpy as np
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.headers import BY_ITSELF, WITHOUT_PREDICATE, Header, TableLayout
+from hornbeam.facts.names import NamedIds
+from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout, columns_without_predicate
 from hornbeam.facts.reading.sources import (
+    NUMBER_POSITIONS,
     Role,
     Row,
     RowShape,
     Source,
+    ValueKind,
     first_mistake,
     literal,
 )
@@ -34,6 +40,9 @@ NAME_TYPES = ("VARCHAR", "ENUM", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HU
               "TIMESTAMP")  # fmt: skip
 #: Types of columns that can hold truth values.
 VALUE_TYPES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *NAME_TYPES[:-2])
+#: Types of columns that hold dates, and those that hold texts of dates.
+DATE_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
+              "TIMESTAMP WITH TIME ZONE")  # fmt: skip
 
 
 #: Four bytes at both ends of every Parquet file.
@@ -101,7 +110,23 @@ def table_source(
     fields = [row[0] for row in described]
     columns = Header(name, fields, layout).table_columns(is_frame=is_frame)
     of_all = layout.target if is_frame else layout.arguments_of
-    shape = RowShape(columns, None if "predicate" in columns else of_all)
+    kind = layout.role.value_kind
+    kinds = {column: row[1] for column, row in zip(columns, described, strict=True)}
+    if kind is ValueKind.NUMBER and kinds.get("value") in DATE_TYPES:
+        kind = ValueKind.DATE
+    shape = RowShape(columns, None if "predicate" in columns else of_all, value_kind=kind)
+    cells = ['"' + field.replace('"', '""') + '"' for field in fields]
+    texts = {cell for cell, row in zip(cells, described, strict=True) if row[1] == "VARCHAR"}
+    select, rows = shape.select_text(scan, cells, texts), table_rows(connection, name, scan)
+    source = shape.source(name, select, rows)
+    _check_types(source, [(row[0], row[1]) for row in described])
+    return source
+
+
+def table_rows(
+    connection: duckdb.DuckDBPyConnection, name: str, scan: str
+) -> Callable[[], Iterator[Row]]:
+    """The strict scan of a table: its numbered rows, in their order."""
 
     def rows() -> Iterator[Row]:
         number = 0
@@ -116,16 +141,15 @@ def table_source(
             problem = f"broken after row {number}: {reason(error)}"
             raise DataError(name, problem) from None
 
-    cells = ['"' + field.replace('"', '""') + '"' for field in fields]
-    texts = {cell for cell, row in zip(cells, described, strict=True) if row[1] == "VARCHAR"}
-    source = shape.source(name, shape.select_text(scan, cells, texts), rows)
-    _check_types(source, [(row[0], row[1]) for row in described])
-    return source
+    return rows
 
 
 def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
     for column, (field, kind) in zip(source.columns, described, strict=True):
-        allowed = VALUE_TYPES if column == "value" else NAME_TYPES
+        allowed: tuple[str, ...] = NAME_TYPES
+        if column == "value":
+            by_date = source.value_kind is ValueKind.DATE
+            allowed = (*DATE_TYPES, "VARCHAR") if by_date else VALUE_TYPES
         if column == "" or (kind.split("(")[0] in allowed and not kind.endswith("]")):
             continue
         if kind in ("DOUBLE", "FLOAT"):  # a missing integer makes floats of a column of pandas
@@ -167,18 +191,24 @@ def frame_sources(
     That is a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), a result table or a
     mapping of columns, rows in any collection or an array of two axes, facts or targets.
     """
+    role = layout.role
     if isinstance(frame, Facts):
-        return [_atoms_source(space, frame, arity, name) for arity in sorted(frame.atoms)]
-    view = _registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
+        arities = sorted(frame.atoms) if not role.is_numeric else ()
+        sources = [_atoms_source(space, frame, arity, name) for arity in arities]
+        with_numbers = role is Role.FACTS or role.is_numeric
+        if with_numbers:
+            sources += _number_sources(space, frame, name)
+        return sources + (_type_sources(space, frame, name) if role is Role.FACTS else [])
+    view = registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
     if view is None:
-        return [_rows_source(space, name, _rows(frame, name), layout.role, layout.target)]
+        return [_rows_source(space, name, _rows(frame, name), role, layout.target)]
     return [table_source(space.connection, name, view, layout, is_frame=True)]
 
 
 def frame_rows(frame: object, name: str, fields: Sequence[str]) -> Iterator[Row]:
     """Numbered rows of a frame or of tuples: the columns of those names, or all where some lack."""
     with workspace() as space:
-        view = _registered(space, frame, name)
+        view = registered(space, frame, name)
         if view is None:
             for at, row in enumerate(_rows(frame, name), start=1):
                 yield at, cast("Sequence[object]", row)
@@ -190,7 +220,7 @@ def frame_rows(frame: object, name: str, fields: Sequence[str]) -> Iterator[Row]
             yield from enumerate(table.fetchall(), start=1)
 
 
-def _registered(space: Workspace, frame: Any, name: str) -> str | None:  # noqa: ANN401
+def registered(space: Workspace, frame: Any, name: str) -> str | None:  # noqa: ANN401
     """The view of a frame that has columns; None where it has rows alone."""
     connection, view = space.connection, space.fresh("frame")
     if _library_of(frame) == "polars" and hasattr(frame, "collect"):
@@ -245,16 +275,28 @@ def _rows_source(
 ) -> Source:
     """Rows of (subject, predicate, object[, value]); the first one decides about the value.
 
-    Facts may be rows of (subject, predicate) too: unary. Where the predicate is known, pairs may
-    be (subject, object), and labels (subject, object, label).
+    Facts may be rows of (subject, predicate) too: unary. So may targets on one entity. Where the
+    predicate is known, pairs may be (subject, object), and labels (subject, object, label), unless
+    the second field is the predicate in every row; or (entity,) and (entity, label).
     """
     widths = [len(row) if isinstance(row, list | tuple) else 0 for row in rows]
-    lacking = WITHOUT_PREDICATE.get(role)
-    if target is not None and lacking is not None and widths[0] == len(lacking):
+    lacking = None if target is None else columns_without_predicate(role, widths[0])
+    if lacking is not None and not _name_predicate(rows, target):
         return tuple_source(space, name, rows, RowShape(lacking, target))
-    deciding = [width for width in widths if width != 2 or role is not Role.FACTS]
-    width = min(max(deciding[0], 3), 4) if deciding else 2
-    return tuple_source(space, name, rows, RowShape.of_width(name, width, role))
+    deciding = [k for k, width in enumerate(widths) if width != 2 or role is not Role.FACTS]
+    width, first = 2, cast("object", ())
+    if deciding:
+        first = rows[deciding[0]]
+        width = min(max(widths[deciding[0]], 2 if role is Role.PAIRS else 3), 4)
+    if role is Role.NUMBERS and widths[0] == 3 and isinstance(cast("Any", rows[0])[2], date):
+        role = Role.DATES
+    fields = [*(first if isinstance(first, list | tuple) else ()), *[None] * 4][:width]
+    return tuple_source(space, name, rows, RowShape.of_row(name, fields, role))
+
+
+def _name_predicate(rows: Sequence[object], target: str | None) -> bool:
+    """Whether the second field of every row is the predicate."""
+    return all(isinstance(row, list | tuple) and row[1:2] in ((target,), [target]) for row in rows)
 
 
 def _atoms_source(space: Workspace, facts: Facts, arity: int, name: str) -> Source:
@@ -264,6 +306,43 @@ def _atoms_source(space: Workspace, facts: Facts, arity: int, name: str) -> Sour
     space.connection.register(view, dict(zip(shape.columns, table.arrays.values(), strict=True)))
     select = shape.select_text(view, shape.columns)
     return shape.source(name, select, lambda: enumerate(table, start=1))
+
+
+def _number_sources(space: Workspace, facts: Facts, name: str) -> list[Source]:
+    """The numbers and the dates of facts that were read before, each if there are some."""
+    numbers = facts.numbers
+    date_ids = numbers.attributes.find(sorted(numbers.dates))
+    is_date = np.isin(numbers.attribute, date_ids)
+    sources = []
+    for kind, rows in ((ValueKind.NUMBER, ~is_date), (ValueKind.DATE, is_date)):
+        if rows.any():
+            table = ResultTable(
+                {
+                    "a1": NamedIds(facts.entities, numbers.entity[rows]),
+                    "predicate": NamedIds(numbers.attributes, numbers.attribute[rows]),
+                    "value": numbers.value[rows],
+                }
+            )
+            view = space.fresh("numbers")
+            space.connection.register(view, table.arrays)
+            shape = RowShape(NUMBER_POSITIONS, value_kind=kind)
+            # days are numbers already
+            select = replace(shape, value_kind=ValueKind.NUMBER).select_text(view, shape.columns)
+            sources.append(shape.source(name, select, partial(enumerate, table, start=1)))
+    return sources
+
+
+def _type_sources(space: Workspace, facts: Facts, name: str) -> list[Source]:
+    """The types of entities of facts that were read before, if there are some."""
+    types, shape = facts.types, RowShape(("a1", "predicate"), value_kind=ValueKind.NONE)
+    if not len(types.entity):
+        return []
+    columns = (NamedIds(facts.entities, types.entity), NamedIds(types.kinds, types.kind))
+    table = ResultTable(dict(zip(shape.columns, columns, strict=True)))
+    view = space.fresh("types")
+    space.connection.register(view, table.arrays)
+    select = shape.select_text(view, shape.columns)
+    return [shape.source(name, select, partial(enumerate, table, start=1))]
 
 
 def tuple_source(space: Workspace, name: str, tuples: Sequence[object], shape: RowShape) -> Source:
@@ -277,7 +356,9 @@ def tuple_source(space: Workspace, name: str, tuples: Sequence[object], shape: R
 
     view = space.fresh("tuples")
     fields = [f"c{i}" for i in range(len(shape.columns))]
-    source = shape.source(name, shape.select_text(view, fields), rows)
+    # values are numbers in the view already
+    select = replace(shape, value_kind=ValueKind.TRUTH).select_text(view, fields)
+    source = shape.source(name, select, rows)
     mistake = first_mistake([source])
     if mistake is not None:
         raise mistake
@@ -287,7 +368,8 @@ def tuple_source(space: Workspace, name: str, tuples: Sequence[object], shape: R
         cells = [row[i] if i < len(row) else None for _, row in rows()]
         if column == "value":
             numbers = (1.0 if cell is None else cast("float", cell) for cell in cells)
-            arrays[field] = np.array([float(number) for number in numbers])
+            read = float if shape.value_kind is ValueKind.TRUTH else shape.value_kind.number
+            arrays[field] = np.array([read(number) for number in numbers])
         else:
             texts = [None if cell is None else str(cell) for cell in cells]
             arrays[field] = np.array(texts, dtype=object)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import glob
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from mmap import ACCESS_READ, mmap
 from operator import eq
 from os import SEEK_END
+from pathlib import Path
 
 from hornbeam.base.texts import NUMBER, quote
 from hornbeam.errors import DataError, HornbeamNote, warn
@@ -44,6 +46,9 @@ OTHER_SEPARATORS = {
     ";": "semicolons, as some spreadsheets write: save it with commas or TABs",
     ",": "commas: call it .csv",
 }
+#: Bytes that are blanks before and after a line of PSL's data, and the signs of such lines.
+BLANKS = b" \t\r"
+BLANKS_AT_ENDS = (b" \n", b"\t\n", b"\n ", b"\n\t", b"\r")
 #: First bytes of UTF-16, which some spreadsheets call Unicode.
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 #: Texts in the first line of a model that no fact has.
@@ -81,7 +86,8 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
         if next(lines, None) is None:
             raise header.error("holds a header and no facts; expected at least one")
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
-        return delimited(file, RowShape(columns, unary=unary), delimiter, skip=number)
+        shape = RowShape(columns, unary=unary, value_kind=role.value_kind)
+        return delimited(file, shape, delimiter, skip=number)
     if layout.header is None and csv:
         _warn_of_header(file, header)
     if role is Role.FACTS and len(fields) == 2:
@@ -98,7 +104,7 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
             others = [at for at in OTHER_SEPARATORS if at != delimiter and at in fields[0]]
             problem += f"; it has {OTHER_SEPARATORS[others[0]]}" if others else ""
         raise DataError(file.name, problem, line=number)
-    return delimited(file, RowShape.of_width(file.name, len(fields), role, number), delimiter)
+    return delimited(file, RowShape.of_row(file.name, fields, role, number), delimiter)
 
 
 def _is_header(file: File, header: Header, delimiter: str) -> bool:
@@ -150,28 +156,35 @@ def _warn_of_header(file: File, header: Header) -> None:
         )
 
 
-def delimited(file: File, shape: RowShape, delimiter: str, skip: int = 0) -> Source:
-    """Read a delimited text file whose rows have a known shape, after `skip` lines.
+def text_scan(file: File, fields: Sequence[str], delimiter: str, skip: int = 0) -> str:
+    """Scan a delimited text file after `skip` lines, its fields as text.
 
-    Unary facts among triples need the usual order of columns.
+    Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check of
+    the number of fields lets an empty last field pass.
     """
-    columns = shape.columns
     quote = ""
     _check_lengths(file)
     if delimiter == ",":
         quote = '"'
         _check_quotes(file)
-    fields = [f"c{i}" for i in range(len(columns))]
-    # Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check
-    # of the number of fields lets an empty last field pass.
     types = ", ".join(f"'{field}': 'VARCHAR'" for field in [*fields, "rest"])
-    scan = (
+    return (
         f"read_csv({literal(glob.escape(str(file.path)))}, columns={{{types}}}, "
         f"auto_detect=false, header=false, skip={skip}, delim={literal(delimiter)}, "
         f"quote={literal(quote)}, escape={literal(quote)}, null_padding=true, "
         f"nullstr={NO_FIELD}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )
+
+
+def delimited(file: File, shape: RowShape, delimiter: str, skip: int = 0) -> Source:
+    """Read a delimited text file whose rows have a known shape, after `skip` lines.
+
+    Unary facts among triples need the usual order of columns.
+    """
+    columns = shape.columns
+    fields = [f"c{i}" for i in range(len(columns))]
+    scan = text_scan(file, fields, delimiter, skip)
     # Every field is looked at, also an ignored one: DuckDB checks the encoding of no other. The
     # condition on ignored fields is always true, which DuckDB cannot know, so it reads them.
     ignored = [field for field, column in zip(fields, columns, strict=True) if not column]
@@ -190,6 +203,25 @@ def delimited(file: File, shape: RowShape, delimiter: str, skip: int = 0) -> Sou
         return (row for row in field_lines(file, delimiter) if row[0] > skip)
 
     return shape.source(file.name, select, rows, "line")
+
+
+def trimmed(file: File, folder: Path) -> File:
+    """The file, or a copy in `folder` without blanks before and after its lines, if it has any.
+
+    TABs count as blanks there, and every kind of line end becomes LF.
+    """
+    last, has_blanks = b"\n", False
+    for block in file.blocks():
+        # the search for a few bytes is many times faster than a regular expression
+        text, last = last + block, block[-1:]
+        has_blanks = has_blanks or any(blank in text for blank in BLANKS_AT_ENDS)
+    if not has_blanks and last not in (b" ", b"\t"):
+        return file
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="trimmed-", delete=False) as copy:
+        for line, _ in _byte_lines(file):
+            parts = line.strip(BLANKS).split(b"\r")
+            copy.writelines(part.strip(BLANKS) + b"\n" for part in parts)
+    return replace(file, path=Path(copy.name))
 
 
 def text_lines(file: File) -> Iterator[tuple[int, str]]:

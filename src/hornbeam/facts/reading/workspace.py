@@ -12,14 +12,15 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import duckdb
+import numpy as np
 
 from hornbeam.base.files import working_folder
 from hornbeam.errors import DataError, InputError
@@ -32,6 +33,8 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which forks no processes
     # its threads would be missing in a forked process
     os.register_at_fork(before=_IDLE.clear)
 BLOCK = 1 << 20
+#: Rows inserted at once.
+CHUNK = 100_000
 GZIP_MAGIC = b"\x1f\x8b"
 #: Longest copy of a pipe or of an unpacked file, and longest run of NULs at its beginning.
 MAX_COPY, MAX_LEADING_NULS = 16 << 30, 16 << 20
@@ -48,6 +51,19 @@ class Workspace:
     def fresh(self, what: str) -> str:
         """Make a name for a table that is not in use yet."""
         return f"{what}_{next(self._numbers)}"
+
+    def insert(
+        self, table: str, columns: Sequence[str], rows: Iterable[Sequence[str | None]]
+    ) -> None:
+        """Create a table of rows of text."""
+        listed = ", ".join(f"{column} VARCHAR" for column in columns)
+        self.connection.execute(f"CREATE TEMP TABLE {table} ({listed})")
+        left = iter(rows)
+        while chunk := list(islice(left, CHUNK)):
+            cells = [np.array(column, dtype=object) for column in zip(*chunk, strict=True)]
+            self.connection.register("chunk", dict(zip(columns, cells, strict=True)))
+            self.connection.execute(f"INSERT INTO {table} SELECT * FROM chunk")  # noqa: S608
+            self.connection.unregister("chunk")
 
 
 @contextmanager

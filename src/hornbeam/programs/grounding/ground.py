@@ -1,47 +1,35 @@
 """Grounding: from rules and atoms to potentials and constraints.
 
-Each rule is one query (`ground_queries`, `ground_sums`). Where an upper bound on its rows is large,
-their number is forecast from a sample of its first table. So a rule with too many groundings is
-refused before it fills the memory.
+Each rule is one query (`ground_queries`, `ground_sums`). A rule with too many groundings is refused
+before it fills the memory (`forecasts`). Functions are called first (`function_atoms`).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-import duckdb
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ints
-from hornbeam.base.machine import physical_memory
+from hornbeam.base.arrays import Ints
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, Relation
-from hornbeam.language.syntax import Atom, Constant, LogicalRule
+from hornbeam.language.syntax import LogicalRule
+from hornbeam.programs.grounding.forecasts import GroundingLimit
+from hornbeam.programs.grounding.function_atoms import call_functions
 from hornbeam.programs.grounding.ground_queries import (
     MISSING,
     AtomTables,
     GroundingQuery,
-    Joins,
     arithmetic_query,
     atom_tables,
     logical_query,
 )
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
 from hornbeam.programs.program_data import ProgramData
-
-#: Rules whose join has at most this many rows are grounded without a forecast.
-SMALL = 1_000_000
-#: Factor by which each further sample of the first table is larger, and about how many rows of a
-#: thinned table are left.
-GROWTH, THINNED = 16, 32
-#: Number of ground rules from which on a sample is large enough, and at which its count is cut off.
-ENOUGH, CUT_OFF = 10_000, 2_000_000
-#: Bytes of memory that a ground rule takes at most while a program is grounded and solved.
-BYTES = 120
+from hornbeam.programs.similarities import AtomFunction
 
 #: A form that stays below this for all states counts as never violated.
 NEGLIGIBLE = 1e-9
@@ -81,6 +69,7 @@ def ground(
     data: ProgramData,
     closed: Collection[str],
     *,
+    functions: Mapping[str, AtomFunction] | None = None,
     missing_is_false: bool = False,
     limit: int | None = None,
     threads: int | None = None,
@@ -91,10 +80,13 @@ def ground(
     Absent atoms of `closed` predicates are false. A ground rule may need an atom of an open
     predicate that is neither observed nor a target. This is an error, as in PSL, or the atom is
     false with `missing_is_false`. `limit` is the maximum number of ground rules, by default as many
-    as fit into memory.
+    as fit into memory. `functions` give the values of their predicates, by the names of these.
     """
-    memory = physical_memory()
-    grounding = _Grounder(missing_is_false, limit or memory // BYTES, limit is None, progress)
+    at_most = GroundingLimit.of(limit, progress)
+    if functions:
+        with atom_tables(data, closed, threads) as tables:
+            data = call_functions(rules, tables, functions, missing_is_false, at_most)
+    grounding = _Grounder(missing_is_false, at_most)
     with atom_tables(data, closed, threads) as tables:
         parts: list[Potentials] = []
         counts = np.zeros(len(rules), dtype=np.int64)
@@ -111,18 +103,22 @@ def ground(
 
 def _signed(rule: PslRule, rows: Potentials) -> list[tuple[PotentialKind, Potentials]]:
     """Rows of left minus right (or of a logical rule) that a state can violate, with their kind."""
-    weighted = PotentialKind.SQUARED if rule.squared else PotentialKind.LINEAR
-    kind = PotentialKind.AT_MOST if rule.weight is None else weighted
+    kind, signs = kind_and_signs(rule)
+    if kind is PotentialKind.EQUAL:
+        return [(kind, rows)]
+    return [(kind, _violable(rows if sign > 0.0 else rows.negated())) for sign in signs]
+
+
+def kind_and_signs(rule: PslRule) -> tuple[PotentialKind, tuple[float, ...]]:
+    """The kind of a rule's rows, and the signs with which its form makes rows: l, -l or both."""
     relation = rule.relation if isinstance(rule, ArithmeticRule) else Relation.AT_MOST
-    match relation:
-        case Relation.AT_MOST:
-            return [(kind, _violable(rows))]
-        case Relation.AT_LEAST:
-            return [(kind, _violable(rows.negated()))]
-        case Relation.EQUAL if rule.weight is None:
-            return [(PotentialKind.EQUAL, rows)]
-        case Relation.EQUAL:
-            return [(kind, _violable(rows)), (kind, _violable(rows.negated()))]
+    if rule.weight is None:
+        kind = PotentialKind.EQUAL if relation is Relation.EQUAL else PotentialKind.AT_MOST
+    else:
+        kind = PotentialKind.SQUARED if rule.squared else PotentialKind.LINEAR
+    if relation is Relation.EQUAL:
+        return kind, (1.0,) if rule.weight is None else (1.0, -1.0)
+    return kind, (-1.0,) if relation is Relation.AT_LEAST else (1.0,)
 
 
 def _violable(rows: Potentials) -> Potentials:
@@ -136,14 +132,12 @@ class _Grounder:
     """Settings of `ground`, and the grounding of one rule."""
 
     missing_is_false: bool
-    limit: int
-    limit_is_memory: bool
-    progress: Progress
+    limit: GroundingLimit
 
     def rows(self, rule: PslRule, tables: AtomTables, so_far: int) -> Potentials | None:
         """Rows of a rule's form, weighted by numbers of ground rules; None if no atom is open."""
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
-            self._forecast(rule, sum_joins(rule, tables), tables, so_far)
+            self.limit.check(rule, sum_joins(rule, tables), so_far)
             return ground_sums(rule, tables)
         if isinstance(rule, ArithmeticRule):
             query = arithmetic_query(rule, tables)
@@ -151,8 +145,8 @@ class _Grounder:
             query = logical_query(rule, tables, self.missing_is_false)
         if query is None:
             return None
-        self._forecast(rule, query.joins, tables, so_far)
-        answer = tables.connection.execute(query.select).fetchnumpy()
+        self.limit.check(rule, query.joins, so_far)
+        answer = tables.connection.execute(query.merged).fetchnumpy()
         n, width = len(answer["n"]), len(query.coefficients)
         variable = np.concatenate([answer[f"v{i}"] for i in range(width)])
         if (variable == MISSING).any():
@@ -167,102 +161,6 @@ class _Grounder:
             sizes = np.bincount(rows.row, np.abs(rows.coefficient), n)
             rows = rows.select(sizes == np.bincount(row[variable >= 0], minlength=n))
         return rows
-
-    def _forecast(self, rule: PslRule, joins: Joins, tables: AtomTables, so_far: int) -> None:
-        """Refuse a rule that would have more ground rules than the limit allows."""
-        most = most_rows(joins.joined, tables)
-        if most <= min(SMALL, self.limit - so_far):
-            return
-        expected = min(_expected(joins, tables), most)
-        if expected > SMALL:
-            size = f"{expected * BYTES / 1e9:,.1f} GB" if expected * BYTES >= 1e8 else "100 MB"
-            self.progress.message(f"About {expected:,.0f} ground rules, at most {size}, of {rule}")
-        if so_far + expected > self.limit:
-            why = "the memory of this machine allows" if self.limit_is_memory else "the limit is"
-            raise InputError(
-                f"grounding would explode: about {expected:,.0f} ground rules of {rule}; "
-                f"{why} {self.limit:,}. Add a body atom that lists the pairs worth a look "
-                "(blocking), or raise `max_ground_rules`"
-            )
-
-
-def most_rows(atoms: Sequence[Atom], tables: AtomTables) -> float:
-    """An upper bound on the number of rows of the join of atoms.
-
-    Every atom is joined on only one of the variables that earlier atoms bind: ignoring the other
-    conditions can only add rows. The joins are then a tree, whose rows are counted from its leaves.
-    Let ways(V = c) be the number of ways to complete all atoms that are joined on V, if V is c. An
-    atom that is joined on V and binds X, Y, ... makes
-
-        ways(V = c)  <-  ways(V = c)  *  sum over its rows with V = c of ways(X) ways(Y) ...
-
-    An atom that binds no variable has at most one row, so it is left out.
-    """
-    ways: dict[str, Floats] = {}
-    total = 1.0
-    for at, atom in reversed(list(enumerate(atoms))):
-        before = (term for other in atoms[:at] for term in other.arguments)
-        bound = {term.name for term in before if not isinstance(term, Constant)}
-        new = {
-            term.name: k
-            for k, term in reversed(list(enumerate(atom.arguments)))
-            if not isinstance(term, Constant) and term.name not in bound
-        }
-        if not new:
-            continue
-        columns = tables.predicate(atom.predicate).arguments
-        rows = np.ones(len(columns[0]))
-        for name, k in new.items():
-            if name in ways:
-                rows *= ways.pop(name)[columns[k]]
-        tied = [
-            (term, column)
-            for term, column in zip(atom.arguments, columns, strict=True)
-            if isinstance(term, Constant) or term.name in bound
-        ]
-        if not tied:
-            total *= rows.sum()
-            continue
-        term, column = tied[0]
-        if isinstance(term, Constant):
-            total *= rows[column == tables.constant(term.value)].sum()
-        else:
-            completed = np.bincount(column, rows, len(tables.data.names)).astype(np.float64)
-            ways[term.name] = completed * ways.get(term.name, 1.0)
-    return float(total)
-
-
-def _expected(joins: Joins, tables: AtomTables) -> float:
-    """Estimate the number of ground rules from a sample.
-
-    The sample is one row of the first table, then more rows until it has enough ground rules. Where
-    a single row has too many ground rules to count, the other tables are thinned as well.
-    """
-    connection = tables.connection
-    sizes = [max(tables.predicate(atom.predicate).rows, 1) for atom in joins.joined]
-    strides = [sizes[0], *(1 for _ in sizes[1:])]
-    found = _counted(joins, strides, connection)
-    for i in range(1, len(sizes)):
-        if found < CUT_OFF:
-            break
-        strides[i] = max(1, sizes[i] // THINNED)
-        found = _counted(joins, strides, connection)
-    while found < ENOUGH and strides[0] > 1 and max(strides[1:], default=1) == 1:
-        strides[0] = strides[0] // GROWTH or 1
-        found = _counted(joins, strides, connection)
-    shares = [
-        size / len(range(0, size, stride)) for size, stride in zip(sizes, strides, strict=True)
-    ]
-    return found * math.prod(shares)
-
-
-def _counted(joins: Joins, strides: Sequence[int], connection: duckdb.DuckDBPyConnection) -> int:
-    """Count the ground rules of a sample, one row in `strides[i]` of table i; at most `CUT_OFF`."""
-    sampled = [f"d{i}.rowid % {stride} = 0" for i, stride in enumerate(strides) if stride > 1]
-    [(found,)] = connection.execute(
-        f"SELECT count(*) FROM (SELECT 1 {joins.text(*sampled)} LIMIT {CUT_OFF})"
-    ).fetchall()
-    return int(found)
 
 
 def _missing(rule: LogicalRule, query: GroundingQuery, tables: AtomTables) -> InputError:

@@ -197,29 +197,46 @@ class Joins:
 class GroundingQuery:
     """The SQL query that grounds a rule.
 
-    `select` has the columns v0, v1, ... (one random variable per coefficient), c (the constant
-    part), and n (the number of equal ground rules). `lookups` has the atoms of open predicates that
-    may be missing, each with the column that has MISSING then.
+    `variables` has the SQL of a random variable per coefficient, `constant` that of the constant
+    part. `lookups` has the atoms of open predicates that may be missing, each with the column that
+    has MISSING then.
     """
 
-    select: str
     joins: Joins
+    variables: tuple[str, ...]
     coefficients: tuple[float, ...]
+    constant: str
     lookups: Sequence[tuple[Atom, str]]
+
+    @property
+    def columns(self) -> str:
+        """The SQL of the columns v0, v1, ... (random variables), and c (the constant part)."""
+        variables = [f"{column} AS v{i}" for i, column in enumerate(self.variables)]
+        return ", ".join([*variables, f"CAST({self.constant} AS DOUBLE) AS c"])
+
+    @property
+    def merged(self) -> str:
+        """The query whose rows are distinct ground rules; n is the number of equal ones."""
+        return f"SELECT {self.columns}, count(*) AS n {self.joins.text()} GROUP BY ALL ORDER BY ALL"
 
 
 def logical_query(
-    rule: LogicalRule, tables: AtomTables, missing_is_false: bool
+    rule: LogicalRule,
+    tables: AtomTables,
+    missing_is_false: bool,
+    *,
+    without: Collection[str] = (),
 ) -> GroundingQuery | None:
     """The query of a logical rule; None if none of its atoms can be open.
 
     An absent atom of an open predicate has the number MISSING or, with `missing_is_false`, the
-    number OBSERVED and the value 0.
+    number OBSERVED and the value 0. Atoms of the predicates in `without` are left out.
     """
     absent = OBSERVED if missing_is_false else MISSING
     required, refused = (_violation(rule, holds) for holds in (True, False))
     joined, looked_up = (
-        [atom for atom in atoms if isinstance(atom, Atom)] for atoms in (required, refused)
+        [atom for atom in atoms if isinstance(atom, Atom) and atom.predicate not in without]
+        for atoms in (required, refused)
     )
     joins = Joins(tables)
     constant = 1.0 - len(joined) - len(looked_up)
@@ -266,8 +283,13 @@ def logical_query(
     return _query(joins, variables, parts, constant, lookups)
 
 
-def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery | None:
-    """The query of an arithmetic rule without sums, whose form is left minus right."""
+def arithmetic_query(
+    rule: ArithmeticRule, tables: AtomTables, *, without: Collection[str] = ()
+) -> GroundingQuery | None:
+    """The query of an arithmetic rule without sums, whose form is left minus right.
+
+    Atoms of the predicates in `without` are left out.
+    """
     joins = Joins(tables)
     constant = 0.0
     variables: list[tuple[str, float]] = []
@@ -280,6 +302,8 @@ def arithmetic_query(rule: ArithmeticRule, tables: AtomTables) -> GroundingQuery
             coefficient = sign * value
             if summand.atom is None:
                 constant += coefficient
+                continue
+            if summand.atom.predicate in without:
                 continue
             alias, stored = joins.inner(summand.atom)
             if stored.has_variables:
@@ -312,10 +336,6 @@ def _query(
     constant: float,
     lookups: Sequence[tuple[Atom, str]],
 ) -> GroundingQuery:
-    columns = [f"{column} AS v{i}" for i, (column, _) in enumerate(variables)]
+    columns, factors = zip(*variables, strict=True)
     total = " + ".join([*parts, repr(constant)])
-    select = (
-        f"SELECT {', '.join(columns)}, CAST({total} AS DOUBLE) AS c, count(*) AS n "
-        f"{joins.text()} GROUP BY ALL ORDER BY ALL"
-    )
-    return GroundingQuery(select, joins, tuple(factor for _, factor in variables), lookups)
+    return GroundingQuery(joins, columns, factors, total, lookups)

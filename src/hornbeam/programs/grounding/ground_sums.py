@@ -14,13 +14,13 @@ Filters are conjunctions here: `hornbeam.programs.program_rules` makes one rule 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.errors import InputError
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.language.arithmetic_rules import (
@@ -47,21 +47,40 @@ def has_sums(rule: ArithmeticRule) -> bool:
     return any(map(_sum_variables, rule.atoms))
 
 
-def sum_joins(rule: ArithmeticRule, tables: AtomTables) -> Joins:
-    """Join all atoms of a rule; summation variables are joined like plain variables."""
+def sum_joins(rule: ArithmeticRule, tables: AtomTables, *, without: Collection[str] = ()) -> Joins:
+    """Join the atoms of a rule; summation variables are joined like plain variables.
+
+    Atoms of the predicates in `without` are left out.
+    """
     joins = Joins(tables)
     for atom in rule.atoms:
-        joins.inner(atom)
+        if atom.predicate not in without:
+            joins.inner(atom)
     for comparison in rule.comparisons:
         joins.compare(comparison, holds=True)
     return joins
 
 
 def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Potentials:
-    """Ground an arithmetic rule with sums: one row of left minus right per group."""
-    plain = sorted(
-        {t.name for atom in rule.atoms for t in atom.arguments if isinstance(t, Variable)}
-    )
+    """Ground an arithmetic rule with sums: one row of left minus right per open group."""
+    rows, is_open = grouped_rows(rule, tables, plain_variables(rule))
+    return rows.select(is_open)
+
+
+def plain_variables(rule: ArithmeticRule) -> list[str]:
+    """The variables of a rule's atoms that are not summed over, in alphabetical order."""
+    terms = (term for atom in rule.atoms for term in atom.arguments)
+    return sorted({term.name for term in terms if isinstance(term, Variable)})
+
+
+def grouped_rows(
+    rule: ArithmeticRule, tables: AtomTables, plain: Sequence[str]
+) -> tuple[Potentials, Bools]:
+    """One row of left minus right per group, and whether the group has an open atom.
+
+    Leaves the groups in the table `groups`: their number g, and the ids x0, x1, ... of the plain
+    variables.
+    """
     joins = sum_joins(rule, tables)
     if plain:
         columns = ", ".join(f"{joins.bound[name]} AS x{i}" for i, name in enumerate(plain))
@@ -90,8 +109,8 @@ class _Expansion:
     places: Mapping[str, str]
     n_groups: int
 
-    def rows(self) -> Potentials:
-        """Expand all atoms, evaluate the coefficients, and put the literals into rows."""
+    def rows(self) -> tuple[Potentials, Bools]:
+        """The rows of all groups, and whether they have an open atom."""
         expanded = {id(atom): self._expanded(atom) for atom in self.rule.atoms}
         cardinalities = self._cardinalities(expanded)
         constant = np.zeros(self.n_groups)
@@ -116,7 +135,7 @@ class _Expansion:
         rows = Potentials.of(
             self.tables.n_variables, group, variable, coefficients, constant, weight
         )
-        return rows.select(is_open)
+        return rows, is_open
 
     def _check(self, coefficient: Floats) -> None:
         if not np.isfinite(coefficient).all():

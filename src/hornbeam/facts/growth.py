@@ -1,0 +1,139 @@
+"""Facts that grow: new ones are put where they belong, without sorting the others again.
+
+Ids follow sorted names, so a new name moves the ids above it. `Growth` says how, so that what was
+computed from the facts before can move along (`hornbeam.facts.table.Facts.kept`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hornbeam.base.arrays import Bools, Ids, begin_runs, spliced
+from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import sort_atoms
+from hornbeam.facts.names import Names
+from hornbeam.facts.table import Atoms, Facts, narrow_type
+
+#: Links are few if there are this many times as many before: each is then looked up by itself.
+FEW = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """Facts and new ones together, and how they came from the facts before."""
+
+    facts: Facts
+    #: The new ids of the entities and of the predicates before; both keep their order.
+    to_entity: Ids
+    to_predicate: Ids
+    #: The links that were not there before, by new ids, sorted as `Atoms` are.
+    new_links: Atoms
+    #: Whether links are all that is new, and no fact has a truth value below 1.
+    is_plain: bool
+
+
+def grow(facts: Facts, new: Facts) -> Growth:
+    """Facts and new ones, equal to facts that were read together.
+
+    Raises
+    ------
+    hornbeam.errors.InputError
+        Where a predicate has another number of arguments, or an atom another truth value.
+    """
+    for predicate, arity in new.arity.items():
+        known = facts.arity.get(predicate, arity)
+        if known != arity:
+            raise InputError(
+                f"{predicate!r} has {known} argument{'s' * (known != 1)} in the facts and {arity} "
+                "in the new ones; expected the same number"
+            )
+    predicates, to_predicate = facts.predicates.joined(new.predicates)
+    entities, to_entity = facts.entities.joined(new.entities)
+    before = _renumbered(facts, entities, to_entity, predicates, to_predicate)
+    added = _renumbered(
+        new, entities, new.entities.translate(entities), predicates,
+        new.predicates.translate(predicates),
+    )  # fmt: skip
+    atoms, few = dict(before.atoms), True
+    new_links = added.binary
+    for arity, table in added.atoms.items():
+        if arity not in atoms:
+            atoms[arity] = table
+        elif arity == 2 and len(table) * FEW <= len(before.binary):
+            atoms[arity], new_links = _with_few(before, table)
+        else:
+            atoms[arity], few = _sorted_again(before, arity, table), False
+    numbers = before.numbers.joined(added.numbers)
+    types = before.types.joined(added.types)
+    whole = Facts(entities, predicates, dict(sorted(atoms.items())), numbers, types)
+    is_plain = few and set(whole.atoms) <= {2} and not whole.soft
+    return Growth(whole, to_entity, to_predicate, new_links, is_plain)
+
+
+def _renumbered(
+    facts: Facts, entities: Names, to_entity: Ids, predicates: Names, to_predicate: Ids
+) -> Facts:
+    """The same facts by the ids of larger tables of names."""
+    moved = facts if entities is facts.entities else facts.moved(entities, to_entity)
+    if predicates is facts.predicates:
+        return moved
+    number = to_predicate.astype(narrow_type(len(predicates)))
+    atoms = {
+        arity: replace(table, predicate=number[table.predicate])
+        for arity, table in moved.atoms.items()
+    }
+    return replace(moved, predicates=predicates, atoms=atoms)
+
+
+def _with_few(facts: Facts, new: Atoms) -> tuple[Atoms, Atoms]:
+    """The links of facts with few new ones of the same ids, and those that are really new."""
+    old, (subject, object_) = facts.binary, facts.binary.arguments
+    low, high = (np.searchsorted(subject, new.arguments[0], side) for side in ("left", "right"))
+    place, known = np.empty(len(new), dtype=np.int64), np.zeros(len(new), dtype=np.bool_)
+    for k, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        p = new.predicate[k]
+        first, last = (
+            first + int(np.searchsorted(old.predicate[first:last], p, side))
+            for side in ("left", "right")
+        )
+        place[k] = at = first + int(np.searchsorted(object_[first:last], new.arguments[1][k]))
+        known[k] = at < last and object_[at] == new.arguments[1][k]
+    clash = known.copy()
+    clash[known] = old.all_millionths[place[known]] != new.all_millionths[known]
+    _refuse_contradiction(facts, new, clash)
+    fresh, at = new.select(~known), place[~known]
+    values = None
+    if old.millionths is not None or fresh.millionths is not None:
+        values = spliced(old.all_millionths, at, fresh.all_millionths)
+    columns = zip(old.arguments, fresh.arguments, strict=True)
+    arguments = tuple(spliced(known_ids, at, ids) for known_ids, ids in columns)
+    return Atoms(spliced(old.predicate, at, fresh.predicate), arguments, values), fresh
+
+
+def _sorted_again(facts: Facts, arity: int, new: Atoms) -> Atoms:
+    """The atoms of one arity and new ones of the same ids, by one sort of all."""
+    old = facts.atoms[arity]
+    values = np.concatenate([old.all_millionths, new.all_millionths])
+    predicate, arguments, sorted_values = sort_atoms(
+        np.concatenate([old.predicate, new.predicate]),
+        [np.concatenate(two) for two in zip(old.arguments, new.arguments, strict=True)],
+        values,
+    )
+    assert sorted_values is not None
+    union = Atoms(predicate, tuple(arguments), sorted_values)
+    first = begin_runs(predicate, *arguments)
+    _refuse_contradiction(facts, union, ~first & np.append(False, np.diff(sorted_values) != 0))
+    return union.select(first)
+
+
+def _refuse_contradiction(facts: Facts, atoms: Atoms, clash: Bools) -> None:
+    """Refuse a new atom whose truth value is another one in the facts."""
+    if clash.any():
+        row = int(np.argmax(clash))
+        names = ", ".join(facts.entities[int(ids[row])] for ids in atoms.arguments)
+        raise InputError(
+            f"{facts.predicates[int(atoms.predicate[row])]}({names}) has another truth value in "
+            "the facts than in the new ones; expected one value"
+        )

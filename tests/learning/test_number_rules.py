@@ -1,0 +1,162 @@
+"""Rules about numbers: found where numbers decide, not in noise, with the scores of training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hornbeam as hb
+from hornbeam.errors import InputError
+from hornbeam.learning.joint import log_losses
+from hornbeam.rules.body import Kind
+from hornbeam.rules.rule_model import Rule, Semantics
+from hornbeam.rules.weighing import Counts
+
+Numbers = list[tuple[str, str, float]]
+
+
+def world(
+    seed: int, *, signal: bool, several: bool = False, n: int = 60
+) -> tuple[hb.Facts, hb.Targets]:
+    """People with a year of birth or none; friends are true by a shared club and, or, by age."""
+    rng = np.random.default_rng(seed)
+    names = [f"p{k:03}" for k in range(n)]
+    clubs = rng.integers(0, 6, n)
+    years = rng.integers(1950, 2000, n).astype(float)
+    has = rng.random(n) < 0.8
+    numbers: Numbers = [
+        (a, "born", y) for a, y, known in zip(names, years, has, strict=True) if known
+    ]
+    if several:
+        numbers += [(a, "born", y + 7.0) for a, y in zip(names[::4], years[::4], strict=True)]
+    facts = [(a, "club", f"c{c}") for a, c in zip(names, clubs, strict=True)]
+    rows = []
+    for _ in range(400):
+        a, b = rng.choice(n, 2, replace=False).tolist()
+        odds = 1.5 * (clubs[a] == clubs[b]) - 0.5
+        if signal and has[a] and has[b]:
+            odds += 2.0 if abs(years[a] - years[b]) < 12 else -2.0
+        rows.append((names[a], "friend", names[b], float(rng.random() < 1 / (1 + np.exp(-odds)))))
+    labels = {row[:3]: row for row in rows}
+    return hb.read_facts(facts, hb.read_numbers(numbers)), hb.read_labels(list(labels.values()))
+
+
+def attributes(model: hb.Model) -> set[str]:
+    """The attributes that rules with weight compare."""
+    return {name for r in model.rules if r.weight > 0 for name in r.clause.body.attributes}
+
+
+@pytest.mark.parametrize("method", ["joint", "boost"])
+def test_differences_are_found(method: str) -> None:
+    facts, labels = world(1, signal=True)
+    model = hb.learn(facts, labels, method=method)
+    plain = hb.learn(
+        facts, labels, method=method, language=hb.RuleLimits(bodies=(Kind.PATH, Kind.OPEN))
+    )
+    texts = " ".join(model.clause_texts)
+    assert "abs(born(A) - born(B))" in texts
+    judged, without = (one.evaluate(facts, labels).auc_roc or 0.0 for one in (model, plain))
+    assert judged > without + 0.05
+
+
+def test_noise_gets_no_rule() -> None:
+    found = [attributes(hb.learn(*world(seed, signal=False))) for seed in range(20)]
+    assert sum(map(bool, found)) <= 1
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("method", ["joint", "boost"])
+def test_rules_score_as_learned(method: str, several: bool) -> None:
+    facts, labels = world(3, signal=True, several=several)
+    model = hb.learn(facts, labels, method=method)
+    assert attributes(model) == {"born"}
+    score = np.array(model.predict(facts, labels)["score"])
+    read = hb.Model.parse(model.text)
+    assert np.array_equal(np.array(read.predict(facts, labels)["score"]), score)
+    assert model.trace is not None
+    assert model.trace.fit is not None
+    if method == "boost":
+        truth = np.array([row[3] for row in labels])
+        assert model.trace.fit.loss == pytest.approx(float(log_losses(truth, score).sum()))
+
+
+def test_a_symmetric_target_has_mirrored_rules() -> None:
+    facts, labels = world(4, signal=True)
+    both = [(o, p, s, label) for s, p, o, label in labels]
+    labels = hb.read_labels(list({row[:3]: row for row in [*labels, *both]}.values()))
+    known = [row[:3] for row in labels if row[3]]
+    model = hb.learn(facts, labels)
+    assert len(known) > 20
+    assert attributes(model)
+    rules = set(model.rules)
+    assert all(Rule(rule.weight, rule.clause.mirror) in rules for rule in rules)
+
+
+def test_values_are_standardised_by_the_training_pairs() -> None:
+    facts, labels = world(5, signal=True)
+    [clause] = hb.Model.parse("1: born(A) -> friend(A, B) [z / 1975 10]").rules
+    assert str(clause.clause) == "born(A) -> friend(A, B) [z / 1975.0 10.0]"
+    model = hb.Model((clause,), Semantics())
+    values = dict(zip(*_values(facts, "born"), strict=True))
+    scores = model.predict(facts, labels)["score"]
+    for (subject, *_), score in zip(labels, scores, strict=True):
+        z = (values[subject] - 1975.0) / 10.0 if subject in values else 0.0
+        assert score == pytest.approx(1 / (1 + np.exp(-z)))
+    assert clause.clause.weighing is not None
+    assert clause.clause.weighing.counts is Counts.Z
+
+
+def _values(facts: hb.Facts, attribute: str) -> tuple[list[str], list[float]]:
+    ids, values = facts.numbers.values_of(attribute)
+    return facts.entities.take(ids), values.tolist()
+
+
+RULES = """
+0.7: (born(A) >= 1975) -> friend(A, B)
+0.9: (born(A) - born(B) < 4) & club(A, C) -> !friend(A, B)
+0.4: (abs(born(A) - born(B)) < 8) -> friend(A, B)
+0.6: has_born(B) -> !friend(A, B)
+0.5: born(B) & (A == 'p003') -> friend(A, B) [z / 1975 10]
+0.8: born(A) -> !friend(A, B) [z / 1970 12]
+0.2: !friend(A, B)
+"""
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_export_has_the_same_map(tmp_path: Path, several: bool) -> None:
+    facts, labels = world(6, signal=True, several=several, n=12)
+    model = hb.Model.parse(RULES)
+    program = model.export(facts, labels, tmp_path / "program")
+    found = hb.infer(program, solver="exact")
+    state = dict(zip(found.atoms("friend"), found.values("friend").tolist(), strict=True))
+    mean = model.predict(facts, labels)["score"]
+    for (subject, _, object_, _), score in zip(labels, mean, strict=True):
+        if abs(score - 0.5) > 1e-6:
+            assert state[subject, object_] == pytest.approx(float(score > 0.5), abs=1e-4)
+    rules = (tmp_path / "program" / "rules.psl").read_text()
+    if not several:  # one observed predicate per comparison
+        assert "born_A_1975(A) -> friend(A, B)" in rules
+        assert (tmp_path / "program" / "data" / "born_A_1975_observations.txt").exists()
+
+
+def test_rules_need_their_numbers() -> None:
+    facts, labels = world(7, signal=True)
+    model = hb.Model.parse("1: (born(A) >= 1975) -> friend(A, B)")
+    without = hb.read_facts([("p001", "club", "c1"), ("p002", "club", "c1")])
+    with pytest.raises(
+        InputError, match="compare 'born', and the facts have no numbers: give them"
+    ):
+        model.predict(without, labels)
+    other = hb.Model.parse("1: (club(A) >= 3) -> friend(A, B)")
+    with pytest.raises(InputError, match="'club' is a relation of the facts"):
+        other.predict(facts, labels)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_boost_learns_nothing_from_noise_alone(seed: int) -> None:
+    facts, labels = world(seed, signal=False)
+    rng = np.random.default_rng(seed)
+    noise = [(*row[:3], float(rng.random() < 0.5)) for row in labels]
+    assert not attributes(hb.learn(facts, hb.read_labels(noise), method="boost"))
