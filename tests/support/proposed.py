@@ -54,9 +54,10 @@ def proposable_pairs(model: hb.Model, world: RichWorld, target: str) -> set[Pair
     loops = any(s == o for s, o in known)
 
     def speaks(body: AnyBody, pair: Pair) -> bool:
-        mentioned = {0, 1} if any(part.body.kind is Kind.PATH for part in body.parts) else {
-            part.body.argument for part in body.parts
-        }  # fmt: skip
+        bodies = [part.body for part in body.parts]
+        mentioned = {b.argument for b in bodies}
+        if any(b.kind is Kind.PATH or (b.number and b.number.minus) for b in bodies):
+            mentioned = {0, 1}
         stands = all(
             not known or pair[2 * place] in {link[place] for link in known}
             for place in {0, 1} - mentioned
