@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import hornbeam
-from hornbeam.errors import OldNameWarning
 
 #: What users build upon. A name that goes needs a minor release and a line in the changelog.
 STABLE = {
@@ -48,22 +47,6 @@ def test_the_stable_names_are_there_and_no_others() -> None:
         assert getattr(hornbeam, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hornbeam.nothing  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("Language", lambda: hornbeam.RuleLimits),
-        ("Statistics", lambda: hornbeam.counting.Statistics),
-        ("Discovery", lambda: hornbeam.counting.Discovery),
-        ("discover", lambda: hornbeam.counting.discover),
-        ("GraphExplanation", lambda: hornbeam.Explanation),
-    ],
-)
-def test_an_old_name_works_and_warns_at_the_users_line(old: str, new: Callable[[], object]) -> None:
-    with pytest.warns(OldNameWarning, match=f"`hornbeam.{old}` is now `hornbeam\\.") as warned:
-        assert getattr(hornbeam, old) is new()
-    assert warned[0].filename == __file__
 
 
 def test_the_reference_has_every_stable_name_and_no_others() -> None:

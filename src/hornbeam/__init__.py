@@ -46,14 +46,6 @@ _HOMES = {
     "infer": "hornbeam.programs.inference",
     "learn_weights": "hornbeam.programs.program_weights",
 }
-#: Old names of the previous version, which still work with a warning.
-_NEW_NAMES = {
-    "Language": "hornbeam.RuleLimits",
-    "Statistics": "hornbeam.counting.Statistics",
-    "Discovery": "hornbeam.counting.Discovery",
-    "discover": "hornbeam.counting.discover",
-    "GraphExplanation": "hornbeam.Explanation",
-}
 
 if TYPE_CHECKING:
     from hornbeam.base.result_table import ResultTable as ResultTable
@@ -95,13 +87,9 @@ __all__ = sorted([*_HOMES, "__version__", "counting", "datasets", "errors"])
 def __getattr__(name: str) -> object:
     from importlib import import_module
 
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    if name not in _NEW_NAMES:
+    if name not in _HOMES:
         raise AttributeError(f"module 'hornbeam' has no attribute {name!r}")
-    home, _, new_name = _NEW_NAMES[name].rpartition(".")
-    errors.warn_of_old_name(f"`hornbeam.{name}`", f"`{_NEW_NAMES[name]}`")
-    return getattr(import_module(home), new_name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -97,10 +97,6 @@ class HornbeamNote(HornbeamWarning):
     """A note about a choice that Hornbeam made: commands print it, Python ignores it by default."""
 
 
-class OldNameWarning(HornbeamWarning):
-    """An old name was used, which the next version removes; the message gives the new name."""
-
-
 warnings.simplefilter("ignore", HornbeamNote, append=True)
 
 
@@ -110,11 +106,6 @@ def warn(text: str, category: type[HornbeamWarning] = HornbeamWarning) -> None:
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
-
-
-def warn_of_old_name(old: str, new: str) -> None:
-    """Warn that an old name was used, which still works, and name its replacement."""
-    warn(f"{old} is now {new}; the next version no longer has the old name", OldNameWarning)
 
 
 def _is_ours(module: str) -> bool:

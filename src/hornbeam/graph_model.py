@@ -6,16 +6,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path as FilePath
-from typing import Self, cast
+from typing import Self
 
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
-from hornbeam.errors import InputError, warn, warn_of_old_name
+from hornbeam.errors import InputError, warn
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
-from hornbeam.facts.table import HALF, Facts, Targets
+from hornbeam.facts.table import Facts
 from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
@@ -25,7 +25,6 @@ from hornbeam.learning.trace import Trace
 from hornbeam.model import FILTERS, AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
-from hornbeam.scoring.evaluation import Evaluation
 
 #: Maximum number of relations that a message names.
 NAMED_RELATIONS = 5
@@ -106,28 +105,6 @@ class GraphModel(RankingModel, AnyModel):
             objects=objects, top=top, per_subject=per_subject,
             names=None if names is None else as_names(names), progress=progress,
         )  # fmt: skip
-
-    def evaluate(
-        self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
-        engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
-        filter: Input | None = None, leave_out_linked: bool = False,  # noqa: A002
-    ) -> Evaluation:  # fmt: skip
-        """How well probabilities agree with the labels of triples; `evaluate_ranks` judges ranks.
-
-        Up to version 0.8 this method did what `evaluate_ranks` does. It still does, with a warning,
-        if `filter` or `leave_out_linked` is given, or triples have no labels. The next version will
-        not.
-        """
-        if filter is not None or leave_out_linked or _are_all_true(labels):
-            warn_of_old_name("`GraphModel.evaluate` of ranks", "`GraphModel.evaluate_ranks`")
-            ranks = self.evaluate_ranks(
-                facts, labels, filter=filter, threads=threads, progress=progress,
-                leave_out_linked=leave_out_linked,
-            )  # fmt: skip
-            return cast("Evaluation", ranks)  # callers by the old name expect ranks
-        return super().evaluate(
-            facts, labels, score=score, engine=engine, threads=threads, progress=progress
-        )
 
     def evaluate_ranks(
         self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
@@ -263,11 +240,6 @@ class GraphModel(RankingModel, AnyModel):
         """The text of the model file, which people can read; `parse` reads it back."""
         return write_model(self)
 
-    def to_text(self) -> str:
-        """Old name of `text`."""
-        warn_of_old_name("`GraphModel.to_text()`", "`GraphModel.text`")
-        return self.text
-
     @classmethod
     def parse(cls, text: str, name: str = "model") -> Self:
         """Read a model from its text; errors call the text `name`.
@@ -279,12 +251,6 @@ class GraphModel(RankingModel, AnyModel):
         """
         read = read_model(text, name)
         return cls(**{field.name: getattr(read, field.name) for field in fields(read)})
-
-    @classmethod
-    def from_text(cls, text: str, source: str = "<text>") -> Self:
-        """Old name of `parse`."""
-        warn_of_old_name("`GraphModel.from_text`", "`GraphModel.parse`")
-        return cls.parse(text, source)
 
     def _warn_of_another_graph(self, facts: Facts) -> None:
         """Warn if the facts have no relation of the model: the model cannot answer anything."""
@@ -301,11 +267,3 @@ class GraphModel(RankingModel, AnyModel):
 def _check_score(score: Score | str) -> None:
     if Score(score) is not Score.MEAN:
         raise InputError("answers of a whole graph have one kind of score: leave out `score`")
-
-
-def _are_all_true(labels: Input) -> bool:
-    """Whether all triples are true, as triples without labels are."""
-    if isinstance(labels, Targets):  # already read as labels
-        return False
-    values = as_facts(labels).binary.millionths
-    return values is None or bool((values >= HALF).all())

@@ -20,7 +20,7 @@ from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, open_engine, open_in_memory
-from hornbeam.errors import DataError, InputError, warn_of_old_name
+from hornbeam.errors import DataError, InputError
 from hornbeam.explaining.explainer import Explainer, RuleExplainer, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
@@ -318,11 +318,6 @@ class Model(RuleModel, AnyModel):
     ) -> CollectiveState:
         """Find the MAP state of all pairs together, as a collective model scores them."""
         return infer_pairs(self, open_in_memory(facts, threads), pairs_for(self, pairs))
-
-    def infer(self, facts: Input, pairs: Input, *, threads: int | None = None) -> CollectiveState:
-        """Old name of `map_state`."""
-        warn_of_old_name("`Model.infer`", "`Model.map_state`")
-        return self.map_state(facts, pairs, threads=threads)
 
     def propose(
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,

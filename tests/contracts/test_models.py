@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
-from hornbeam.errors import DataError, InputError, OldNameWarning
+from hornbeam.errors import DataError, InputError
 from hornbeam.model import AnyModel as SharedModel
 from hornbeam.scoring.evaluation import evaluate
 from tests.support.kernels import compiles
@@ -44,19 +44,14 @@ ONE_KIND: dict[type[AnyModel], dict[str, str]] = {
         "map_state": "pairs of a collective model have one state together; a graph's have none",
         "to_table(worth)": "the scores of a graph do not come from its listed rules alone",
         "to_table(progress)": "listing the rules of a graph judges none of them",
-        "infer": "the old name of map_state, for one version",
     },
     hb.GraphModel: {
-        "to_text": "the old name of text, for one version",
-        "from_text": "the old name of parse, for one version",
         "propose(leave_out_linked)": "how some graphs were split; pairs have labels instead",
         "evaluate_ranks(leave_out_linked)": "how some graphs were split",
         "ranker(leave_out_linked)": "how some graphs were split",
         "ranker(test)": "a database fetches the known answers of a test's queries at once",
         "explain(reasons)": "a graph has too many rules to show all that fire",
         "explainer(reasons)": "a graph has too many rules to show all that fire",
-        "evaluate(filter)": "of evaluate_ranks by its old name, for one version",
-        "evaluate(leave_out_linked)": "of evaluate_ranks by its old name, for one version",
     },
 }
 
@@ -316,13 +311,6 @@ def test_a_triple_that_no_rule_proposes_has_no_score(
     table = models[hb.GraphModel].predict(FACTS, unknown)
     assert np.isnan(table["score"]).tolist() == [True, False]
     assert table["probability"][0] == 0.0
-
-
-def test_ranks_by_the_old_name_warn(models: dict[type[AnyModel], AnyModel]) -> None:
-    model = models[hb.GraphModel]
-    with pytest.warns(OldNameWarning, match="`GraphModel.evaluate_ranks`"):
-        found = model.evaluate(FACTS, TRUE)
-    assert found.mrr == model.evaluate_ranks(FACTS, TRUE).mrr  # type: ignore[attr-defined]
 
 
 def public(kind: type) -> set[str]:

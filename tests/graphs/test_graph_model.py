@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.errors import DataError, OldNameWarning
+from hornbeam.errors import DataError
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.ranking_model import (
     Calibration,
@@ -210,11 +210,3 @@ def test_models_of_format_1_are_the_same(ended: bool) -> None:
         GraphModel.parse(text.replace("<-", "->"))
     with pytest.raises(DataError, match="line 3: cannot be read as part of a model"):
         GraphModel.parse(text.replace("queries\t7", "queries\t7_0"))
-
-
-def test_old_names_of_the_text_work_and_warn() -> None:
-    model = a_model()
-    with pytest.warns(OldNameWarning, match=r"`GraphModel.to_text\(\)` is now `GraphModel.text`"):
-        text = model.to_text()
-    with pytest.warns(OldNameWarning, match="`GraphModel.from_text` is now `GraphModel.parse`"):
-        assert GraphModel.from_text(text) == model
