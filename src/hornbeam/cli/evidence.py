@@ -54,6 +54,12 @@ class ReadingOptions(Options):
         "if it names the columns and none of its fields occurs again below it).",
         "--header/--no-header",
     )
+    time: str | None = _reading_option(
+        "The column that says when a fact was true, by name or by number from 1 on, in all files: "
+        "dates (2014-11-30), timestamps or whole numbers. A label or query at a time sees the "
+        "facts before it.",
+        metavar="COLUMN",
+    )
 
     @property
     def by_place(self) -> dict[str, str] | None:
@@ -104,7 +110,12 @@ class Inputs:
 
     def read(self, reader: Callable[..., T], files: Sequence[str]) -> T:
         """Read files of facts, labels, pairs or queries with one of the library's readers."""
-        configured = partial(reader, columns=self.reading.by_place, header=self.reading.header)
+        configured = partial(
+            reader,
+            columns=self.reading.by_place,
+            header=self.reading.header,
+            time=self.reading.time,
+        )
         return self._read(configured, files)
 
     def facts(self, given: FactOptions, names: Sequence[str] | None = None) -> Facts:
@@ -184,6 +195,8 @@ class Inputs:
         for name, engines in BELONGS.items():
             if getattr(options, name) and options.engine not in engines:
                 raise InputError(f"`{name}` is for --engine {' or '.join(engines)}")
+        if self.reading.time is not None and options.engine is not EngineName.MEMORY:
+            raise InputError("facts with a time need to be in memory: leave out --engine")
         match options.engine:
             case EngineName.MEMORY:
                 from hornbeam.counting.opening import open_in_memory

@@ -8,7 +8,6 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Bools, Ids, Integers, Ints, Millionths
 from hornbeam.errors import InputError
-from hornbeam.facts.table import Atoms
 
 #: Keys are 64-bit integers with a sign.
 LIMIT = 1 << 63
@@ -95,17 +94,3 @@ def _sort_as_numbers(columns: list[Array], widths: Sequence[int]) -> None:
     for k in reversed(range(len(columns))):
         columns[k] = (keys & np.uint64((1 << widths[k]) - 1)).astype(columns[k].dtype)
         keys >>= np.uint64(widths[k])
-
-
-def united_atoms(parts: Sequence[Atoms]) -> Atoms:
-    """The atoms of all parts, of one arity, sorted as `Atoms` are; parts without values are true.
-
-    At least one part is required.
-    """
-    values = None
-    if any(part.millionths is not None for part in parts):
-        values = np.concatenate([part.all_millionths for part in parts])
-    ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(parts[0].arity)]
-    predicate = np.concatenate([part.predicate for part in parts])
-    predicate, ends, values = sort_atoms(predicate, ends, values)
-    return Atoms(predicate, tuple(ends), values)

@@ -6,6 +6,7 @@ computed from the facts before can move along (`hornbeam.facts.table.Facts.kept`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Ids, begin_runs, spliced
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import sort_atoms
+from hornbeam.facts.events import joined_events
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 
@@ -40,7 +42,8 @@ def grow(facts: Facts, new: Facts) -> Growth:
     Raises
     ------
     hornbeam.errors.InputError
-        Where a predicate has another number of arguments, or an atom another truth value.
+        Where a predicate has another number of arguments, an atom another truth value, or facts
+        without a time are added to facts with one.
     """
     for predicate, arity in new.arity.items():
         known = facts.arity.get(predicate, arity)
@@ -67,7 +70,8 @@ def grow(facts: Facts, new: Facts) -> Growth:
             atoms[arity], few = _sorted_again(before, arity, table), False
     numbers = before.numbers.joined(added.numbers)
     types = before.types.joined(added.types)
-    whole = Facts(entities, predicates, dict(sorted(atoms.items())), numbers, types)
+    events = joined_events(before.events, len(before), added.events, len(added))
+    whole = Facts(entities, predicates, dict(sorted(atoms.items())), numbers, types, events)
     is_plain = few and set(whole.atoms) <= {2} and not whole.soft
     return Growth(whole, to_entity, to_predicate, new_links, is_plain)
 
@@ -84,7 +88,10 @@ def _renumbered(
         arity: replace(table, predicate=number[table.predicate])
         for arity, table in moved.atoms.items()
     }
-    return replace(moved, predicates=predicates, atoms=atoms)
+    events = moved.events
+    if events is not None:
+        events = replace(events, predicate=to_predicate[events.predicate])
+    return replace(moved, predicates=predicates, atoms=atoms, events=events)
 
 
 def _with_few(facts: Facts, new: Atoms) -> tuple[Atoms, Atoms]:
@@ -137,3 +144,17 @@ def _refuse_contradiction(facts: Facts, atoms: Atoms, clash: Bools) -> None:
             f"{facts.predicates[int(atoms.predicate[row])]}({names}) has another truth value in "
             "the facts than in the new ones; expected one value"
         )
+
+
+def united_atoms(parts: Sequence[Atoms]) -> Atoms:
+    """The atoms of all parts, of one arity, sorted as `Atoms` are; parts without values are true.
+
+    At least one part is required.
+    """
+    values = None
+    if any(part.millionths is not None for part in parts):
+        values = np.concatenate([part.all_millionths for part in parts])
+    ends = [np.concatenate([part.arguments[k] for part in parts]) for k in range(parts[0].arity)]
+    predicate = np.concatenate([part.predicate for part in parts])
+    predicate, ends, values = sort_atoms(predicate, ends, values)
+    return Atoms(predicate, tuple(ends), values)

@@ -8,8 +8,10 @@ from itertools import chain
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Positions, run_starts
-from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys, united_atoms
+from hornbeam.base.arrays import Bools, Ids, Positions, run_starts
+from hornbeam.facts.atom_keys import atom_keys, contained, pair_keys
+from hornbeam.facts.events import Events, joined_events
+from hornbeam.facts.growth import united_atoms
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_facts, as_labels
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets, wrong_arity
@@ -54,7 +56,23 @@ def with_targets(facts: Facts, targets: Targets, suffix: str = "") -> Facts:
         )
         old = [atoms[arity]] if arity in atoms else []
         atoms[arity] = _distinct(united_atoms([new, *old]))
-    return replace(facts, predicates=predicates, atoms=dict(sorted(atoms.items())))
+    events, new_events = facts.events, _events(targets, names, predicates, from_targets)
+    if events is not None:
+        events = replace(events, predicate=renamed[events.predicate])
+    events = joined_events(events, len(facts), new_events, len(targets))
+    return replace(facts, predicates=predicates, atoms=dict(sorted(atoms.items())), events=events)
+
+
+def _events(
+    targets: Targets, names: Sequence[str], predicates: Names, to_entity: Ids
+) -> Events | None:
+    """Targets at a time as events of facts; None of targets without times."""
+    if targets.time is None:
+        return None
+    object_ = np.where(targets.on_one, -1, to_entity[targets.object]).astype(np.int32)
+    predicate = predicates.find(names)[targets.predicate]
+    columns = predicate, to_entity[targets.subject], object_, targets.time
+    return Events.from_columns(columns, targets.unit)
 
 
 def _distinct(atoms: Atoms) -> Atoms:
@@ -112,7 +130,7 @@ def without_targets(facts: Facts, targets: Targets) -> Facts:
         elif not keep.all():
             atoms[arity] = table.select(keep)
     unchanged = all(atoms.get(arity) is table for arity, table in facts.atoms.items())
-    return facts if unchanged else replace(facts, atoms=atoms)
+    return facts if unchanged else facts.with_atoms(atoms)
 
 
 def known_links(facts: Facts, predicates: Sequence[str]) -> Targets:

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Floats, Ids, Integers, Ints, Millionths
+from hornbeam.base.arrays import Array, Bools, Floats, Ids, Integers, Ints, Millionths, Positions
+from hornbeam.base.dates import TimeUnit
 from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.errors import InputError
+from hornbeam.facts.atom_keys import atom_keys, contained
 from hornbeam.facts.entity_types import EntityTypes
+from hornbeam.facts.events import Events
 from hornbeam.facts.names import NamedIds, Names, unknown_entity
 from hornbeam.facts.numbers import Numbers, no_numbers
 
@@ -95,6 +98,7 @@ class Facts:
     Path search walks the binary atoms, and those of more arguments between any two of their places
     (`hornbeam.graph.adjacency`); unary atoms are conditions. `numbers` are attributes of the
     entities, for comparisons in bodies; `types` are given ones (`with_types`), or those of tables.
+    `events` say when the atoms were true, if times were read; `atoms` are what was ever true.
 
     Examples
     --------
@@ -111,6 +115,7 @@ class Facts:
     atoms: Mapping[int, Atoms] = field(default_factory=dict)
     numbers: Numbers = field(default_factory=no_numbers)
     types: EntityTypes = field(default_factory=EntityTypes)
+    events: Events | None = None
     #: What was prepared from these facts, by its name; it lives as long as they do.
     kept: dict[str, Prepared] = field(default_factory=dict, init=False, repr=False)
 
@@ -135,7 +140,7 @@ class Facts:
         ends = np.cumsum([len(table) for table in self.atoms.values()])[:-1]
         parts = zip(self.atoms.items(), np.split(chosen, ends), strict=True)
         atoms = {arity: table.select(chosen) for (arity, table), chosen in parts if chosen.any()}
-        return replace(self, atoms=atoms)
+        return self.with_atoms(atoms)
 
     def __add__(self, new: Facts) -> Facts:
         """These facts and new ones, equal to facts that were read together.
@@ -156,6 +161,60 @@ class Facts:
         for key, prepared in self.kept.items():
             growth.facts.kept[key] = prepared.grown(growth)
         return growth.facts
+
+    def with_atoms(self, atoms: Mapping[int, Atoms]) -> Facts:
+        """Some of these atoms, over the same names; events are those of the atoms."""
+        events = self.events
+        if events is not None:
+            events = events.select(replace(self, atoms=atoms).event_rows >= 0)
+        return replace(self, atoms=atoms, events=events)
+
+    @cached_property
+    def event_rows(self) -> Positions:
+        """The row of every event's atom among all atoms, those of one argument first; -1 of none.
+
+        Facts without times have no events.
+        """
+        sizes, start = (len(self.entities), len(self.predicates)), 0
+        if self.events is None:
+            return np.empty(0, dtype=np.intp)
+        predicate, subject, object_, _ = self.events.columns
+        rows = np.full(len(self.events), -1, dtype=np.intp)
+        for arity, table in self.atoms.items():
+            ends = table.arguments[0], table.arguments[-1]
+            keys = atom_keys(ends[0], table.predicate, ends[1], *sizes)
+            some = np.flatnonzero((object_ < 0) == (arity == 1))
+            last = subject[some] if arity == 1 else object_[some]
+            wanted = atom_keys(subject[some], predicate[some], last, *sizes)
+            held = contained(wanted, keys)
+            rows[some[held]] = start + np.searchsorted(keys, wanted[held])
+            start += len(table)
+        return rows
+
+    def before(self, time: int) -> Facts:
+        """The facts as they were known at a time: those with an event before it, strictly.
+
+        Facts without any times are returned unchanged.
+
+        Examples
+        --------
+        >>> from hornbeam import read_facts
+        >>> facts = read_facts([("a", "knows", "b", 1), ("a", "knows", "c", 2)], time=4)
+        >>> list(facts.before(2))
+        [('a', 'knows', 'b')]
+        """
+        if self.events is None:
+            return self
+        events = self.events.before(time)
+        rows = self.event_rows[: len(events)]
+        atoms, start = {}, 0
+        for arity, table in self.atoms.items():
+            seen = np.zeros(len(table), dtype=np.bool_)
+            seen[rows[(rows >= start) & (rows < start + len(table))] - start] = True
+            start += len(table)
+            if seen.any():
+                atoms[arity] = table.select(seen)
+        return replace(self, atoms=atoms, events=events)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what was prepared, which another process prepares for itself."""
@@ -220,7 +279,10 @@ class Facts:
             for arity, table in self.atoms.items()
         }
         numbers, types = self.numbers.moved(to_entity), self.types.moved(to_entity)
-        return replace(self, entities=entities, atoms=atoms, numbers=numbers, types=types)
+        events = None if self.events is None else self.events.moved(to_entity)
+        return replace(
+            self, entities=entities, atoms=atoms, numbers=numbers, types=types, events=events
+        )
 
     def with_types(
         self,
@@ -311,8 +373,9 @@ class Facts:
 
     def __repr__(self) -> str:
         return (
-            f"Facts({len(self):,} facts, {len(self.entities):,} entities, "
-            f"{len(self.predicates):,} predicates"
+            f"Facts({len(self):,} facts"
+            f"{'' if self.events is None else f' at {len(np.unique(self.events.time)):,} times'}, "
+            f"{len(self.entities):,} entities, {len(self.predicates):,} predicates"
             f"{f', {len(self.numbers):,} numbers' if len(self.numbers) else ''})"
         )
 
@@ -331,7 +394,8 @@ class Targets:
 
     `millionths` holds the labels, or is None for pairs without labels. The ids refer to this
     table's own `entities` and `predicates`: targets may name entities that the facts do not have.
-    `unary` are the predicates of targets on one entity: t(a) is the pair (a, a).
+    `unary` are the predicates of targets on one entity: t(a) is the pair (a, a). A target at a
+    `time` sees the facts before it, strictly.
     """
 
     entities: Names
@@ -341,6 +405,8 @@ class Targets:
     object: Ids
     millionths: Millionths | None = None
     unary: frozenset[str] = frozenset()
+    time: Ints | None = None
+    unit: TimeUnit = TimeUnit.STEP  #: of the times, where there are any
 
     def __len__(self) -> int:
         return len(self.subject)
@@ -402,7 +468,14 @@ class Targets:
         }
         if not self.unary.issuperset(self.predicates):
             columns["object"] = NamedIds(self.entities, np.where(self.on_one, -1, self.object))
+        if self.time is not None:
+            columns["time"] = self.times
         return ResultTable(columns if self.millionths is None else columns | {"label": self.truth})
+
+    @property
+    def times(self) -> list[str]:
+        """The times as texts, which the readers take; none of targets without times."""
+        return [] if self.time is None else [self.unit.text(time) for time in self.time.tolist()]
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:  # noqa: ANN401
         """The table as an Arrow stream, for `polars.DataFrame`, `pyarrow.table` and others."""
@@ -435,7 +508,8 @@ class Targets:
         """Select the targets at `rows`, with the same tables of names."""
         ids = (self.predicate[rows], self.subject[rows], self.object[rows])
         labels = None if self.millionths is None else self.millionths[rows]
-        return Targets(self.entities, self.predicates, *ids, labels, self.unary)
+        time = None if self.time is None else self.time[rows]
+        return Targets(self.entities, self.predicates, *ids, labels, self.unary, time, self.unit)
 
     def renamed(
         self, names: Mapping[str, str], relations: Mapping[str, str] | None = None

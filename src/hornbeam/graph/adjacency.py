@@ -33,8 +33,8 @@ from hornbeam.base.arrays import (
     spliced,
 )
 from hornbeam.base.compiled import Kernel, kernels
-from hornbeam.facts.atom_keys import pair_keys, united_atoms
-from hornbeam.facts.growth import Growth
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.growth import Growth, united_atoms
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, narrow_type
 from hornbeam.graph.edge_runs import place_of, run_of

@@ -61,12 +61,15 @@ class NamedQueries:
 
 
 def read_queries(
-    *inputs: Input, columns: Mapping[str, str] | None = None, header: bool | None = None
+    *inputs: Input,
+    columns: Mapping[str, str] | None = None,
+    header: bool | None = None,
+    time: str | int | None = None,
 ) -> NamedQueries:
     """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
 
     Queries keep their order, and repeated queries stay; a fourth column is ignored. See
-    `read_facts` for `columns` and `header`.
+    `read_facts` for `columns`, `header` and `time`.
 
     Raises
     ------
@@ -79,7 +82,7 @@ def read_queries(
     NamedQueries(2 queries of capital_of)
     """
     with workspace() as space:
-        layout = TableLayout.of(columns, header, role=Role.PAIRS)
+        layout = TableLayout.of(columns, header, role=Role.PAIRS, time=time)
         sources = sources_of(space, inputs, layout)
         rows = intern_targets(space.connection, sources, labelled=False)
         mark = rows.entities.index(ASKED)

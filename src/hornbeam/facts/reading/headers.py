@@ -59,7 +59,8 @@ class TableLayout:
     for, "a1", "predicate", "a2" and "value". They are for tables that have them; one that has none
     of them is read as if they had not been given. `target` is the predicate of pairs and labels in
     frames and tuples that name none. `arguments_of` is the predicate of a table that has one column
-    per argument, whatever its columns are called.
+    per argument, whatever its columns are called. `time` is the name of the column of times, or its
+    number, from 1 on.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -67,6 +68,7 @@ class TableLayout:
     target: str | None = None
     arguments_of: str | None = None
     role: Role = Role.FACTS
+    time: str | None = None
 
     @classmethod
     def of(
@@ -75,6 +77,7 @@ class TableLayout:
         header: bool | None = None,
         target: str | None = None,
         role: Role = Role.FACTS,
+        time: str | int | None = None,
     ) -> TableLayout:
         """Check what was given to a reader.
 
@@ -84,8 +87,9 @@ class TableLayout:
         >>> TableLayout.of(named).columns
         {'a1': 'gene', 'predicate': 'relation', 'a2': 'disease'}
         """
+        place = time_column(time)
         if columns is None:
-            return cls(header=header, target=target, role=role)
+            return cls(header=header, target=target, role=role, time=place)
         expected = "expected `columns` for subject, predicate and object, and value if there is one"
         unknown = sorted(set(columns) - set(PLACES))
         if unknown:
@@ -98,7 +102,16 @@ class TableLayout:
         if header is False:
             raise InputError("`columns` names columns of a header: leave out `header=False`")
         named = {PLACES[place]: name for place, name in columns.items()}
-        return cls(named, header, target, role=role)
+        return cls(named, header, target, role=role, time=place)
+
+
+def time_column(time: object) -> str | None:
+    """The column of times as a user gives it: a name, or a number from 1 on."""
+    if time is None or (isinstance(time, str) and time):
+        return time
+    if isinstance(time, int) and not isinstance(time, bool):
+        return str(time)
+    raise InputError(f"`time` is {time!r}; expected the name or the number of a column")
 
 
 #: Default layout of facts: headers are recognised by their names.

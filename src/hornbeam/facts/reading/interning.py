@@ -17,12 +17,13 @@ from typing import Any, cast
 import duckdb
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Ids, Millionths, begin_runs
-from hornbeam.base.dates import DAYS
+from hornbeam.base.arrays import Array, Bools, Ids, Ints, Millionths, begin_runs
+from hornbeam.base.dates import DAYS, TimeUnit
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
 from hornbeam.facts.atom_keys import sort_atoms
 from hornbeam.facts.entity_types import EntityTypes
+from hornbeam.facts.events import Events
 from hornbeam.facts.names import Names
 from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.reading.sources import (
@@ -34,6 +35,7 @@ from hornbeam.facts.reading.sources import (
     first_mistake,
 )
 from hornbeam.facts.reading.tables import reason
+from hornbeam.facts.reading.times import NO_TIME, one_unit
 from hornbeam.facts.reading.workspace import resource_error
 from hornbeam.facts.table import ONE, Atoms, Facts, Targets, narrow_type
 
@@ -49,13 +51,15 @@ ROWS = 10_000_000
 MILLIONTHS = (
     f"CASE WHEN value >= 0 AND value <= 1 THEN CAST(round(value * {ONE}) AS INTEGER) ELSE -1 END"
 )
+#: A time, where rows have one.
+TIMES = f"coalesce(time, {NO_TIME})"
 #: SQL condition that a column `name` is not a valid name.
 MALFORMED = "name IS NULL OR name = '' OR " + " OR ".join(
     f"contains(name, chr({ord(character)}))" for character in FORBIDDEN
 )
 
-#: Names of entities and predicates, and columns of ids for every group of sources.
-NumberedRows = tuple[Names, Names, list[list[Ids]]]
+#: Names of entities and predicates, and columns of ids for every group of sources; times come last.
+NumberedRows = tuple[Names, Names, list[list[Array]]]
 #: Predicates, arguments (None for the object of a unary fact) and values of some rows.
 TextColumns = list[tuple[Any, ...]]
 
@@ -101,8 +105,13 @@ def _intern_types(
 
 def _intern_atoms(connection: duckdb.DuckDBPyConnection, sources: Sequence[Source]) -> Facts:
     """Read sources of any arity into one table of facts."""
+    unit = one_unit(sources)
     try:
         arities = sorted({source.arity for source in sources})
+        if unit is not None and arities[-1] > 2:
+            wide = next(source for source in sources if source.arity > 2)
+            problem = "atoms of three and more arguments have no time; expected one or two"
+            raise DataError(wide.name, problem)
         groups = [[source for source in sources if source.arity == arity] for arity in arities]
         entities, predicates, parts = number_rows(connection, groups, ordered=False)
         # free DuckDB's memory before sorting: its threads keep what they used, so they end, too
@@ -112,6 +121,7 @@ def _intern_atoms(connection: duckdb.DuckDBPyConnection, sources: Sequence[Sourc
         raise reading_error(error, sources) from None
     columns = dict(zip(arities, parts, strict=True))
     del parts  # `_atoms` frees columns on the way
+    events = None if unit is None else _events(columns, sources, unit)
     _take_unary(columns, sources)
     by_arity = (np.flatnonzero(np.bincount(part[0])).tolist() for part in columns.values())
     check_one_arity(sources, predicates, by_arity)
@@ -121,7 +131,24 @@ def _intern_atoms(connection: duckdb.DuckDBPyConnection, sources: Sequence[Sourc
         table = _atoms(arity, columns.pop(arity), having, entities, predicates)
         if len(table):
             atoms[arity] = table
-    return Facts(entities, predicates, atoms)
+    return Facts(entities, predicates, atoms, events=events)
+
+
+def _events(columns: dict[int, list[Array]], sources: Sequence[Source], unit: TimeUnit) -> Events:
+    """When the atoms were true; takes the times out of the columns. Zeros never were."""
+    parts = []
+    for arity, part in columns.items():
+        time = _checked_times(part.pop(), sources)
+        true = part[arity + 1] != 0 if len(part) > arity + 1 else np.ones(len(time), dtype=np.bool_)
+        object_ = part[2] if arity == 2 else np.full(len(time), -1, dtype=np.int32)
+        parts.append([column[true] for column in (part[0], part[1], object_, time)])
+    return Events.from_columns(map(np.concatenate, zip(*parts, strict=True)), unit)
+
+
+def _checked_times(times: Ints, sources: Sequence[Source]) -> Ints:
+    if len(times) and times.min() == NO_TIME:
+        raise first_mistake(sources) or DataError(sources[0].name, "a time is none")
+    return times
 
 
 def intern_targets(
@@ -132,11 +159,15 @@ def intern_targets(
     A row without an object is a target on one entity, the pair of the entity with itself.
     """
     groups = [list(group) for _, group in groupby(sources, lambda source: source.arity)]
+    unit = one_unit(sources)
     try:
         entities, predicates, parts = number_rows(connection, groups, ordered=True)
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
     unary = _check_target_arities(groups, predicates, [part[0] for part in parts])
+    time = None
+    if unit is not None:
+        time = _checked_times(np.concatenate([part.pop() for part in parts]), sources)
     parts = [
         [*part[:2], part[1], *part[2:]] if group[0].arity == 1 else part
         for group, part in zip(groups, parts, strict=True)
@@ -145,7 +176,8 @@ def intern_targets(
     columns = [np.concatenate(same) for same in zip(*(part[:kept] for part in parts), strict=True)]
     labels = _checked(columns[3], sources) if labelled else None
     predicate, subject, object_ = columns[:3]
-    targets = Targets(entities, predicates, predicate, subject, object_, labels, unary)
+    step = unit or TimeUnit.STEP
+    targets = Targets(entities, predicates, predicate, subject, object_, labels, unary, time, step)
     if not labelled:
         return targets
     return targets.select(_first_mentions(targets, columns, sources))
@@ -226,22 +258,28 @@ def _check_one_value(
     columns: Sequence[Array],
     first: Bools,
     values: Millionths,
+    times: Ints | None = None,
 ) -> None:
     """Refuse two values of one atom; atoms are sorted, and `first` are those unlike the last."""
     clash = ~first[1:] & (values[1:] != values[:-1])
     if clash.any():
-        predicate, *arguments = (int(column[np.argmax(clash)]) for column in columns)
+        row = np.argmax(clash)
+        predicate, *arguments = (int(column[row]) for column in columns)
         names = {f"a{k}": entities[entity] for k, entity in enumerate(arguments, start=1)}
-        raise contradiction(sources, {"predicate": predicates[predicate]} | names)
+        time = None if times is None else int(times[row])
+        raise contradiction(sources, {"predicate": predicates[predicate]} | names, time)
 
 
-def _first_mentions(targets: Targets, columns: Sequence[Ids], sources: Sequence[Source]) -> Ids:
+def _first_mentions(targets: Targets, columns: Sequence[Array], sources: Sequence[Source]) -> Ids:
     """Rows of the first mention of every target, in file order; two labels are an error."""
     # A stable sort: the first row of each run is the first mention.
-    order = np.lexsort((columns[2], columns[1], columns[0]))
+    times = [] if targets.time is None else [targets.time]
+    order = np.lexsort((*columns[2::-1], *times))
     *ids, labels = (column[order] for column in columns)
-    first = begin_runs(*ids)
-    _check_one_value(sources, targets.entities, targets.predicates, ids, first, labels)
+    times = [column[order] for column in times]
+    first = begin_runs(*ids, *times)
+    named = targets.entities, targets.predicates
+    _check_one_value(sources, *named, ids, first, labels, *times)
     return np.sort(order[first]).astype(np.int32)
 
 
@@ -270,8 +308,8 @@ def number_rows(
         entities, predicates, numbered = _numbered_here(sources, texts)
         parts = iter(numbered)  # one per source
         of_groups = [zip(*islice(parts, len(group)), strict=True) for group in groups]
-        columns = [[np.concatenate(same) for same in group] for group in of_groups]
-        return entities, predicates, columns
+        joined = [[np.concatenate(same) for same in group] for group in of_groups]
+        return entities, predicates, joined
     number_names(connection, sources)
     entities, predicates = (
         fetch_names(connection, table) for table in ("entity_ids", "predicate_ids")
@@ -288,6 +326,7 @@ def _few_rows(
     left, fetched = FEW, []
     for source in sources:
         wanted = ["predicate", *_arguments(source), MILLIONTHS if source.valued else str(ONE)]
+        wanted += [TIMES] * (source.time_unit is not None)
         rows = connection.execute(
             f"SELECT {', '.join(wanted)} FROM ({source.select}) LIMIT {left + 1}"  # noqa: S608
         ).fetchall()
@@ -301,20 +340,22 @@ def _few_rows(
 def _numbered_here(sources: Sequence[Source], texts: Sequence[TextColumns]) -> NumberedRows:
     """Number text; the columns are those of every source."""
     entities, predicates = set[str](), set[str]()
-    for source, (predicate, *arguments, _) in zip(sources, texts, strict=True):
+    for source, (predicate, *others) in zip(sources, texts, strict=True):
         predicates.update(predicate)
-        names = set(chain.from_iterable(arguments))
+        names = set(chain.from_iterable(others[: source.arity]))
         entities |= names - {None} if source.unary else names
     everything = predicates | entities
     malformed = sum(not name or not FORBIDDEN.keys().isdisjoint(name) for name in everything)
     _check_names(sources, len(predicates), malformed)
     named = Names.of(entities), Names.of(predicates)
     id_of, number_of = (names.ids_by_name for names in named)
-    numbered = []
-    for predicate, *arguments, values in texts:
+    numbered = list[list[Array]]()
+    for source, (predicate, *others) in zip(sources, texts, strict=True):
+        arguments, (values, *times) = others[: source.arity], others[source.arity :]
         ids = [[number_of[name] for name in predicate]]
         ids += [[id_of.get(name, -1) for name in column] for column in arguments]
-        numbered.append([np.array(column, dtype=np.int32) for column in (*ids, values)])
+        whole: list[Array] = [np.array(column, dtype=np.int32) for column in (*ids, values)]
+        numbered.append(whole + [np.array(column, dtype=np.int64) for column in times])
     return *named, numbered
 
 
@@ -405,8 +446,8 @@ def id_joins(sources: Sequence[Source], further: str = "") -> tuple[list[str], s
 
 def _fetch(
     connection: duckdb.DuckDBPyConnection, sources: Sequence[Source], ordered: bool
-) -> list[Ids]:
-    """Ids of predicate and arguments, then millionths where some rows have values, as arrays.
+) -> list[Array]:
+    """Ids of predicate and arguments, millionths where some rows have values, times, as arrays.
 
     The ids go to a table first, which DuckDB may spill, and come from there in chunks: fetched in
     one piece they would be held twice, and that decides how large a graph fits in memory.
@@ -414,13 +455,15 @@ def _fetch(
     position = ", row_number() OVER () AS position" if ordered else ""
     ids, joined = id_joins(sources, position)
     wanted = ["p.id", *ids] + [MILLIONTHS] * any(source.valued for source in sources)
+    wanted += [TIMES] * (sources[0].time_unit is not None)
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE atom_ids AS "  # noqa: S608
         f"SELECT {', '.join(f'{column} AS c{i}' for i, column in enumerate(wanted))} "
         f"FROM {joined}{' ORDER BY f.position' if ordered else ''}"
     )
     (size,) = connection.execute("SELECT count(*) FROM atom_ids").fetchone() or (0,)
-    columns = [np.empty(size, dtype=np.int32) for _ in wanted]
+    kinds = [np.int64 if column == TIMES else np.int32 for column in wanted]
+    columns: list[Array] = [np.empty(size, dtype=kind) for kind in kinds]
     for start in range(0, size, ROWS):
         chunk = connection.execute(
             "SELECT * FROM atom_ids WHERE rowid >= ? AND rowid < ? ORDER BY rowid"

@@ -34,6 +34,7 @@ from hornbeam.facts.reading.tables import (
     table_source,
 )
 from hornbeam.facts.reading.text import field_lines, text_source
+from hornbeam.facts.reading.times import check_has_times
 from hornbeam.facts.reading.workspace import Workspace, find_file, suffix_of, workspace
 from hornbeam.facts.table import Facts, Targets
 
@@ -66,6 +67,7 @@ def read_facts(
     header: bool | None = None,
     numbers: Input | None = None,
     dates: Input | None = None,
+    time: str | int | None = None,
 ) -> Facts:
     """Read observed facts, `subject, predicate, object[, truth value]`.
 
@@ -88,6 +90,10 @@ def read_facts(
     numbers, dates
         Attributes of entities, `entity, attribute, value`, in any form that `read_numbers` takes,
         or a list of such.
+    time
+        The column that says when a fact was true, by name or by number from 1 on: ISO dates
+        (2014-11-30), timestamps (UTC where they have no zone) or whole numbers. All facts then have
+        one, and the same fact may stand at many times (`Facts.events`).
 
     Raises
     ------
@@ -101,7 +107,7 @@ def read_facts(
     >>> read_facts([("heat", "by", "mann")], numbers=[("heat", "year", 1995)]).numbers
     Numbers(1 values of year)
     """
-    layout = TableLayout.of(columns, header)
+    layout = TableLayout.of(columns, header, time=time)
     with workspace() as space:
         return intern_facts(
             space.connection, evidence_sources(space, inputs, layout, numbers, dates)
@@ -248,6 +254,7 @@ def read_labels(
     target: str | None = None,
     columns: Mapping[str, str] | None = None,
     header: bool | None = None,
+    time: str | int | None = None,
 ) -> Targets:
     """Read labelled targets, `subject, predicate, object, label` with labels in [0, 1].
 
@@ -259,8 +266,8 @@ def read_labels(
         As for `read_facts`.
     target
         The predicate of frames and tuples that have none: `subject, object, label`.
-    columns, header
-        As for `read_facts`.
+    columns, header, time
+        As for `read_facts`; a target sees the facts before its time.
 
     Examples
     --------
@@ -268,7 +275,7 @@ def read_labels(
     Targets(2 pairs of knows, 1 true)
     """
     with workspace() as space:
-        layout = TableLayout.of(columns, header, target, Role.LABELS)
+        layout = TableLayout.of(columns, header, target, Role.LABELS, time)
         sources = sources_of(space, inputs, layout)
         return intern_targets(space.connection, sources, labelled=True)
 
@@ -278,6 +285,7 @@ def read_pairs(
     target: str | None = None,
     columns: Mapping[str, str] | None = None,
     header: bool | None = None,
+    time: str | int | None = None,
 ) -> Targets:
     """Read pairs to score, `subject, predicate, object`; a fourth column is ignored.
 
@@ -289,8 +297,8 @@ def read_pairs(
         As for `read_facts`.
     target
         The predicate of frames and tuples that have none: `subject, object`.
-    columns, header
-        As for `read_facts`.
+    columns, header, time
+        As for `read_facts`; a target sees the facts before its time.
 
     Examples
     --------
@@ -300,7 +308,7 @@ def read_pairs(
     ('a', 'knows', 'b')
     """
     with workspace() as space:
-        layout = TableLayout.of(columns, header, target, Role.PAIRS)
+        layout = TableLayout.of(columns, header, target, Role.PAIRS, time)
         sources = sources_of(space, inputs, layout)
         return intern_targets(space.connection, sources, labelled=False)
 
@@ -316,6 +324,7 @@ def sources_of(
         if isinstance(item, str | os.PathLike):
             sources += _path_sources(space, item, layout)
         elif isinstance(item, EntityTables):
+            check_has_times("a table of entities", layout.time)
             sources += table_sources(space, item)
         else:
             sources += frame_sources(space, item, f"frame {number}", layout)
@@ -372,6 +381,8 @@ def _file_sources(space: Workspace, item: str, layout: TableLayout) -> list[Sour
                 table = f"a table of the arguments of {quote(layout.arguments_of)}"
                 problem = f"its name is not that of a table; expected {table}: TSV, CSV or Parquet"
                 raise DataError(file.name, problem)
+            if suffix != ".duckdb":
+                check_has_times(file.name, layout.time)
             if suffix == ".duckdb":
                 return [database_source(space, file, layout)]
             if suffix in (".nt", ".nq", ".ttl") and layout.role.is_numeric:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 
-from hornbeam.base.dates import day_number
+from hornbeam.base.dates import TimeUnit, day_number
 from hornbeam.base.texts import number_in, quote
 from hornbeam.errors import DataError
 from hornbeam.facts.table import ONE
@@ -23,7 +23,8 @@ Row = tuple[int, Sequence[object]]
 #: What the fields mean where nothing names them. A unary fact has the first two.
 POSITIONS = ("a1", "predicate", "a2", "value")
 #: Names of columns in messages.
-WORDS = {"a1": "subject", "a2": "object", "predicate": "predicate", "value": "truth value"}
+WORDS = {"a1": "subject", "a2": "object", "predicate": "predicate", "value": "truth value",
+         "time": "time"}  # fmt: skip
 #: What the fields mean of a labelled target on one entity.
 ONE_ENTITY = ("a1", "predicate", "value")
 #: What the fields mean of a number: an entity, its attribute and the value.
@@ -136,7 +137,7 @@ class Role(StrEnum):
 class RowShape:
     """What the rows of a table are: atoms of one arity; unary facts may be among triples."""
 
-    #: What each field of a row stands for: "predicate", "a1" .., "value" or "" (ignored).
+    #: What each field of a row stands for: "predicate", "a1" .., "value", "time" or "" (ignored).
     columns: tuple[str, ...]
     #: The one predicate of all rows, where they do not name it themselves.
     predicate: str | None = None
@@ -144,6 +145,7 @@ class RowShape:
     #: Whether rows of triples may be unary facts: these have the first two fields, and no value.
     unary: bool = False
     value_kind: ValueKind = ValueKind.TRUTH  #: numbers and dates are attributes, not atoms
+    time_unit: TimeUnit | None = None  #: what times count, where rows have them
 
     @classmethod
     def of_row(
@@ -186,7 +188,7 @@ class RowShape:
         valued: str = "",
         valid: str = "",
     ) -> str:
-        """Write the select that turns a scan's fields into (predicate, a1 .. ak, value).
+        """Write the select that turns a scan's fields into (predicate, a1 .. ak, value[, time]).
 
         `texts` are the fields whose numbers are text. Where the condition `valued` fails, the value
         is 1. Where `valid` fails, the predicate is NULL, which marks the row as malformed.
@@ -199,9 +201,12 @@ class RowShape:
         if self.valued:
             value = self.value_kind.in_sql(place["value"], place["value"] in texts)
             value = f"CASE WHEN {valued} THEN {value} ELSE 1.0 END" if valued else value
+        if self.time_unit is not None:
+            time = time_in_sql(self.time_unit, place["time"], place["time"] in texts)
+            value = f"{value} AS value, {time} AS time"
         return (
-            f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value} AS value "  # noqa: S608
-            f"FROM {scan}"
+            f"SELECT CAST({named} AS VARCHAR) AS predicate, {', '.join(wanted)}, {value}"  # noqa: S608
+            f"{' AS value' if self.time_unit is None else ''} FROM {scan}"
         )
 
     def source(
@@ -209,7 +214,7 @@ class RowShape:
     ) -> Source:
         """The source of rows of this shape."""
         shape = self.columns, self.predicate, self.optional_last, self.unary, self.value_kind
-        return Source(*shape, name=name, select=select, rows=rows, unit=unit)
+        return Source(*shape, self.time_unit, name=name, select=select, rows=rows, unit=unit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,6 +253,45 @@ def argument_columns(name: str, number: int, line: int | None = None) -> tuple[s
         problem = f"expected at most {MAX_ARITY} arguments, found {number}"
         raise DataError(name, problem, line=line)
     return tuple(f"a{k}" for k in range(1, number + 1))
+
+
+def time_in_sql(unit: TimeUnit, field: str, is_text: bool) -> str:
+    """A field as a whole number of the unit; NULL where it is no such time."""
+    number = f"TRY_CAST({field} AS BIGINT)"
+    if unit is TimeUnit.DAY:
+        number = f"CAST(TRY_CAST({field} AS DATE) - DATE '1970-01-01' AS BIGINT)"
+    elif unit is TimeUnit.SECOND:
+        zoned = f"regexp_matches({field}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$')"
+        utc = f"{field} || CASE WHEN {zoned} THEN '' ELSE 'Z' END"
+        moment = f"TRY_CAST({utc} AS TIMESTAMP WITH TIME ZONE)" if is_text else field
+        # rounded down, also before 1970
+        number = f"epoch_us({moment})"
+        number = (
+            f"CAST(({number} - (({number} % 1000000) + 1000000) % 1000000) // 1000000 AS BIGINT)"
+        )
+    if not is_text:
+        return number
+    written = f"regexp_full_match({field}, {literal(unit.pattern.pattern)})"
+    return f"CASE WHEN {written} THEN {number} END"
+
+
+def time_text(field: object, unit: TimeUnit | None = None) -> str:
+    """A time as text; columns of dates may be those of a library that has only timestamps."""
+    if isinstance(field, datetime) and unit is TimeUnit.DAY:
+        field = field.date()
+    return field.isoformat() if isinstance(field, date) else str(field)
+
+
+def time_problem(unit: TimeUnit, field: object, private: bool = False) -> str | None:
+    """What is wrong with a time, or None."""
+    if field is None or field == "":
+        return f"the time is missing; expected a {unit.expected}"
+    try:
+        unit.number(time_text(field, unit))
+    except ValueError:
+        found = NOT_SHOWN if private else quote(str(field))
+        return f"expected a time, which is a {unit.expected} in the first row, found {found}"
+    return None
 
 
 def literal(text: str) -> str:
@@ -295,6 +339,8 @@ def _problem(source: Source, fields: Sequence[object]) -> str | None:
         problem = None
         if column == "value":
             problem = source.value_kind.problem(field, source.private)
+        elif column == "time" and source.time_unit is not None:
+            problem = time_problem(source.time_unit, field, source.private)
         elif column:
             problem = name_problem(_word(source, column), field)
         if problem is not None:
@@ -325,14 +371,19 @@ def name_problem(word: str, field: object) -> str | None:
     return None
 
 
-def contradiction(sources: Sequence[Source], atom: Mapping[str, str]) -> DataError:
-    """Name the two places that give one atom (column -> name) two different values."""
+def contradiction(
+    sources: Sequence[Source], atom: Mapping[str, str], time: int | None = None
+) -> DataError:
+    """Name the two places that give one atom (column -> name), at a time, two different values."""
     first: tuple[str, float] | None = None
     sources = [s for s in sources if s.predicate in (None, atom["predicate"])]
     for source in sources:
         for at, fields in source.rows():
             row = dict(zip(source.columns, fields, strict=False))
             if any(str(row[column]) != name for column, name in atom.items() if column in row):
+                continue
+            unit = source.time_unit if time is not None else None
+            if unit is not None and unit.number(time_text(row["time"], unit)) != time:
                 continue
             value = float(str(row.get("value", 1)))
             if first is None:

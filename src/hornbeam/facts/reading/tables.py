@@ -16,8 +16,9 @@ from typing import Any, cast
 import duckdb
 import numpy as np
 
+from hornbeam.base.dates import TimeUnit
 from hornbeam.base.result_table import ResultTable
-from hornbeam.base.texts import quote
+from hornbeam.base.texts import WHOLE, quote
 from hornbeam.errors import DataError
 from hornbeam.facts.names import NamedIds
 from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout, columns_without_predicate
@@ -30,6 +31,14 @@ from hornbeam.facts.reading.sources import (
     ValueKind,
     first_mistake,
     literal,
+    time_text,
+)
+from hornbeam.facts.reading.times import (
+    MOMENT_TYPES,
+    STEP_TYPES,
+    TimeColumn,
+    time_place,
+    unit_of,
 )
 from hornbeam.facts.reading.workspace import File, Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
@@ -40,11 +49,8 @@ NAME_TYPES = ("VARCHAR", "ENUM", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HU
               "TIMESTAMP")  # fmt: skip
 #: Types of columns that can hold truth values.
 VALUE_TYPES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", *NAME_TYPES[:-2])
-#: Types of columns that hold dates, and those that hold texts of dates.
-DATE_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS",
-              "TIMESTAMP WITH TIME ZONE")  # fmt: skip
-
-
+#: Types of columns that hold dates.
+DATE_TYPES = ("DATE", *MOMENT_TYPES)
 #: Four bytes at both ends of every Parquet file.
 PARQUET_MAGIC = b"PAR1"
 
@@ -108,19 +114,50 @@ def table_source(
     if not first:
         raise DataError(name, "has no rows; expected at least one fact")
     fields = [row[0] for row in described]
-    columns = Header(name, fields, layout).table_columns(is_frame=is_frame)
+    timed = None
+    if layout.time is not None:
+        timed = TimeColumn(time_place(name, layout.time, fields))
+    named = fields if timed is None else timed.without(fields)
+    columns = Header(name, named, layout).table_columns(is_frame=is_frame)
+    if timed is not None:
+        columns = (*columns[: timed.at], "time", *columns[timed.at :])
     of_all = layout.target if is_frame else layout.arguments_of
     kind = layout.role.value_kind
     kinds = {column: row[1] for column, row in zip(columns, described, strict=True)}
     if kind is ValueKind.NUMBER and kinds.get("value") in DATE_TYPES:
         kind = ValueKind.DATE
     shape = RowShape(columns, None if "predicate" in columns else of_all, value_kind=kind)
+    if timed is not None:
+        unit = _time_unit(connection, name, scan, *described[timed.at][:2])
+        shape = replace(shape, time_unit=unit)
     cells = ['"' + field.replace('"', '""') + '"' for field in fields]
     texts = {cell for cell, row in zip(cells, described, strict=True) if row[1] == "VARCHAR"}
     select, rows = shape.select_text(scan, cells, texts), table_rows(connection, name, scan)
     source = shape.source(name, select, rows)
     _check_types(source, [(row[0], row[1]) for row in described])
     return source
+
+
+def _time_unit(
+    connection: duckdb.DuckDBPyConnection, name: str, scan: str, field: str, kind: str
+) -> TimeUnit:
+    """The unit of a column of times, by its type; of texts, by the first of them.
+
+    Timestamps that all are midnights are days: pandas has no other dates.
+    """
+    cell = '"' + field.replace('"', '""') + '"'
+    if kind == "VARCHAR":
+        first = connection.execute(f"SELECT {cell} FROM {scan} LIMIT 1").fetchall()  # noqa: S608
+        return unit_of(name, first[0][0], row=1)
+    if kind in MOMENT_TYPES:
+        others = connection.execute(
+            f"SELECT 1 FROM {scan} WHERE epoch_us({cell}) % 86400000000 <> 0 LIMIT 1"  # noqa: S608
+        ).fetchall()
+        return TimeUnit.SECOND if others else TimeUnit.DAY
+    if kind == "DATE" or kind in STEP_TYPES:
+        return TimeUnit.DAY if kind == "DATE" else TimeUnit.STEP
+    expected = "dates, timestamps or whole numbers"
+    raise DataError(name, f"the time {field!r} is of type {kind}; expected {expected}")
 
 
 def table_rows(
@@ -150,7 +187,7 @@ def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
         if column == "value":
             by_date = source.value_kind is ValueKind.DATE
             allowed = (*DATE_TYPES, "VARCHAR") if by_date else VALUE_TYPES
-        if column == "" or (kind.split("(")[0] in allowed and not kind.endswith("]")):
+        if column in ("", "time") or (kind.split("(")[0] in allowed and not kind.endswith("]")):
             continue
         if kind in ("DOUBLE", "FLOAT"):  # a missing integer makes floats of a column of pandas
             place = source.columns.index(column)
@@ -201,7 +238,7 @@ def frame_sources(
         return sources + (_type_sources(space, frame, name) if role is Role.FACTS else [])
     view = registered(space, frame.to_table() if isinstance(frame, Targets) else frame, name)
     if view is None:
-        return [_rows_source(space, name, _rows(frame, name), role, layout.target)]
+        return [_rows_source(space, name, _rows(frame, name), layout)]
     return [table_source(space.connection, name, view, layout, is_frame=True)]
 
 
@@ -271,7 +308,7 @@ def _rows(frame: Any, name: str) -> Sequence[object]:  # noqa: ANN401
 
 
 def _rows_source(
-    space: Workspace, name: str, rows: Sequence[object], role: Role, target: str | None
+    space: Workspace, name: str, rows: Sequence[object], layout: TableLayout
 ) -> Source:
     """Rows of (subject, predicate, object[, value]); the first one decides about the value.
 
@@ -279,6 +316,9 @@ def _rows_source(
     predicate is known, pairs may be (subject, object), and labels (subject, object, label), unless
     the second field is the predicate in every row; or (entity,) and (entity, label).
     """
+    role, target = layout.role, layout.target
+    if layout.time is not None:
+        return _timed_rows_source(space, name, rows, layout)
     widths = [len(row) if isinstance(row, list | tuple) else 0 for row in rows]
     lacking = None if target is None else columns_without_predicate(role, widths[0])
     if lacking is not None and not _name_predicate(rows, target):
@@ -294,6 +334,27 @@ def _rows_source(
     return tuple_source(space, name, rows, RowShape.of_row(name, fields, role))
 
 
+def _timed_rows_source(
+    space: Workspace, name: str, rows: Sequence[object], layout: TableLayout
+) -> Source:
+    """Rows with a time at the place of the layout; all have as many fields as the first one."""
+    first = list(rows[0]) if isinstance(rows[0], list | tuple) else []
+    if WHOLE.fullmatch(layout.time or "") is None:
+        problem = f"rows have no column {layout.time!r}; expected the number of the time's column"
+        raise DataError(name, problem)
+    timed = TimeColumn(time_place(name, layout.time or "", first))
+    fields = [*first[: timed.at], *first[timed.at + 1 :]]
+    without = [
+        [*row[: timed.at], *row[timed.at + 1 :]] for row in rows if isinstance(row, list | tuple)
+    ]
+    shape = RowShape.of_row(name, fields, layout.role)
+    if layout.target is not None and not _name_predicate(without, layout.target):
+        columns = columns_without_predicate(layout.role, len(fields))
+        shape = shape if columns is None else RowShape(columns, layout.target)
+    unit = unit_of(name, first[timed.at], row=1)
+    return tuple_source(space, name, rows, timed.added_to(shape, len(fields), unit))
+
+
 def _name_predicate(rows: Sequence[object], target: str | None) -> bool:
     """Whether the second field of every row is the predicate."""
     return all(isinstance(row, list | tuple) and row[1:2] in ((target,), [target]) for row in rows)
@@ -303,8 +364,22 @@ def _atoms_source(space: Workspace, facts: Facts, arity: int, name: str) -> Sour
     """The atoms of one arity of facts that were read before."""
     shape = RowShape(("a1", "predicate", *(f"a{k}" for k in range(2, arity + 1)), "value"))
     table, view = facts.to_table(arity, values=True), space.fresh("atoms")
-    space.connection.register(view, dict(zip(shape.columns, table.arrays.values(), strict=True)))
-    select = shape.select_text(view, shape.columns)
+    columns = dict(zip(shape.columns, table.arrays.values(), strict=True))
+    if facts.events is not None:
+        # one row per event, with its time
+        below = sum(len(some) for other, some in facts.atoms.items() if other < arity)
+        rows = facts.event_rows - below
+        of_arity = (rows >= 0) & (rows < len(facts.atoms[arity]))
+        shape = replace(shape, columns=(*shape.columns, "time"), time_unit=facts.events.unit)
+        columns = {column: cells[rows[of_arity]] for column, cells in columns.items()}
+        times = facts.events.time[of_arity]
+        texts = [facts.events.unit.text(time) for time in times.tolist()]
+        table = ResultTable({**columns, "time": texts})
+        columns["time"] = times
+    space.connection.register(view, columns)
+    # times are numbers in the view already
+    steps = None if shape.time_unit is None else TimeUnit.STEP
+    select = replace(shape, time_unit=steps).select_text(view, shape.columns)
     return shape.source(name, select, lambda: enumerate(table, start=1))
 
 
@@ -356,8 +431,10 @@ def tuple_source(space: Workspace, name: str, tuples: Sequence[object], shape: R
 
     view = space.fresh("tuples")
     fields = [f"c{i}" for i in range(len(shape.columns))]
-    # values are numbers in the view already
-    select = replace(shape, value_kind=ValueKind.TRUTH).select_text(view, fields)
+    # values and times are numbers in the view already
+    steps = None if shape.time_unit is None else TimeUnit.STEP
+    ready = replace(shape, value_kind=ValueKind.TRUTH, time_unit=steps)
+    select = ready.select_text(view, fields)
     source = shape.source(name, select, rows)
     mistake = first_mistake([source])
     if mistake is not None:
@@ -370,6 +447,10 @@ def tuple_source(space: Workspace, name: str, tuples: Sequence[object], shape: R
             numbers = (1.0 if cell is None else cast("float", cell) for cell in cells)
             read = float if shape.value_kind is ValueKind.TRUTH else shape.value_kind.number
             arrays[field] = np.array([read(number) for number in numbers])
+        elif column == "time" and shape.time_unit is not None:
+            read_time = shape.time_unit.number
+            times = [read_time(time_text(cell, shape.time_unit)) for cell in cells]
+            arrays[field] = np.array(times, dtype=np.int64)
         else:
             texts = [None if cell is None else str(cell) for cell in cells]
             arrays[field] = np.array(texts, dtype=object)

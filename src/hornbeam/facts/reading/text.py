@@ -14,8 +14,8 @@ from operator import eq
 from os import SEEK_END
 from pathlib import Path
 
-from hornbeam.base.texts import NUMBER, quote
-from hornbeam.errors import DataError, HornbeamNote, warn
+from hornbeam.base.texts import NUMBER, WHOLE, quote
+from hornbeam.errors import DataError, HornbeamNote, InputError, warn
 from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout
 from hornbeam.facts.reading.sources import (
     POSITIONS,
@@ -26,6 +26,7 @@ from hornbeam.facts.reading.sources import (
     argument_columns,
     literal,
 )
+from hornbeam.facts.reading.times import TimeColumn, check_has_times, time_place, unit_of
 from hornbeam.facts.reading.workspace import BLOCK, File
 
 #: Lines that a first line is compared with before it is called a header, in 0.3 s.
@@ -64,7 +65,10 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
     layout may also say that the file is a table of the arguments of one predicate.
     """
     role, csv = layout.role, delimiter == ","
-    lines = field_lines(file, delimiter)
+    timed = _time_column(file, delimiter, layout)
+    if timed is not None:
+        layout = replace(layout, header=timed.header)
+    lines = _other_fields(file, delimiter, timed)
     number, fields = next(lines, (0, []))
     if not number:
         raise DataError(file.name, "holds no facts; expected at least one line")
@@ -72,11 +76,12 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
         problem = "a carriage return inside the line; expected lines that end with LF or CR LF"
         raise DataError(file.name, problem, line=number)
     if layout.arguments_of is not None:
+        check_has_times(file.name, layout.time)
         arguments = argument_columns(file.name, len(fields), number)
         return delimited(file, RowShape(arguments, layout.arguments_of), delimiter)
     header = Header(file.name, fields, layout, number, csv or layout.header is True)
     columns = None
-    if layout.header is not False and _is_header(file, header, delimiter):
+    if layout.header is not False and _is_header(file, header, delimiter, timed):
         columns = header.columns()
         if columns is None and layout.header:
             raise header.error(
@@ -87,10 +92,10 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
             raise header.error("holds a header and no facts; expected at least one")
         unary = role is Role.FACTS and columns in (POSITIONS[:3], POSITIONS)
         shape = RowShape(columns, unary=unary, value_kind=role.value_kind)
-        return delimited(file, shape, delimiter, skip=number)
+        return delimited(file, _with_time(shape, file, delimiter, timed, number), delimiter, number)
     if layout.header is None and csv:
-        _warn_of_header(file, header)
-    if role is Role.FACTS and len(fields) == 2:
+        _warn_of_header(file, header, timed)
+    if role is Role.FACTS and len(fields) == 2 and timed is None:
         wider = ((at, others) for at, others in lines if len(others) != 2)
         number, fields = next(wider, (number, fields))
     if len(fields) not in role.widths:
@@ -104,10 +109,42 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
             others = [at for at in OTHER_SEPARATORS if at != delimiter and at in fields[0]]
             problem += f"; it has {OTHER_SEPARATORS[others[0]]}" if others else ""
         raise DataError(file.name, problem, line=number)
-    return delimited(file, RowShape.of_row(file.name, fields, role, number), delimiter)
+    shape = RowShape.of_row(file.name, fields, role, number)
+    return delimited(file, _with_time(shape, file, delimiter, timed), delimiter)
 
 
-def _is_header(file: File, header: Header, delimiter: str) -> bool:
+def _time_column(file: File, delimiter: str, layout: TableLayout) -> TimeColumn | None:
+    """Where the times are; by name they are in a header. None where no times are wanted."""
+    if layout.time is None or layout.arguments_of is not None:
+        return None
+    number, fields = next(field_lines(file, delimiter), (1, []))
+    by_name = WHOLE.fullmatch(layout.time) is None
+    if by_name and layout.header is False:
+        raise InputError("`time` names a column of a header: leave out `header=False`")
+    return TimeColumn(time_place(file.name, layout.time, fields, number), by_name or layout.header)
+
+
+def _other_fields(
+    file: File, delimiter: str, timed: TimeColumn | None
+) -> Iterator[tuple[int, list[str]]]:
+    """Numbers and fields of the lines that are not blank, without their times."""
+    for number, fields in field_lines(file, delimiter):
+        yield number, fields if timed is None else timed.without(fields)
+
+
+def _with_time(
+    shape: RowShape, file: File, delimiter: str, timed: TimeColumn | None, skip: int = 0
+) -> RowShape:
+    """The shape with the time, whose unit is that of the first row."""
+    if timed is None:
+        return shape
+    number, fields = next(row for row in field_lines(file, delimiter) if row[0] > skip)
+    field = fields[timed.at] if timed.at < len(fields) else None
+    unit = unit_of(file.name, field, line=number)
+    return timed.added_to(shape, len(fields) - 1, unit)
+
+
+def _is_header(file: File, header: Header, delimiter: str, timed: TimeColumn | None) -> bool:
     """Whether the first line is a header: stated by the user, or by its fields.
 
     Fields that are understood as names of columns are nevertheless a fact where one of them occurs
@@ -118,7 +155,7 @@ def _is_header(file: File, header: Header, delimiter: str) -> bool:
     if not header.is_understood():
         return False
     line = f"{file.name}, line {header.line}: {quote(delimiter.join(header.fields))}"
-    again = _occurring_again(file, header.fields, delimiter)
+    again = _occurring_again(header.fields, _other_fields(file, delimiter, timed))
     if again is None:
         said = "is read as a header. If it is one: `header=True`. If it is a fact: `header=False`"
         warn(f"{line} {said}", HornbeamNote)
@@ -130,21 +167,21 @@ def _is_header(file: File, header: Header, delimiter: str) -> bool:
     return again is None
 
 
-def _occurring_again(file: File, fields: Sequence[str], delimiter: str) -> str | None:
+def _occurring_again(fields: Sequence[str], lines: Iterator[tuple[int, list[str]]]) -> str | None:
     """The first field of a first line that a later line has in the same column, or None."""
-    for _, others in islice(field_lines(file, delimiter), 1, MAX_COMPARED):
+    for _, others in islice(lines, 1, MAX_COMPARED):
         if any(map(eq, fields, others)):
             return next(a for a, b in zip(fields, others, strict=False) if a == b)
     return None
 
 
-def _warn_of_header(file: File, header: Header) -> None:
+def _warn_of_header(file: File, header: Header, timed: TimeColumn | None) -> None:
     """Warn of a first line none of whose fields occurs again in its column: it may be a header."""
     fields = header.fields
     if not (2 <= len(fields) <= 4 and all(fields)) or NUMBER.fullmatch(fields[-1]):
         return
     later = False
-    for _, others in islice(field_lines(file, ","), 1, MAX_COMPARED):
+    for _, others in islice(_other_fields(file, ",", timed), 1, MAX_COMPARED):
         if not all(others) or any(map(eq, fields, others)):
             return  # missing fields are reported elsewhere
         later = True
