@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
+import networkx as nx
 import pandas as pd
 import pytest
 
@@ -53,6 +54,24 @@ def _data_file(path: Path) -> Path:
     return write(path, "\n".join([*lines, "  knows: knows.txt", "  likes: likes.txt", ""]))
 
 
+def _graphml(path: Path) -> Path:
+    edges = ((s, o, {"relation": p}) for s, p, o in FACTS)
+    nx.write_graphml(nx.DiGraph(edges), path)
+    return path
+
+
+def _neo4j(path: Path) -> Path:
+    rows = [":START_ID,:TYPE,:END_ID", *map(",".join, FACTS)]
+    return write(path, "\n".join(rows) + "\n")
+
+
+def _graph() -> nx.MultiDiGraph:
+    graph = nx.MultiDiGraph()
+    for subject, predicate, object_ in FACTS:
+        graph.add_edge(subject, object_, predicate)
+    return graph
+
+
 def _triples(path: Path) -> Path:
     pytest.importorskip("pyoxigraph")
     return write(path, "".join(f"<urn:{s}> <urn:{p}> <urn:{o}> .\n" for s, p, o in FACTS))
@@ -77,6 +96,7 @@ BY_SUFFIX: dict[str, Callable[[Path], Path]] = {
     ".yaml": _data_file,
     ".yml": _data_file,
     ".data": _data_file,
+    ".graphml": _graphml,
     ".nt": _triples,
     ".nq": _triples,
     ".ttl": _triples,
@@ -110,5 +130,7 @@ def test_every_file_has_the_same_facts(suffix: str, tmp_path: Path) -> None:
 def test_whatever_is_no_single_file_has_the_same_facts(tmp_path: Path) -> None:
     _is_read(*_arguments(tmp_path))
     _is_read(FACTS)
+    _is_read(_graph())
+    _is_read(_neo4j(tmp_path / "relationships.csv"))
     _is_read(pd.DataFrame(FACTS, columns=HEADER))
     _is_read(dict(zip(HEADER, map(list, zip(*FACTS, strict=True)), strict=True)))

@@ -301,6 +301,8 @@ TARGETS = (
     Target("N-Triples", "facts.nt", _any_facts),
     Target("N-Quads", "facts.nq", _any_facts),
     Target("Turtle", "facts.ttl", _any_facts),
+    Target("GraphML", "facts.graphml", _any_facts),
+    Target("Neo4j", "facts.csv", _any_facts),
     Target("program.json", "program.json", _program, 8),
     Target("program.yaml", "program.yaml", _program, 8),
     Target("PSL data", "p.txt", _data_file),

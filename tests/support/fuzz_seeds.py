@@ -148,6 +148,16 @@ TURTLE = b"""@prefix : <http://x/> .
 :a :p :b , "text"@en-GB ; a :C .
 <z> :q ( 1 2.5 "x" ) , [ :r true ] .
 """
+GRAPHML = b"""<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+<key id="k" for="node" attr.name="born" attr.type="int"><default>3</default></key>
+<key id="r" for="edge" attr.name="relation" attr.type="string"/>
+<graph edgedefault="undirected"><node id="a"><data key="k">1990</data></node><node id="b"/>
+<edge source="a" target="b" directed="true"><data key="r">knows</data></edge></graph></graphml>
+"""
+NODES = b"""id:ID(P),name,born:int,ok:boolean,on:date,tags:string[],:LABEL
+a,Ann,1990,true,2000-01-01,x;y,P;Q
+"""
+APOC = b"_id,_labels,age,_start,_end,_type\n1,:P,4,,,\n2,:P,,,,\n,,,1,2,K\n"
 ANYBURL = b"""103\t77\t0.7475\ttreats(X,Y) <= contains(X,A), treats(A,Y)
 9\t3\t0.3\tp(X,Y) <= q(Y,X)
 12\t4\t0.3\tp(X,c0) <= q(X,A)
@@ -183,6 +193,8 @@ SEEDS = {
     "N-Triples": (TRIPLES,),
     "N-Quads": (TRIPLES + b"<http://a> <http://p> <http://c> <http://graph> .\n",),
     "Turtle": (TURTLE, TRIPLES),
+    "GraphML": (GRAPHML,),
+    "Neo4j": (NODES, APOC, b":START_ID(P),:END_ID,:TYPE\na,b,K\n"),
     "program.json": (PROGRAM, SPLIT),
     "program.yaml": (YAML,),
     "PSL data": (b"a\tb\t1\nb\tc\t0.5\nann lee\t\xc3\xa9\t1\n",),

@@ -60,6 +60,9 @@ class ReadingOptions(Options):
         "facts before it.",
         metavar="COLUMN",
     )
+    language: str = _reading_option(
+        "The language of labels where RDF has several.", metavar="LANGUAGE", default="en"
+    )
 
     @property
     def by_place(self) -> dict[str, str] | None:
@@ -149,9 +152,10 @@ class Inputs:
         import hornbeam as hb
         from hornbeam.facts.entity_names import NO_NAMES
 
+        reader = partial(hb.read_names, language=self.reading.language)
         if files:
-            return self._read(hb.read_names, files)
-        return NO_NAMES if facts is None else hb.read_names(facts)
+            return self._read(reader, files)
+        return NO_NAMES if facts is None else reader(facts)
 
     def facts_for(self, model: Model | GraphModel, given: ModelOptions) -> Facts:
         """Read the facts for a model, with the true known pairs, if any."""

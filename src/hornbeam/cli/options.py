@@ -39,8 +39,8 @@ table_option = partial(option, panel="Tables")
 fact_files = partial(
     option,
     "Facts: subject TAB predicate TAB object [TAB truth value]; two columns are a unary "
-    "fact. TSV, CSV, Parquet, N-Triples, Turtle or a PSL program; gzip is fine. ta=ta.tsv has "
-    "the predicate ta, a column per argument. Give it again for more files.",
+    "fact. TSV, CSV, Parquet, N-Triples, Turtle, GraphML, Neo4j's CSV or a PSL program; gzip is "
+    "fine. ta=ta.tsv has the predicate ta, a column per argument. Give it again for more files.",
     metavar="FILE",
 )
 label_files = partial(

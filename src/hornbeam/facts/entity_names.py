@@ -16,13 +16,18 @@ from hornbeam.errors import InputError
 from hornbeam.facts.names import Names, unknown_entity
 from hornbeam.facts.table import Facts
 
-#: Predicates of labels and of types.
-LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "rdfs:label")
+#: Predicates of labels, the clearest first, and of types.
+LABELS = ("http://www.w3.org/2000/01/rdf-schema#label", "rdfs:label", "http://schema.org/name",
+          "http://www.w3.org/2004/02/skos/core#prefLabel")  # fmt: skip
 TYPES = ("http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "rdf:type")
 #: A literal of N-Triples: its text, and its language where it has one.
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"(?:@([A-Za-z0-9-]+)|\^\^<[^>]*>)?', re.DOTALL)
 ESCAPED = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 LETTERS = {"t": " ", "n": " ", "r": " ", "b": "", "f": " "}
+#: A property of Wikidata as a predicate, and the entity that has its label.
+PROPERTY = re.compile(r"(.+)/prop/(?:.+/)?(P\d+)")
+#: The language of labels that are taken where there are several.
+ENGLISH = "en"
 #: A type before the id, as in Gene::9606.
 PREFIXED = re.compile(r"([A-Za-z][\w .-]*)::.")
 #: Number of entities to check first, before all are.
@@ -176,12 +181,12 @@ def wanted_ends(
     return WantedEnds(first, second, from_objects=False)
 
 
-def names_in(facts: Facts) -> EntityNames:
+def names_in(facts: Facts, language: str = ENGLISH) -> EntityNames:
     """Names and types of entities according to the facts.
 
-    English labels are preferred, then those without a language, then the first by name; of several
-    types the most frequent is taken. Without any type, prefixes of the ids (`Gene::9606`) are types
-    where every entity has one.
+    Labels in the wanted language are preferred, then those without a language, then English ones,
+    then the first by name; of several types the most frequent is taken. Without any type, prefixes
+    of the ids (`Gene::9606`) are types where every entity has one.
 
     Examples
     --------
@@ -192,22 +197,36 @@ def names_in(facts: Facts) -> EntityNames:
     >>> names_in(read_facts([("Gene::1", "causes", "Disease::2")])).type_of("Gene::1")
     'Gene'
     """
-    return EntityNames(labels_in(facts), types_in(facts))
+    return EntityNames(labels_in(facts, language), types_in(facts))
 
 
-def labels_in(facts: Facts) -> dict[str, str]:
-    """Names of entities according to the facts."""
-    best: dict[str, tuple[int, str]] = {}
-    for entity, label in _links(facts, LABELS):
-        ranked = _ranked_label(label)
-        if ranked[1] and ranked < best.get(entity, (3, "")):
-            best[entity] = ranked
-    return {entity: name for entity, (_, name) in best.items()}
+def labels_in(facts: Facts, language: str = ENGLISH) -> dict[str, str]:
+    """Names of entities, and of relations, according to the facts.
+
+    A relation of Wikidata (`.../prop/direct/P551`) has the label of its property
+    (`.../entity/P551`).
+    """
+    best: dict[str, tuple[int, int, str]] = {}
+    for place, predicate in enumerate(LABELS):
+        for entity, label in _links(facts, [predicate]):
+            rank, name = _ranked_label(label, language.lower())
+            if name:
+                best[entity] = min(best.get(entity, (9, 0, "")), (rank, place, name))
+    names = {entity: name for entity, (*_, name) in best.items()}
+    for predicate in facts.predicates:
+        match = PROPERTY.fullmatch(predicate)
+        property_ = match and names.get(f"{match[1]}/entity/{match[2]}")
+        if property_ and predicate not in names:
+            names[predicate] = property_
+    return names
 
 
 def types_in(facts: Facts) -> dict[str, str]:
-    """Types of entities according to the facts, or to prefixes that all ids have."""
-    return _commonest([*_links(facts, TYPES), *_classes(facts)]) or _prefixes(facts)
+    """Types of entities: those given with the facts, those in the facts, or prefixes of all ids."""
+    given = facts.types
+    named = zip(facts.entities.take(given.entity), given.kinds.take(given.kind), strict=True)
+    stated = _commonest([*_links(facts, TYPES), *_classes(facts)]) | dict(named)
+    return stated or _prefixes(facts)
 
 
 def local_name(iri: str) -> str:
@@ -251,13 +270,16 @@ def _classes(facts: Facts) -> Iterator[tuple[str, str]]:
         yield facts.entities[entity], classes[predicate]
 
 
-def _ranked_label(text: str) -> tuple[int, str]:
-    """How good a label is (less is better), and its text."""
+def _ranked_label(text: str, wanted: str) -> tuple[int, str]:
+    """How good a label is for a language (less is better), and its text."""
     literal = LITERAL.fullmatch(text)
     if literal is None:
         return 1, text
     plain, language = literal.groups()
-    rank = 1 if language is None else 2 - 2 * (language.lower().split("-")[0] == "en")
+    if language is None:
+        return 1, ESCAPED.sub(_unescaped, plain).strip()
+    spoken = (language.lower(), language.lower().split("-")[0])
+    rank = 0 if wanted in spoken else 2 if ENGLISH in spoken else 3
     return rank, ESCAPED.sub(_unescaped, plain).strip()
 
 

@@ -49,6 +49,7 @@ OF_ONE_ENTITY = {Role.PAIRS: ("a1",), Role.LABELS: ("a1", "value")}
 TRIPLE = ("a1", "predicate", "a2")
 #: What users call the columns of `TableLayout`.
 PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
+EXPECTED_PLACES = "expected `columns` for subject, predicate and object, and value if there is one"
 
 
 @dataclass(frozen=True)
@@ -90,15 +91,11 @@ class TableLayout:
         place = time_column(time)
         if columns is None:
             return cls(header=header, target=target, role=role, time=place)
-        expected = "expected `columns` for subject, predicate and object, and value if there is one"
         unknown = sorted(set(columns) - set(PLACES))
         if unknown:
-            raise InputError(f"unknown place {unknown[0]!r} of a column; {expected}")
-        if not {"subject", "predicate"} <= set(columns):
-            missing = "subject" if "subject" not in columns else "predicate"
-            raise InputError(f"no column for the {missing}; {expected}")
+            raise InputError(f"unknown place {unknown[0]!r} of a column; {EXPECTED_PLACES}")
         if len(set(columns.values())) < len(columns):
-            raise InputError(f"one column for two places; {expected}")
+            raise InputError(f"one column for two places; {EXPECTED_PLACES}")
         if header is False:
             raise InputError("`columns` names columns of a header: leave out `header=False`")
         named = {PLACES[place]: name for place, name in columns.items()}
@@ -147,14 +144,17 @@ class Header:
         fields, given = self.fields, self.layout.columns
         if not self.is_named:
             return None
+        for place, column in PLACES.items():
+            if column in TRIPLE[:2] and column not in given:
+                raise InputError(f"no column for the {place}; {EXPECTED_PLACES}")
         for wanted in given.values():
             if wanted not in fields:
                 listed = f"found {self._shown()}.{did_you_mean(wanted, fields)}"
                 raise self.error(f"no column {wanted!r}; {listed}")
             if fields.count(wanted) > 1:
                 raise self.error(f"two columns are called {wanted!r}; expected one")
-        place = {wanted: column for column, wanted in given.items()}
-        return self._for_role(place.get(field, "") for field in fields)
+        meaning = {wanted: column for column, wanted in given.items()}
+        return self._for_role(meaning.get(field, "") for field in fields)
 
     def columns(self, required: Collection[str] = TRIPLE) -> tuple[str, ...] | None:
         """Meanings of the columns, or None where the fields are not a header."""
@@ -250,7 +250,7 @@ class Header:
         """Meaning of each name; an ambiguous name only where no other has the same meaning."""
         words = [self._word(name) for name in self.fields]
         for i, name in enumerate(self.fields):
-            further = _further_word(name.strip(), self.letters)
+            further = further_word(name.strip(), self.letters)
             if not words[i] and further and further not in words:
                 words[i] = further
         return words
@@ -272,7 +272,8 @@ def header_word(name: str) -> str:
     return HEADER_WORDS.get(name.strip().casefold(), "")
 
 
-def _further_word(name: str, letters: bool) -> str:
+def further_word(name: str, letters: bool) -> str:
+    """The column that a name may stand for where no other does, "" where it is not understood."""
     exported = NEO4J.fullmatch(name)
     name = name.casefold()
     if exported:

@@ -1,10 +1,11 @@
 """Reading facts, labels, pairs, and names of entities, from files, frames and tuples.
 
 `read_facts`, `read_labels` and `read_pairs` take one or several of: a path (TSV, CSV, Parquet,
-a DuckDB file, a PSL program or data file, N-Triples or Turtle; text plain or gzipped; "-" is the
-standard input), a frame with an Arrow interface (pandas, polars, pyarrow, DuckDB), a mapping of
-columns, or rows as tuples. `as_facts`, `as_labels` and `as_pairs` take the same, a list of several,
-and what was read before: every public function that needs facts, labels or pairs calls them.
+a DuckDB file, a PSL program or data file, N-Triples or Turtle, GraphML, Neo4j's CSV; text plain or
+gzipped; "-" is the standard input), a frame with an Arrow interface (pandas, polars, pyarrow,
+DuckDB), a mapping of columns, rows as tuples, a graph of NetworkX, or PyKEEN's triples. `as_facts`,
+`as_labels` and `as_pairs` take the same, a list of several, and what was read before: every public
+function that needs facts, labels or pairs calls them.
 `read_names` and `as_names` do the same for names. A format is a line of `_file_sources`.
 """
 
@@ -18,11 +19,20 @@ from typing import Any, Protocol
 from hornbeam.base.files import working_folder
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError, InputError
-from hornbeam.facts.entity_names import NO_NAMES, EntityNames, names_in
+from hornbeam.facts.entity_names import ENGLISH, NO_NAMES, EntityNames, names_in
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.entity_tables import EntityTables, TableFile, table_sources
+from hornbeam.facts.reading.graphml import graphml_items
 from hornbeam.facts.reading.headers import BY_ITSELF, TableLayout
 from hornbeam.facts.reading.interning import intern_facts, intern_targets
+from hornbeam.facts.reading.neo4j import neo4j_sources
+from hornbeam.facts.reading.networkx_graphs import (
+    is_networkx,
+    is_triples_factory,
+    networkx_items,
+    triples_columns,
+)
+from hornbeam.facts.reading.property_graph import GraphReader, graph_sources
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
 from hornbeam.facts.reading.rdf import rdf_numbers, rdf_source
 from hornbeam.facts.reading.sources import Role, Row, Source, name_problem
@@ -35,7 +45,7 @@ from hornbeam.facts.reading.tables import (
 )
 from hornbeam.facts.reading.text import field_lines, text_source
 from hornbeam.facts.reading.times import check_has_times
-from hornbeam.facts.reading.workspace import Workspace, find_file, suffix_of, workspace
+from hornbeam.facts.reading.workspace import File, Workspace, find_file, suffix_of, workspace
 from hornbeam.facts.table import Facts, Targets
 
 
@@ -44,6 +54,14 @@ class Frame(Protocol):
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows as an Arrow stream."""
+
+
+class MappedTriples(Protocol):
+    """Triples of ids, as PyKEEN's factories have them."""
+
+    @property
+    def mapped_triples(self) -> Any:  # noqa: ANN401
+        """A row of three ids for every triple: a tensor or an array."""
 
 
 class OpenEngine(Protocol):
@@ -57,7 +75,7 @@ class OpenEngine(Protocol):
 #: of facts also an open engine.
 Input = (
     str | os.PathLike[str] | Frame | Iterable[Any] | Facts | Targets | EntityNames | OpenEngine
-    | EntityTables
+    | EntityTables | MappedTriples
 )  # fmt: skip
 
 
@@ -326,8 +344,13 @@ def sources_of(
         elif isinstance(item, EntityTables):
             check_has_times("a table of entities", layout.time)
             sources += table_sources(space, item)
+        elif is_networkx(item):
+            reader = GraphReader(f"frame {number}", layout, "row")
+            sources += graph_sources(space, reader, networkx_items(item, reader))
         else:
-            sources += frame_sources(space, item, f"frame {number}", layout)
+            name = f"frame {number}"
+            frame = triples_columns(item, name) if is_triples_factory(item) else item
+            sources += frame_sources(space, frame, name, layout)
     return sources
 
 
@@ -374,9 +397,10 @@ def _file_sources(space: Workspace, item: str, layout: TableLayout) -> list[Sour
     match suffix:
         case ".parquet" | ".pq":
             return [table_source(space.connection, file.name, parquet_scan(file), layout)]
-        case ".csv":
-            return [text_source(file, ",", layout)]
-        case ".duckdb" | ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl":
+        case ".graphml" if layout.arguments_of is None:
+            reader = GraphReader(file.name, layout)
+            return graph_sources(space, reader, graphml_items(file, reader))
+        case ".duckdb" | ".graphml" | ".json" | ".yaml" | ".yml" | ".data" | ".nt" | ".nq" | ".ttl":
             if layout.arguments_of is not None:
                 table = f"a table of the arguments of {quote(layout.arguments_of)}"
                 problem = f"its name is not that of a table; expected {table}: TSV, CSV or Parquet"
@@ -393,8 +417,18 @@ def _file_sources(space: Workspace, item: str, layout: TableLayout) -> list[Sour
                 problem = f"holds no numbers of entities; expected {layout.role.expected}"
                 raise DataError(file.name, problem)
             return psl_sources(space, file, layout.role, split)
+        case ".csv":
+            return _text_sources(space, file, ",", layout)
         case _:
-            return [text_source(file, "\t", layout)]
+            return _text_sources(space, file, "\t", layout)
+
+
+def _text_sources(
+    space: Workspace, file: File, delimiter: str, layout: TableLayout
+) -> list[Source]:
+    """The sources of an export of Neo4j, known by its header, or of any other table."""
+    exported = neo4j_sources(space, file, delimiter, layout)
+    return exported or [text_source(file, delimiter, layout)]
 
 
 def named_table(item: str) -> tuple[str, str] | None:
@@ -415,11 +449,19 @@ def named_table(item: str) -> tuple[str, str] | None:
 NAME_FIELDS = ("id", "name", "type")
 
 
-def read_names(*inputs: Input) -> EntityNames:
+def read_names(*inputs: Input, language: str = ENGLISH) -> EntityNames:
     """Read names of entities, `id, name[, type]`, from files, frames, tuples, or as a mapping.
 
-    From facts, and from files of RDF, labels (`rdfs:label`) and types (`rdf:type`) are taken, or
-    types from prefixes of all ids, such as `Gene::`.
+    From facts, graphs, and files of RDF and GraphML, labels (`rdfs:label`, `schema:name`,
+    `skos:prefLabel`) and types are taken, or types from prefixes of all ids, such as `Gene::`.
+
+    Parameters
+    ----------
+    *inputs
+        Files, frames, tuples, a mapping, facts, graphs.
+    language
+        The language of labels where RDF has several, such as "de"; else labels without a language
+        are taken, then English ones.
 
     Raises
     ------
@@ -440,7 +482,7 @@ def read_names(*inputs: Input) -> EntityNames:
         source, unit = f"frame {number}", "row"
         if isinstance(given, str | os.PathLike):
             source, unit = str(os.fspath(given)), "line"
-        ready = _ready_names(given)
+        ready = _ready_names(given, language)
         if ready is not None:
             names.update(ready.names)
             types.update(ready.types)
@@ -467,15 +509,15 @@ def as_names(given: Input | None) -> EntityNames:
     return given if isinstance(given, EntityNames) else read_names(given)
 
 
-def _ready_names(given: Input) -> EntityNames | None:
+def _ready_names(given: Input, language: str) -> EntityNames | None:
     """Names that need not be read row by row; None where they are rows."""
     if isinstance(given, EntityNames):
         return given
-    if isinstance(given, Facts):
-        return names_in(given)
-    if isinstance(given, str | os.PathLike) and suffix_of(given) in (".nt", ".nq", ".ttl"):
-        return names_in(read_facts(given))
-    return None
+    graphs = (".nt", ".nq", ".ttl", ".graphml")
+    is_file = isinstance(given, str | os.PathLike) and suffix_of(given) in graphs
+    if is_file or is_networkx(given):
+        given = read_facts(given)
+    return names_in(given, language) if isinstance(given, Facts) else None
 
 
 def _name_rows(given: Input, source: str) -> Iterator[Row]:
