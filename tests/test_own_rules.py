@@ -16,6 +16,7 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.errors import DataError, HornbeamWarning, InputError
+from hornbeam.learning.joint import Joint
 from hornbeam.learning.registry import learner_names
 from hornbeam.rules.body import Conjunction, Part
 from hornbeam.rules.clause import Clause
@@ -275,6 +276,27 @@ def test_own_rules_compare_numbers() -> None:
         hb.learn(facts, list(made.labels), rules=["(yeer(A) >= 7) -> t(A, B)"])
     with pytest.raises(DataError, match="no fact has the predicate 'has_yeer'"):
         hb.learn(facts, list(made.labels), rules=["has_yeer(A) -> t(A, B)"])
+
+
+def test_an_own_rule_may_standardise_a_number() -> None:
+    """It is fitted and kept, and does not say that there is a number."""
+    rng = np.random.default_rng(4)
+    names = [f"p{k:02}" for k in range(60)]
+    year = dict(zip(names[:45], rng.normal(1970, 20, 45).tolist(), strict=True))
+    facts = hb.read_facts([(n, "likes", "tea") for n in names], numbers=[
+        (name, "year", value) for name, value in year.items()
+    ])  # fmt: skip
+    labels = [(a, "t", b, float(year.get(a, 0) > 1970)) for a in names for b in names[:9]]
+    own = "year(A) -> t(A, B) [z / 1970.0 20.0]"
+    found = weights(hb.learn(facts, labels, rules=[own], method=Joint(all_rules=True)))
+    assert found[own] > 0.5
+    assert "has_year(A) -> t(A, B)" in found
+    assert weights(hb.learn(facts, labels, rules=[f"0.5: {own}"], keep=True))[own] == 0.5
+    with pytest.raises(InputError, match=r"own rule with .z. is fitted where targets are true or"):
+        hb.learn(facts, labels, rules=[own], method="ppll")
+    for method in ("ppll", "greedy"):
+        kept = hb.learn(facts, labels, rules=[own], method=method, relaxation="boolean")
+        assert own in weights(kept)
 
 
 # --- guards ---------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ def learn(
             opened.predicates, opened.not_binary, labels.arities,
             sampling is not None or cross_evidence or plan.recursive,
             loops=bool(np.any((labels.subject == labels.object) & ~labels.on_one)),
-            attributes=opened.numbers.attributes,
+            numbers=opened.numbers,
         )  # fmt: skip
         own = read_own_rules(rules, known, keep=keep, guard=guard)
         plan = with_own_rules(plan, own, relaxation)

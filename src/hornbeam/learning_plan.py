@@ -130,6 +130,12 @@ def with_own_rules(
             f"weights to `keep` are those of {own.relaxation} targets, not {semantics.relaxation}: "
             f'use `relaxation="{own.relaxation}"`, or leave out `keep`'
         )
+    valued = any(rule.clause.body.is_value for rule in own.rules)
+    if valued and semantics.relaxation is not Relaxation.BOOLEAN:
+        raise InputError(
+            "an own rule with [z] is fitted where targets are true or false: use "
+            '`relaxation="boolean"`, or leave out the rule'
+        )
     if own.guard is not None:
         ways, language = _ways_with_guard(plan), language.without(own.guard)
         semantics = replace(semantics, counts=model_counts(ways))

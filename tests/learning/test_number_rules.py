@@ -12,7 +12,7 @@ from hornbeam.errors import InputError
 from hornbeam.learning.joint import log_losses
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Rule, Semantics
-from hornbeam.rules.weighing import Counts
+from hornbeam.rules.weighing import Counts, Weighing
 
 Numbers = list[tuple[str, str, float]]
 
@@ -152,6 +152,65 @@ def test_rules_need_their_numbers() -> None:
     other = hb.Model.parse("1: (club(A) >= 3) -> friend(A, B)")
     with pytest.raises(InputError, match="'club' is a relation of the facts"):
         other.predict(facts, labels)
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("(born(A) >= 1990)", "'born' is a date; expected a date such as 1931-05-04, found 1990"),
+        ("(born(A) - born(B) < 3)", "expected a difference of dates in days, found 3"),
+        ("(size(A) < 1990-01-01)", "'size' is a number; expected a number, found 1990-01-01"),
+        ("(size(A) - size(B) < 3 days)", "'size' is a number; expected a number, found 3 days"),
+        ("(born(A) - size(B) < 3)", "'size' is a number and 'born' a date; expected two of a kind"),
+        ("(club(A) >= 3)", "'club' is a relation of the facts"),
+    ],
+)
+def test_dates_are_not_compared_with_numbers(rule: str, problem: str) -> None:
+    facts = hb.read_facts(
+        [("a", "club", "b")], numbers=[("a", "size", 3)], dates=[("a", "born", "1990-01-01")]
+    )
+    labels = [("a", "t", "b", 1.0), ("b", "t", "a", 0.0)]
+    with pytest.raises(InputError, match=problem):
+        hb.Model.parse(f"1: {rule} -> t(A, B)").predict(facts, labels)
+    with pytest.raises(InputError, match=f"rules, line 2, column 1: .*{problem}"):
+        hb.learn(facts, labels, rules=["club(A, B) -> t(A, B)", f"{rule} -> t(A, B)"])
+
+
+def test_numbers_of_none_of_the_labelled_pairs_are_refused() -> None:
+    facts = hb.read_facts([("a", "club", "b")], numbers=[("z", "size", 3), ("y", "size", 4)])
+    labels = [("a", "t", "b", 1.0), ("b", "t", "a", 0.0)]
+    with pytest.raises(InputError, match="no labelled pair has a value of an attribute such as 's"):
+        hb.learn(facts, labels)
+    # tables have numbers of all their entities, also of those that no pair has
+    film = hb.read_table({"film": ["z", "y"], "size": [3, 4]}, key="film")
+    tables = hb.read_facts(film, [(f"a{k}", "club", f"b{k % 4}") for k in range(40)])
+    pairs = [
+        (f"a{k}", "t", f"b{j}", float(j == k % 4 or k < 5)) for k in range(40) for j in range(3)
+    ]
+    assert not attributes(hb.learn(tables, pairs))
+
+
+def test_values_far_from_zero_are_standardised_to_digits_of_their_deviation() -> None:
+    facts, labels = world(8, signal=False)
+    ids, values = facts.numbers.values_of("born")
+    names = facts.entities.take(ids)
+    far = [(name, "born", 1e9 + value) for name, value in zip(names, values.tolist(), strict=True)]
+    shifted = hb.read_facts([(s, p, o) for s, p, o in facts], numbers=far)
+    year = dict(zip(names, values.tolist(), strict=True))
+    rng = np.random.default_rng(8)
+    odds = [(year.get(row[0], 1975) - 1975) / 5 for row in labels]
+    older = [(*row[:3], float(rng.random() < 1 / (1 + np.exp(-x))))
+             for row, x in zip(labels, odds, strict=True)]  # fmt: skip
+    near, away = (standardised(hb.learn(given, older)) for given in (facts, shifted))
+    assert away.deviation == pytest.approx(near.deviation, rel=1e-5)
+    assert away.mean - 1e9 == pytest.approx(near.mean, abs=1e-3)
+
+
+def standardised(model: hb.Model) -> Weighing:
+    """How the one rule with a standardised value weighs it."""
+    [found] = {r.clause.weighing for r in model.rules if r.clause.body.is_value and r.weight > 0}
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -20,7 +20,7 @@ def day_number(text: str) -> float:
     >>> day_number("1970-01-31"), date_text(day_number("1931-05-04"))
     (30.0, '1931-05-04')
     """
-    return float((date.fromisoformat(text) - FIRST_DAY).days)
+    return float(TimeUnit.DAY.number(text))
 
 
 def date_text(day: float) -> str:

@@ -75,7 +75,9 @@ class ResultTable:
         if wanted not in self.columns:
             raise KeyError(f"no column {wanted!r}; expected one of: {', '.join(self.names)}")
         column = self.columns[wanted]
-        return column if isinstance(column, np.ndarray) else np.array(list(column), dtype=object)
+        if isinstance(column, np.ndarray):
+            return column
+        return np.fromiter(column, dtype=object, count=len(column))  # a cell may be a list
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:  # noqa: ANN401
         """The scores alone, for NumPy."""

@@ -23,7 +23,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.number_counts import NumberCounter
 from hornbeam.counting.statistics import Histograms, Statistics
-from hornbeam.errors import warn
+from hornbeam.errors import InputError, warn
 from hornbeam.facts.table import Targets
 from hornbeam.language.syntax import Bound, Operator, Unit
 from hornbeam.rules.body import Body, Kind, Step
@@ -49,11 +49,7 @@ def with_numbers(
         arity = targets.arities[name]
         bodies += [replace(body, target=name, head_arity=arity) for body in of_target.bodies()]
     if not bodies:
-        named = ", ".join(map(repr, islice(engine.numbers.attributes, 3)))
-        warn(
-            f"no number is compared: fewer than {MIN_SHARE:.0%} of the labelled pairs have a value "
-            f"of an attribute such as {named}; `numbers` must name the entities as the facts do"
-        )
+        _report_none(engine, targets, language)
         return found
     known = set(candidates.bodies)
     bodies = [body for body in bodies if body not in known]
@@ -72,6 +68,25 @@ def with_numbers(
         statistics=statistics,
         histograms=histograms,
         found=None if found.found is None else found.found + len(bodies),
+    )
+
+
+def _report_none(engine: Engine, targets: Targets, language: RuleLimits) -> None:
+    """Say why no number is compared; refuse numbers that are about none of the labelled pairs.
+
+    Tables have numbers of all of their entities: that these are others is no mistake.
+    """
+    if engine.facts is None or len(engine.facts.types.entity):
+        return
+    named = ", ".join(map(repr, islice(engine.numbers.attributes, 3)))
+    must = "`numbers` must name the entities as the facts do"
+    ids = engine.locate(targets.entities)[np.concatenate([targets.subject, targets.object])]
+    if not np.isin(ids, engine.numbers.entity).any():
+        raise InputError(f"no labelled pair has a value of an attribute such as {named}; {must}")
+    least = max(language.min_coverage, MIN_SHARE * len(targets))
+    warn(
+        f"no number is compared: fewer than {least:.0f} of the labelled pairs have a value of one "
+        f"of the attributes, such as {named}; {must}"
     )
 
 

@@ -17,7 +17,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.rules.body import AnyBody, Conjunction
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import mentions_beliefs
-from hornbeam.rules.weighing import Counts, Weighing
+from hornbeam.rules.weighing import MIN_MEDIAN, Counts, Weighing
 
 
 def body_lengths(clauses: Sequence[Clause]) -> Ints:
@@ -154,12 +154,17 @@ def standardised_values(
     column, n, total = group[body[rows]], statistics.count[rows], statistics.share[rows]
     size = len(is_value)
     number = np.maximum(np.bincount(column, n, size), 1.0)
-    mean = _rounded(np.bincount(column, total, size) / number)
+    pairs = np.maximum(np.bincount(column, minlength=size), 1)
+    mean = np.bincount(column, total, size) / number
     around = total - n * mean[column]
-    spread = np.sqrt(
-        np.bincount(column, around**2, size) / np.maximum(np.bincount(column, minlength=size), 1)
+    spread = np.sqrt(np.bincount(column, around**2, size) / pairs)
+    deviation = _rounded(np.where(spread >= MIN_MEDIAN, spread, 1.0))
+    # a mean may be large beside the deviation: it is rounded to digits of the deviation
+    digits = 5 - np.floor(np.log10(deviation)).astype(np.int64)
+    mean = (
+        np.array([round(m, k) for m, k in zip(mean.tolist(), digits.tolist(), strict=True)]) + 0.0
     )
-    deviation = _rounded(np.where(spread > 0.0, spread, 1.0))
+    around = total - n * mean[column]
     weighings = {
         (Counts.Z, one): Weighing(Counts.Z, mean=float(mean[g]), deviation=float(deviation[g]))
         for one, g in zip(bodies, group.tolist(), strict=True)

@@ -53,7 +53,9 @@ def unsaid(
         rows, n = columns.of(clause.body, Weighing(Counts.RAW))
         return clause.target, rows.tobytes(), n.tobytes()
 
-    said = {(says(rule.clause), rule.clause.negated) for rule in own.conditional}
+    # values of numbers say more than that there are some
+    counted_rules = [rule.clause for rule in own.conditional if not rule.clause.body.is_value]
+    said = {(says(clause), clause.negated) for clause in counted_rules}
 
     def is_said(clause: Clause) -> bool:
         if not own.admits(clause, symmetric):

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hornbeam.language.syntax import Bound, Constant, NumberTest, Operator, Term
+from hornbeam.facts.numbers import Numbers
+from hornbeam.language.syntax import Bound, Constant, NumberTest, Operator, Term, Unit
 
 #: Begins the name of the unary predicate of entities that have a value of an attribute.
 HAS = "has_"
@@ -78,6 +79,22 @@ class NumberCondition:
         return NumberTest(
             here, self.operator, right, None, self.attribute, self.minus, self.absolute, self.bound
         )
+
+    def problem(self, numbers: Numbers) -> str | None:
+        """What is wrong if dates are compared as numbers, or numbers as dates; None if nothing."""
+        first, *others = sorted(self.attributes, key=lambda name: name in numbers.dates)
+        if any(numbers.attributes.index(name) < 0 for name in (first, *others)):
+            return None
+        dated = first in numbers.dates
+        if others and (others[0] in numbers.dates) != dated:
+            return f"{first!r} is a number and {others[0]!r} a date; expected two of a kind"
+        unit = Unit.NUMBER if not dated else Unit.DATE if self.minus is None else Unit.DAYS
+        if self.bound is None or self.bound.unit is unit:
+            return None
+        kind = "date" if dated else "number"
+        example = {Unit.NUMBER: "", Unit.DATE: " such as 1931-05-04", Unit.DAYS: " in days"}[unit]
+        between = "a difference of dates" if unit is Unit.DAYS else f"a {kind}"
+        return f"{first!r} is a {kind}; expected {between}{example}, found {self.bound}"
 
     def implies(self, other: NumberCondition) -> bool:
         """Whether every value that meets it meets the other condition on the same value."""

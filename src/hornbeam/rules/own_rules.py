@@ -23,6 +23,7 @@ from hornbeam.base.choices import Relaxation
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import DataError, HornbeamNote, InputError, warn
 from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers, no_numbers
 from hornbeam.language.arithmetic_rules import atoms_of, refusal, variables_of
 from hornbeam.language.rule_texts import identifiers, names_by_identifier
 from hornbeam.language.syntax import Comparison, LogicalRule, Operator
@@ -36,7 +37,7 @@ from hornbeam.rules.model_file import (
     model_text,
     read_rule_texts,
 )
-from hornbeam.rules.number_conditions import HAS
+from hornbeam.rules.number_conditions import NumberCondition, attribute_of
 from hornbeam.rules.parsed_bodies import real_name
 from hornbeam.rules.rule_model import Rule, RuleModel
 from hornbeam.rules.weighing import Counts, Weighing
@@ -195,7 +196,7 @@ class KnownPredicates:
 
     `not_binary` has the numbers of arguments of predicates that have not two. Targets are evidence
     themselves where `targets_known`. With `loops`, a labelled pair has one entity twice. Numbers of
-    entities have `attributes`.
+    entities are `numbers`.
     """
 
     facts: Names
@@ -203,19 +204,20 @@ class KnownPredicates:
     targets: Mapping[str, int]
     targets_known: bool
     loops: bool = False
-    attributes: Names = field(default_factory=lambda: Names.of(()))
+    numbers: Numbers = field(default_factory=no_numbers)
 
     @cached_property
     def by_identifier(self) -> dict[str, str]:
         """Names by identifier in lower case, as Hornbeam writes them in models."""
-        spelt = identifiers({*self.facts, *self.targets, *self.attributes})
+        spelt = identifiers({*self.facts, *self.targets, *self.numbers.attributes})
         return names_by_identifier({identifier: name for name, identifier in spelt.items()})
 
     def arity(self, name: str) -> int | None:
         """Number of arguments of a predicate in bodies; None where no fact has it."""
         if self.facts.index(name) >= 0:
             return self.not_binary.get(name, 2)
-        if name.startswith(HAS) and self.attributes.index(name.removeprefix(HAS)) >= 0:
+        attribute = attribute_of(name)
+        if attribute is not None and self.numbers.attributes.index(attribute) >= 0:
             return 1
         return self.targets.get(name) if self.targets_known else None
 
@@ -309,13 +311,12 @@ def _check_rule(
     if stated != expected_of_head:
         why = f"its head has arity {stated}; expected {expected_of_head}, as the labels"
         raise refusal(rule, why, name)
-    compared = (part.body.number for part in clause.body.parts if part.body.number is not None)
-    for name_of_number in sorted(set[str]().union(*(one.attributes for one in compared))):
-        if known.attributes.index(name_of_number) < 0:
-            hint = did_you_mean(name_of_number, list(known.attributes))
-            why = f"no entity has the number {name_of_number!r}: give `numbers` or `dates`.{hint}"
-            raise refusal(rule, why, name)
+    compared = [part.body.number for part in clause.body.parts if part.body.number is not None]
+    for number in compared:
+        _check_number(rule, number, known, name)
     heads = [literal.atom for literal in rule.head]
+    if clause.body.parts and clause.body.parts[0].body.is_value:
+        heads.append(rule.body[0].atom)  # `year(A)`, which [z] standardises, is no fact
     for atom in (atom for atom in atoms_of(rule) if all(atom is not head for head in heads)):
         predicate = real_name(atom, named)
         arity, expected = len(atom.arguments), known.arity(predicate)
@@ -331,6 +332,21 @@ def _check_rule(
         if arity != expected:
             why = f"{atom} has arity {arity}; expected {expected}, as in the facts"
             raise refusal(rule, why, name, atom.place)
+
+
+def _check_number(
+    rule: LogicalRule, number: NumberCondition, known: KnownPredicates, name: str
+) -> None:
+    """Refuse attributes that no entity has, and comparisons of dates with numbers."""
+    for attribute in sorted(number.attributes):
+        if known.numbers.attributes.index(attribute) >= 0:
+            continue
+        why = f"no entity has the number {attribute!r}: give `numbers` or `dates`."
+        if known.facts.index(attribute) >= 0:
+            why = f"{attribute!r} is a relation of the facts, not a number; expected an attribute."
+        raise refusal(rule, why + did_you_mean(attribute, list(known.numbers.attributes)), name)
+    if problem := number.problem(known.numbers):
+        raise refusal(rule, problem, name)
 
 
 def _check_guard(guard: str, known: KnownPredicates) -> int:

@@ -146,7 +146,10 @@ def warn_of_missing_names(model: RuleModel, engine: Engine) -> None:
 
 
 def _check_numbers(model: RuleModel, engine: Engine) -> None:
-    """Refuse comparisons where the facts have no numbers, or a relation instead of them."""
+    """Refuse comparisons where the facts have no numbers, others, or a relation instead of them."""
+    for number in (body.number for body in model.bodies if body.number is not None):
+        if problem := number.problem(engine.numbers):
+            raise InputError(f"{problem} in a rule")
     used = sorted(set[str]().union(*(body.attributes for body in model.bodies)))
     missing = [name for name in used if engine.numbers.attributes.index(name) < 0]
     for name in missing:

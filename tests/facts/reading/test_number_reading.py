@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from codecs import BOM_UTF8
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from hornbeam import open_duckdb, read_facts, read_numbers
 from hornbeam.base.dates import day_number
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, HornbeamNote
 from hornbeam.facts.names import Names
 from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import Facts
@@ -103,9 +104,7 @@ def test_rdf_literals_are_numbers_by_their_type_where_asked(tmp_path: Path) -> N
 
 
 @settings(max_examples=10)
-@given(
-    st.lists(st.tuples(NAMES, NAMES, st.floats(allow_nan=False, allow_infinity=False)), min_size=1)
-)
+@given(st.lists(st.tuples(NAMES, NAMES, st.floats(-9e15, 9e15)), min_size=1))
 def test_numbers_come_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Row]
 ) -> None:
@@ -139,6 +138,7 @@ def test_facts_and_numbers_in_any_order_and_form() -> None:
         ("a\ty\tinf\n", False, "line 1: expected a finite number, found 'inf'"),
         ("a\ty\t1e999\n", False, "line 1: expected a finite number, found '1e999'"),
         ("a\ty\tnan\n", False, "line 1: expected a finite number, found 'nan'"),
+        ("a\ty\t-2e100\n", False, "line 1: expected a finite number of at most 1e.100, found '-2e"),
         ("a\ty\t1_0\n", False, "line 1: expected a finite number, found '1_0'"),
         ("a\ty\t\n", False, "line 1: the value is missing; expected a finite number"),
         ("a\t\t1\n", False, "line 1: the attribute is empty"),
@@ -147,6 +147,8 @@ def test_facts_and_numbers_in_any_order_and_form() -> None:
         ("a\ty\n", False, "line 1: expected entity, attribute, value separated by TABs"),
         ("a\ty\t1990-02-30\n", True, "line 1: expected a date, such as 1931-05-04, found '1990-02"),
         ("a\ty\t1990-2-3\n", True, "line 1: expected a date"),
+        ("a\ty\t19900203\n", True, "line 1: expected a date"),
+        ("a\ty\t1990-W05-6\n", True, "line 1: expected a date"),
         ("a\ty\tinfinity\n", True, "line 1: expected a date"),
         ("a\ty\t0000-01-01\n", True, "line 1: expected a date"),
         ("a\ty\t1990\n", True, "line 1: expected a date"),
@@ -172,6 +174,31 @@ def test_mistakes_in_frames_and_across_inputs(tmp_path: Path) -> None:
         read_numbers([("a", "y", "x")])
     with pytest.raises(DataError, match="'y' has numbers and dates; expected values of one kind"):
         read_facts(numbers=[("a", "y", 1)], dates=[("b", "y", "1990-01-01")])
+    with pytest.raises(DataError, match="column 'value' is of type DOUBLE; expected dates"):
+        read_numbers(frame, dates=True)
     program = write(tmp_path / "p.json", "{}")
     with pytest.raises(DataError, match="holds no numbers of entities"):
         read_numbers(program)
+
+
+def test_whole_numbers_that_cannot_be_held_are_announced() -> None:
+    with pytest.warns(HornbeamNote, match="'big' from 9,007,199,254,740,992 on keep their first"):
+        assert rows_of(read_numbers([("a", "big", 2**53 + 1)])) == {("a", "big", 2.0**53)}
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone of a process is fixed")
+def test_instants_have_the_same_date_in_every_time_zone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An instant is that of UTC: half past eleven at night in New York is the next day."""
+    late = datetime(1999, 12, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    frame = pd.DataFrame({"entity": ["a"], "attribute": ["born"], "value": [late]})
+    frame.to_parquet(tmp_path / "n.parquet")
+    expected = {("a", "born", day_number("2000-01-01"))}
+    for zone in ("America/New_York", "UTC", "Asia/Tokyo"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        for given_dates in (frame, tmp_path / "n.parquet", [("a", "born", late)]):
+            assert rows_of(read_numbers(given_dates)) == expected
+    monkeypatch.undo()
+    time.tzset()

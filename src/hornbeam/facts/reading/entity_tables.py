@@ -156,6 +156,11 @@ def _note_prefixes(given: EntityTables, tables: Sequence[ScannedTable]) -> None:
         )
 
 
+def _is_present(cell: object) -> bool:
+    """Whether a cell, or an item of a list, has a value; in frames a missing number is NaN."""
+    return cell is not None and cell != "" and cell == cell
+
+
 @dataclass(frozen=True)
 class _Reading:
     """One of several tables, and what is known of the others."""
@@ -244,7 +249,8 @@ class _Reading:
 
     def _named(self, columns: Sequence[str], prefix: str) -> str:
         """The name of an entity by its key, in SQL."""
-        cells = [f"CAST({self.table.columns[column].sql} AS VARCHAR)" for column in columns]
+        scanned = (self.table.columns[column] for column in columns)
+        cells = [column.name_in_sql(column.sql) for column in scanned]
         return " || ':' || ".join([f"{literal(prefix)} || {cells[0]}", *cells[1:]])
 
     def _has_rows(self) -> bool:
@@ -290,15 +296,15 @@ class _Reading:
             self._named([column], self.prefix_of(table.links[column]))
             for column in (subject, object_)
         )
-        cells = (f"CAST({table.columns[column].sql} AS VARCHAR)" for column in (subject, object_))
-        present = " AND ".join(f"{cell} <> ''" for cell in cells)  # neither NULL
+        cells = (table.columns[column] for column in (subject, object_))
+        present = " AND ".join(cell.present_in_sql(cell.sql) for cell in cells)
         select = (
             f"SELECT {literal(table.name)} AS predicate, {first} AS a1, {second} AS a2, "  # noqa: S608
             f"1.0 AS value FROM {table.scan} WHERE {present}"
         )
 
         def rows() -> Iterator[Row]:
-            return (row for row in table.rows() if None not in row[1] and "" not in row[1])
+            return (row for row in table.rows() if all(map(_is_present, row[1])))
 
         shape = RowShape(("a1", "a2"), table.name)
         return shape.source(table.place, select, rows, table.unit)
@@ -311,14 +317,12 @@ class _Reading:
         before = "" if linked is None else self.prefix_of(linked)
         item = f"unnest({scanned.sql})" if scanned.is_list else scanned.sql
         word, valid = "lower(CAST(c AS VARCHAR))", "true"
-        # in frames, a number that is missing may be NaN
-        some = "NOT isnan(c)" if scanned.is_float else "CAST(c AS VARCHAR) <> ''"
-        present = f"c IS NOT NULL AND {some}"
+        present = scanned.present_in_sql("c")
         shape = RowShape(("a1",), column)
         match kind:
             case ColumnKind.NAME:
                 shape = RowShape(("a1", "a2"), column)
-                wanted = f"{literal(before)} || CAST(c AS VARCHAR) AS a2, 1.0"
+                wanted = f"{literal(before)} || {scanned.name_in_sql('c')} AS a2, 1.0"
             case ColumnKind.NUMBER | ColumnKind.DATE:
                 shape = RowShape(("a1", "value"), column, value_kind=VALUE_KINDS[kind])
                 wanted = shape.value_kind.in_sql("c", scanned.is_text)
@@ -337,7 +341,7 @@ class _Reading:
             for at, cells in table.rows():
                 entity, cell = f"{prefix}{self._key(cells)}", cells[at_column]
                 for value in cell if isinstance(cell, list) else [cell]:
-                    if value is None or value == "" or value != value:
+                    if not _is_present(value):
                         continue
                     if kind is ColumnKind.NAME:
                         if problem := name_problem("value", value):

@@ -19,8 +19,9 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Bools, Ids, Ints, Millionths, begin_runs
 from hornbeam.base.dates import DAYS, TimeUnit
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import quote
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, HornbeamNote, warn
 from hornbeam.facts.atom_keys import sort_atoms
 from hornbeam.facts.entity_types import EntityTypes
 from hornbeam.facts.events import Events
@@ -479,6 +480,8 @@ def _fetch(
 
 # --- numbers --------------------------------------------------------------------------------------
 
+#: From here on not every whole number can be held.
+INEXACT = 2**53
 #: Names of the entities in `number_rows`.
 NUMBERED_ENTITIES = "SELECT entity AS name FROM number_rows"
 
@@ -507,12 +510,16 @@ def store_number_rows(connection: duckdb.DuckDBPyConnection, sources: Sequence[S
         )
         wrong = connection.execute(
             "SELECT 1 FROM (SELECT unnest([entity, attribute]) AS name, value, is_date "  # noqa: S608
-            f"FROM number_rows) WHERE {MALFORMED} OR value IS NULL OR NOT isfinite(value) "
+            f"FROM number_rows) WHERE {MALFORMED} OR value IS NULL "
+            f"OR NOT abs(value) <= {MAX_NUMBER} "
             f"OR is_date AND (value < {low} OR value > {high}) LIMIT 1"
         ).fetchall()
         both = connection.execute(
             "SELECT min(attribute) FROM (SELECT attribute FROM number_rows GROUP BY attribute "
             "HAVING count(DISTINCT is_date) > 1)"
+        ).fetchall()
+        large = connection.execute(
+            f"SELECT min(attribute) FROM number_rows WHERE abs(value) >= {INEXACT}"  # noqa: S608
         ).fetchall()
     except duckdb.Error as error:
         raise reading_error(error, sources) from None
@@ -522,6 +529,9 @@ def store_number_rows(connection: duckdb.DuckDBPyConnection, sources: Sequence[S
     if both[0][0] is not None:
         problem = f"{quote(both[0][0])} has numbers and dates; expected values of one kind"
         raise DataError(names, problem)
+    if large[0][0] is not None:
+        said = f"numbers of {quote(large[0][0])} from {INEXACT:,} on keep their first 16 digits"
+        warn(said, HornbeamNote)
 
 
 def fetch_numbers(connection: duckdb.DuckDBPyConnection) -> Numbers:

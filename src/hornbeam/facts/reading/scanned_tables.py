@@ -6,7 +6,7 @@ any type: there the declared types say what columns hold. Everything else has ty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -69,6 +69,17 @@ class ScannedColumn:
         """Whether values, or the items of lists, may be NaN."""
         return self.type.removesuffix("[]") in ("DOUBLE", "FLOAT")
 
+    def name_in_sql(self, cell: str) -> str:
+        """A value, or the item of a list, as a name."""
+        text = f"CAST({cell} AS VARCHAR)"
+        # a missing integer makes floats of a column of pandas
+        return f"regexp_replace({text}, '[.]0$', '')" if self.is_float else text
+
+    def present_in_sql(self, cell: str) -> str:
+        """Whether there is a value: not NULL, no empty text, and no NaN."""
+        some = f"NOT isnan({cell})" if self.is_float else f"CAST({cell} AS VARCHAR) <> ''"
+        return f"{cell} IS NOT NULL AND {some}"
+
     @property
     def is_list(self) -> bool:
         """Whether a row has several values."""
@@ -125,7 +136,10 @@ def scanned_table(space: Workspace, data: object, key: str | None, name: str) ->
         index = getattr(data, "index", None)
         if key is not None and getattr(index, "name", None) == key:  # of pandas
             data = cast("Any", data).reset_index()
-        place, view = name, registered(space, data, name)
+        try:
+            place, view = name, registered(space, data, name)
+        except duckdb.Error as error:
+            raise DataError(name, f"cannot be read: {reason(error)}") from None
         if view is None:
             kind = type(data).__name__
             expected = "expected a file, a frame of pandas, polars or Arrow, or columns by name"
@@ -140,9 +154,9 @@ def _typed_table(
     place: str,
     scan: str,
     key: tuple[str, ...],
-    **further: Any,  # noqa: ANN401
+    links: Mapping[str, str] | None = None,
 ) -> ScannedTable:
-    """A table whose columns have types."""
+    """A table whose columns have types; with `links`, those of its schema, it is in a database."""
     try:
         described = space.connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
     except duckdb.Error as error:
@@ -150,11 +164,20 @@ def _typed_table(
     columns = {
         row[0]: ScannedColumn(_quoted(row[0]), row[1], _kind_of(row[1])) for row in described
     }
+    if links is not None:
+        key = tuple(_spelt(column, columns) for column in key)
+        links = {_spelt(column, columns): table for column, table in links.items()}
     whole = len(key) == 1 and key[0] in columns and columns[key[0]].type in INTEGER_TYPES
-    rows = table_rows(space.connection, place, scan)
+    rows, known = table_rows(space.connection, place, scan), links is not None
     return ScannedTable(
-        name, place, scan, columns, rows, key=key, whole_number_key=whole, **further
-    )
+        name, place, scan, columns, rows,
+        key=key, links=links or {}, whole_number_key=whole, in_database=known,
+    )  # fmt: skip
+
+
+def _spelt(name: str, known: Iterable[str]) -> str:
+    """A name as it was declared, which a key may spell in another case."""
+    return next((one for one in known if one.casefold() == name.casefold()), name)
 
 
 def _quoted(name: str) -> str:
@@ -261,24 +284,25 @@ def _duckdb_tables(space: Workspace, file: File) -> list[ScannedTable]:
     except duckdb.Error as error:
         raise DataError(file.name, f"no database that can be read: {reason(error)}") from None
     keys = {row[:2]: tuple(row[3]) for row in constraints if row[2] == "PRIMARY KEY"}
-    found = []
+    names, found = [name for _, name in tables], []
     for place in tables:
         links = {
-            row[3][0]: row[4]
+            row[3][0]: _spelt(row[4], names)
             for row in constraints
             if row[:2] == place
             and row[2] == "FOREIGN KEY"
             # a foreign key of several columns, or to another column than the key, is a plain value
             and len(row[3]) == 1
-            and keys.get((place[0], row[4])) == tuple(row[5])
+            and _folded(keys.get((place[0], _spelt(row[4], names)), ())) == _folded(row[5])
         }
         scan = f"{schema}.{_quoted(place[0])}.{_quoted(place[1])}"
         called = f"{file.name}, table {quote(place[1])}"
-        key = keys.get(place, ())
-        found.append(
-            _typed_table(space, place[1], called, scan, key, links=links, in_database=True)
-        )
+        found.append(_typed_table(space, place[1], called, scan, keys.get(place, ()), links))
     return found
+
+
+def _folded(names: Iterable[str]) -> list[str]:
+    return [name.casefold() for name in names]
 
 
 def _sqlite_tables(space: Workspace, file: File) -> list[ScannedTable]:
@@ -292,7 +316,8 @@ def _sqlite_tables(space: Workspace, file: File) -> list[ScannedTable]:
                 "AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND sql NOT LIKE 'CREATE VIRTUAL%' "
                 "ORDER BY name"
             ).fetchall()
-            return [_sqlite_table(space, connection, file, name) for (name,) in names]
+            known = [name for (name,) in names]
+            return [_sqlite_table(space, connection, file, name, known) for name in known]
         finally:
             connection.close()
     except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -300,15 +325,15 @@ def _sqlite_tables(space: Workspace, file: File) -> list[ScannedTable]:
 
 
 def _sqlite_table(
-    space: Workspace, connection: sqlite3.Connection, file: File, name: str
+    space: Workspace, connection: sqlite3.Connection, file: File, name: str, known: Sequence[str]
 ) -> ScannedTable:
-    """Put a table of SQLite into a table of DuckDB, as text."""
+    """Put a table of SQLite, one of those that are `known`, into a table of DuckDB, as text."""
     info = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
     key = tuple(row[1] for row in sorted(info, key=lambda row: row[5]) if row[5])
     keys = connection.execute(f"PRAGMA foreign_key_list({_quoted(name)})").fetchall()
     several = {row[0] for row in keys if row[1] > 0}
     links = {
-        row[3]: row[2]
+        row[3]: _spelt(row[2], known)
         for row in keys
         if row[0] not in several and _is_sqlite_key(connection, row[2], row[4])
     }
@@ -338,7 +363,7 @@ def _is_sqlite_key(connection: sqlite3.Connection, table: str, column: str | Non
     """Whether a column (None: whatever is the key) is the key of a table."""
     info = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
     key = [row[1] for row in info if row[5]]
-    return len(key) == 1 and column in (None, key[0])
+    return len(key) == 1 and (column is None or column.casefold() == key[0].casefold())
 
 
 def _sqlite_kind(declared: str) -> ColumnKind | None:

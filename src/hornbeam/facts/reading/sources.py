@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from hornbeam.base.dates import TimeUnit, day_number
+from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import number_in, quote
 from hornbeam.errors import DataError
 from hornbeam.facts.table import ONE
@@ -54,7 +55,7 @@ class ValueKind(StrEnum):
             number = f"replace({field}, '_', '?')" if is_text else field
             return f"CAST({number} AS DOUBLE)"
         day = f"CAST(CAST({field} AS DATE) - DATE '1970-01-01' AS DOUBLE)"
-        written = f"regexp_full_match({field}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}')"
+        written = f"regexp_full_match({field}, {literal(TimeUnit.DAY.pattern.pattern)})"
         return f"CASE WHEN {written} THEN {day} END" if is_text else day
 
     def problem(self, field: object, private: bool = False) -> str | None:
@@ -68,9 +69,11 @@ class ValueKind(StrEnum):
             number = self.number(field)
         except ValueError:
             number = math.nan
-        if (0.0 <= number <= 1.0) if self is ValueKind.TRUTH else math.isfinite(number):
+        least, most = (0.0, 1.0) if self is ValueKind.TRUTH else (-MAX_NUMBER, MAX_NUMBER)
+        if least <= number <= most:
             return None
-        return f"expected a {self}, found {NOT_SHOWN if private else quote(str(field))}"
+        limit = f" of at most {most:g}" * (self is ValueKind.NUMBER and math.isfinite(number))
+        return f"expected a {self}{limit}, found {NOT_SHOWN if private else quote(str(field))}"
 
     @property
     def expected(self) -> str:
@@ -81,6 +84,8 @@ class ValueKind(StrEnum):
         """The number of a value; a ValueError where it is of another kind."""
         if self is not ValueKind.DATE:
             return number_in(str(field))
+        if isinstance(field, datetime) and field.tzinfo is not None:
+            field = field.astimezone(UTC)  # as instants in tables
         return day_number(str(field)[:10] if isinstance(field, date) else str(field))
 
 

@@ -189,12 +189,14 @@ def _check_types(source: Source, described: Sequence[tuple[str, str]]) -> None:
             allowed = (*DATE_TYPES, "VARCHAR") if by_date else VALUE_TYPES
         if column in ("", "time") or (kind.split("(")[0] in allowed and not kind.endswith("]")):
             continue
-        if kind in ("DOUBLE", "FLOAT"):  # a missing integer makes floats of a column of pandas
+        # a missing integer makes floats of a column of pandas
+        if kind in ("DOUBLE", "FLOAT") and column != "value":
             place = source.columns.index(column)
             for at, cells in source.rows():
                 if cells[place] is None or cells[place] != cells[place]:
                     raise source.error("a name is missing; expected text or an integer", at)
-        expected = "numbers" if column == "value" else "text or integers"
+        values = "dates" if source.value_kind is ValueKind.DATE else "numbers"
+        expected = values if column == "value" else "text or integers"
         raise source.error(f"column {field!r} is of type {kind}; expected {expected}")
 
 

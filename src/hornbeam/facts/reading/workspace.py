@@ -32,6 +32,8 @@ _IDLE: list[duckdb.DuckDBPyConnection] = []
 if hasattr(os, "register_at_fork"):  # not on Windows, which forks no processes
     # its threads would be missing in a forked process
     os.register_at_fork(before=_IDLE.clear)
+#: Instants have the same date on every machine.
+SETTINGS = "SET enable_progress_bar = false; SET TimeZone = 'UTC'"
 BLOCK = 1 << 20
 #: Rows inserted at once.
 CHUNK = 100_000
@@ -81,7 +83,7 @@ def workspace() -> Iterator[Workspace]:
         database.execute("SET temp_directory = ?", [str(folder)])
         try:
             with database.cursor() as connection:
-                connection.execute("SET enable_progress_bar = false")
+                connection.execute(SETTINGS)
                 yield Workspace(connection, folder)
         except InputError:  # a refused input leaves the database usable
             _keep(database)
@@ -104,7 +106,7 @@ def large_workspace(
         _database(folder / "facts.duckdb" if on_disk else ":memory:", memory_limit) as connection,
     ):
         connection.execute("SET temp_directory = ?", [str(folder)])
-        connection.execute("SET enable_progress_bar = false")
+        connection.execute(SETTINGS)
         yield Workspace(connection, folder)
 
 
