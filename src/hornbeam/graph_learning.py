@@ -17,7 +17,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
-from hornbeam.graphs.features import FEATURES, LINKED
+from hornbeam.graphs.features import FEATURES, LINKED, SLOT
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings, StageShares
 from hornbeam.graphs.graph_stages import (
@@ -175,7 +175,7 @@ def _ranked(
     graph = learning.graph.with_chosen_ridge(plan, work)
     learning = replace(learning, graph=graph)
     if graph.counts_given_rules_only:
-        settings = replace(settings, constants=False, backward=False)
+        settings = replace(settings, constants=False, backward=False, slots=False)
     train, graphs = None, list[GraphCounter]()
     if not graph.counts_given_rules_only:
         rediscover = rediscover and plan.extent.rediscover
@@ -200,6 +200,7 @@ def _ranked(
         ridge=graph.ridge_penalty if uses_ridge else None,
         constants=settings.constants,
         backward=settings.backward,
+        slots=settings.slots,
         pool=plan.extent.pool,
         max_length=plan.length,
         calibration=fitted.calibration,
@@ -243,6 +244,8 @@ def _fitted(
     available = FEATURES[: train.feature.shape[1]]
     if linked.caution:  # how pairs are linked reveals how the facts were split
         available = tuple(name for name in available if name not in LINKED)
+    if not settings.slots:
+        available = tuple(name for name in available if name != SLOT)
     decides = held is not None and _only_chooses(held, learning, linked)
     if held is not None and (decides or held.n_queries >= MIN_QUERIES):
         trials, measured_by, judged_by = [Trial(train, held, learning.plan.seed)], None, "valid"

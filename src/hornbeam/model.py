@@ -142,8 +142,8 @@ class AnyModel(ABC):
         score is no probability: with "map", or if the false pairs were sampled for learning.
 
         A model of a whole graph scores triples, each as an answer of (subject, relation, ?); its
-        probabilities are calibrated. A triple that no rule proposes has the score NaN and the
-        probability 0. Triples that are facts are scored as if none of them were a fact; over a
+        probabilities are calibrated. A triple that names an unknown entity has the score NaN and
+        the probability 0. Triples that are facts are scored as if none of them were a fact; over a
         database they have no score.
         """
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)

@@ -110,14 +110,17 @@ def test_candidates_are_chosen_by_the_best_confidence_of_any_class() -> None:
     evidence[:, :, 1] = [[0.0, 0.2], [0.0, 0.0], [0.5, 0.0], [0.0, 0.0]]
     evidence[:, :, TOTAL] = [[90, 0], [0, 0], [0, 0], [0, 0]]  # a thousandth of it counts
     listed, strength = np.arange(4, dtype=np.int32), np.array([3.0, 2.0, 1.0, 9.0])
+    slot = np.array([5, 7, 9, 6])  # decides only where no rule fires
 
     def chosen(limit: int, has_ridge: bool) -> list[int]:
-        rows = chosen_candidates(evidence, listed, limit, limit, strength, has_ridge)  # type: ignore[no-untyped-call]
+        rows = chosen_candidates(evidence, listed, limit, limit, strength, has_ridge, slot)  # type: ignore[no-untyped-call]
         return [int(row) for row in rows]
 
     assert chosen(4, has_ridge=False) == [0, 1, 2, 3]
     assert chosen(3, has_ridge=False) == [3, 1, 2]
     assert chosen(3, has_ridge=True) == [3, 0, 1]  # in turn by confidence and by ridge
+    evidence[:3] = 0.0
+    assert chosen(3, has_ridge=False) == [3, 2, 1]
 
 
 def naive_loss(rows: CandidateRows, weights: Floats) -> float:

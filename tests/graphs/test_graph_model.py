@@ -61,6 +61,7 @@ models = st.builds(
     st.none() | floats,
     st.booleans(),
     st.booleans(),
+    st.booleans(),
     counts,
     st.integers(1, 5),
     st.builds(Calibration, floats, floats),
@@ -86,7 +87,8 @@ def a_model() -> GraphModel:
     constant = constant_rule(*asked, Step("speaks"), "Greek", "Athens", 2, 2)
     section = RelationRules("lives_in", Direction.OBJECT, 7, (rule,), (constant,))
     return GraphModel(
-        (section,), ("best",), (1.0,), None, True, True, 100, 2, Calibration(), LinkedShares(0.5)
+        (section,), ("best",), (1.0,), None, True, True, True, 100, 2, Calibration(),
+        LinkedShares(0.5),
     )  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def test_a_model_of_the_other_kind_says_what_opens_it(tmp_path: Path) -> None:
     ("damage", "told"),
     [
         (lambda text: "1.0: p(A, B)", "is not a model of a graph"),
-        (lambda text: text.replace('"format": 2', '"format": 9'), "has format 9"),
+        (lambda text: text.replace('"format": 3', '"format": 9'), "has format 9"),
         (lambda text: text.replace('"pool"', '"pond"'), "damaged header"),
         (lambda text: text.replace("->", "<-"), "line 7"),
         (lambda text: text.replace('"queries": 7', '"queries": "many"'), "line 6"),
@@ -201,7 +203,7 @@ queries\t7
 @pytest.mark.parametrize("ended", [False, True])
 def test_models_of_format_1_are_the_same(ended: bool) -> None:
     """Those of the first versions have no last line."""
-    header = a_model().text.split("\n")[0].replace('"format": 2', '"format": 1')
+    header = a_model().text.split("\n")[0].replace('"format": 3', '"format": 1')
     header = header.replace(', "predicates": {"born_in": "born in"}', "")
     text = header + FORMAT_1 + "\n# end\n" if ended else header.replace(', "end": "# end"', "")
     text += "" if ended else FORMAT_1

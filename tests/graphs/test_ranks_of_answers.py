@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.facts.table import ONE
+from hornbeam.graphs.graph_settings import GraphSettings
+from hornbeam.ranking.fact_ranker import FactRanker
 from tests.support.naive_ranks import Triple, naive_ranks
 from tests.support.rich_worlds import ENTITIES, RichWorld, rich_models
 
@@ -61,6 +64,73 @@ def test_of_whole_graphs(seed: int) -> None:
     for model in (learned, replace(learned, pool=3)):
         found = model.evaluate_ranks(train, test, filter=valid)
         assert found.mrr == pytest.approx(mrr_by_answers(model, train, test, valid), abs=1e-9)
+
+
+def mrr_by_scores(
+    ranker: FactRanker, test: list[Triple], valid: list[Triple], train: hb.Facts
+) -> float:
+    """The filtered MRR, from the scores of all entities."""
+    asked = [query for s, p, o in test for query in ((s, p, "?"), ("?", p, o))]
+    found = ranker.scores(asked)
+    assert found.values.dtype == np.float32
+    assert np.isfinite(found.values).all()
+    true = {*test, *valid, *((s, p, o) for p in train.predicates for s, o in named(train, p))}
+    total = 0.0
+    for (s, p, o), row, (subject, _, object_) in zip(
+        asked, found.values, [t for t in test for _ in range(2)], strict=True
+    ):
+        answer = object_ if o == "?" else subject
+        own = row[found.entities.index(answer)]
+        better = equal = 0
+        for name, score in zip(found.entities, row, strict=True):
+            triple = (s, p, name) if o == "?" else (name, p, o)
+            if triple not in true:
+                better += score > own
+                equal += score == own
+        total += 1 / (1 + better + equal / 2)
+    return total / len(asked)
+
+
+def named(facts: hb.Facts, predicate: str) -> list[tuple[str, str]]:
+    """Subjects and objects of a relation's facts."""
+    subject, object_ = facts.links(predicate)
+    return [(facts.entities[s], facts.entities[o]) for s, o in zip(subject, object_, strict=True)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_every_entity_has_a_score_in_the_order_of_ranks(seed: int, engine: str) -> None:
+    """Also where few are proposed: the others are in the order of slots, loops come last."""
+    train, test, valid = random_graph(seed)
+    further = [("e1", "sees", f"e{i}") for i in range(5, 9)]
+    train = train + hb.read_facts(further)
+    without = GraphSettings(ridge=False)
+    learned = hb.learn_graph(train, max_length=1, seed=seed, settings=without)
+    model = replace(learned, pool=2)
+    expected = model.evaluate_ranks(train, test, filter=valid).mrr
+    with nullcontext(train) if engine == "memory" else hb.open_duckdb(train) as facts:
+        ranker = model.ranker(facts, test=as_facts([*test, *valid]))
+        assert mrr_by_scores(ranker, test, valid, train) == pytest.approx(expected, abs=1e-6)
+        predicted = np.asarray(model.scorer(facts).predict(test))
+        blocks = list(ranker.score_blocks([(s, p, "?") for s, p, _ in test], rows=2))
+    values = np.concatenate([block.values for block in blocks])
+    own = [ranker.facts.entities.index(o) for _, _, o in test]
+    assert predicted == pytest.approx(values[np.arange(len(test)), own], rel=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+@given(rich_models(), st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_scores_of_rule_models_are_those_of_pairs(model: hb.Model, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pairs = [(a, b) for a in ENTITIES for b in ENTITIES]
+    facts = [(p, *pairs[i]) for p in "pqt" for i in rng.permutation(len(pairs))[:6].tolist()]
+    train = RichWorld(dict.fromkeys(facts, ONE)).facts
+    for known, inverse in ((ENTITIES[0], False), (ENTITIES[1], True)):
+        found = model.ranker(train).scores([("?", "t", known) if inverse else (known, "t", "?")])
+        asked = [(known, name)[:: -1 if inverse else 1] for name in found.entities]
+        expected = np.asarray(model.predict(train, asked))
+        assert found.values[0] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")

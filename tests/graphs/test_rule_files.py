@@ -98,7 +98,17 @@ def test_files_that_are_none(tmp_path: Path, text: str, message: str) -> None:
 
 def model_of(*relations: RelationRules) -> GraphModel:
     return GraphModel(
-        relations, ("path_best",), (1.0,), None, True, True, 50, 3, Calibration(), LinkedShares(0.1)
+        relations,
+        ("path_best",),
+        (1.0,),
+        None,
+        True,
+        True,
+        True,
+        50,
+        3,
+        Calibration(),
+        LinkedShares(0.1),
     )
 
 

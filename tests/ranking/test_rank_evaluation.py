@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,12 +53,16 @@ def by_names(ranks: Ranks) -> dict[tuple[Triple, bool], float]:
 
 
 def evaluated(
-    train: list[Triple], valid: list[Triple], test: list[Triple], scores: Scores
+    train: list[Triple],
+    valid: list[Triple],
+    test: list[Triple],
+    scores: Scores,
+    below: Mapping[str, float] | None = None,
 ) -> GraphEvaluation:
     facts, tested, further = (
         facts_of(dict.fromkeys(triples, ONE)) for triples in (train, test, valid)
     )
-    return evaluate_ranks(TableRanker(facts, scores), facts, tested, [further])
+    return evaluate_ranks(TableRanker(facts, scores, below), facts, tested, [further])
 
 
 @pytest.mark.parametrize("score", [-2.0, 1e-9, 0.25, 0.75, 1 - 1e-9])
@@ -78,13 +84,18 @@ def test_sums_in_another_order_tie(score: float) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
-@given(graphs())
+@given(
+    graphs(),
+    st.none() | st.dictionaries(ENTITIES, st.sampled_from([-np.inf, -1.0, 0.0, 2.0])),
+)
 def test_ranks_are_those_of_the_definition(
     graph: tuple[list[Triple], list[Triple], list[Triple], Scores],
+    below: Mapping[str, float] | None,
 ) -> None:
+    """With an order of entities that are not proposed, and without."""
     train, valid, test, scores = graph
-    found = evaluated(train, valid, test, scores)
-    naive = naive_ranks(scores, train, valid, test)
+    found = evaluated(train, valid, test, scores, below)
+    naive = naive_ranks(scores, train, valid, test, below)
     # PyKEEN: the realistic rank is the mean of the optimistic and the pessimistic one
     realistic = {key: (low + high) / 2 for key, (low, high) in naive.items()}
     assert by_names(found.ranks) == realistic

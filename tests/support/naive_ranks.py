@@ -26,10 +26,11 @@ def collected_answers(n_queries: int, query: Integers, entities: Ids, scores: Fl
 
 @dataclass(frozen=True, eq=False)
 class TableRanker:
-    """Proposes what a table says."""
+    """Proposes what a table says, and orders other entities by a table of all relations."""
 
     facts: Facts
     scores: Scores
+    below: Mapping[str, float] | None = None
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         assert queries.askable.all()
@@ -44,26 +45,40 @@ class TableRanker:
             len(queries), query.astype(np.int64), entity.astype(np.int32), scores
         )
 
+    def others(self, step: int, source: int) -> Floats | None:
+        if self.below is None:
+            return None
+        return np.array([self.below.get(name, -np.inf) for name in self.facts.entities])
+
 
 def naive_ranks(
-    scores: Scores, train: Iterable[Triple], also_known: Iterable[Triple], test: Iterable[Triple]
+    scores: Scores,
+    train: Iterable[Triple],
+    also_known: Iterable[Triple],
+    test: Iterable[Triple],
+    below: Mapping[str, float] | None = None,
 ) -> dict[tuple[Triple, bool], tuple[int, int]]:
     """Optimistic and pessimistic filtered rank of every test triple in both directions."""
     train, also_known, test = set(train), set(also_known), set(test)
     true = train | also_known | test
+    ranked = {name for s, _, o in train for name in (s, o)}
+    answerable = {p for _, p, _ in train}
     entities = {name for s, _, o in true for name in (s, o)}
     found = {}
     for s, p, o in test:
         for asks_subject in (False, True):
             known, answer = (o, s) if asks_subject else (s, o)
             proposed = scores.get((p, known, asks_subject), {})
-            mine = proposed.get(answer, -np.inf)
+            ordered = below if p in answerable and known in ranked else {}
+            place = {name: (0, score) for name, score in (ordered or {}).items() if name in ranked}
+            place |= {name: (1, score) for name, score in proposed.items()}
+            mine = place.get(answer, (0, -np.inf))
             better = as_good = 0
             for candidate in entities:
                 triple = (candidate, p, o) if asks_subject else (s, p, candidate)
                 if candidate == answer or triple in true:
                     continue
-                score = proposed.get(candidate, -np.inf)
+                score = place.get(candidate, (0, -np.inf))
                 better += score > mine
                 as_good += score >= mine
             found[(s, p, o), asks_subject] = (better + 1, as_good + 1)

@@ -178,6 +178,7 @@ def graph_model(ridge: float | None = 2.0) -> GraphModel:
         ridge,
         constants=True,
         backward=True,
+        slots=True,
         pool=50,
         max_length=2,
         calibration=Calibration(0.9, -0.1),

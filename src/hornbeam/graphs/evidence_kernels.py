@@ -314,10 +314,11 @@ def drop_known(found, is_known):
     found.size[0] = free
 
 
-def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
+def chosen_candidates(evidence, listed, limit, most, strength, has_ridge, slot):
     """At most `most` of the listed candidates: all, as listed, if there are at most `limit`.
 
     Otherwise they are chosen alternately: the best by confidence, and the best by the ridge.
+    Candidates that no rule fires for are ordered by `slot`.
     """
     n = len(listed)
     if n <= limit:
@@ -333,6 +334,8 @@ def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
             best = max(best, evidence[c, g, 0])
             total += evidence[c, g, TOTAL]
         by_rules[i] = -best - 1e-3 * total
+        if best == 0.0:  # slot scores are so small here that they come after all rules
+            by_rules[i] = -slot[c] / (MILLION * MILLION)
         by_ridge[i] = -strength[c] if has_ridge else 0.0
     order = np.argsort(by_rules, kind="mergesort")
     other = np.argsort(by_ridge, kind="mergesort") if has_ridge else order
@@ -350,6 +353,15 @@ def chosen_candidates(evidence, listed, limit, most, strength, has_ridge):
             filled += 1
         turn = 1 - turn
     return chosen
+
+
+def slot_score(links, weights, c):
+    """The slot score of an entity, in millionths (see `hornbeam.graphs.slots`)."""
+    score = np.int64(0)
+    if len(weights) > 0:
+        for r in range(links.first_run[c], links.first_run[c + 1]):
+            score += weights[links.run_step[r]]
+    return score
 
 
 def count_linked(links, a, step, weights, linked, more):
@@ -371,7 +383,7 @@ def count_linked(links, a, step, weights, linked, more):
             linked[c, TOGETHER] = more * (linked[c, TOGETHER] + weight)
 
 
-def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
+def describe(evidence, c, a, prior, is_seen, degree, linked, slot, feature):
     """All features of a candidate but the ridge's (see `hornbeam.graphs.features`)."""
     best = 0.0
     total = 0.0
@@ -392,6 +404,7 @@ def describe(evidence, c, a, prior, is_seen, degree, linked, feature):
     feature[COLUMN.seen] = 1.0 if is_seen else 0.0
     feature[COLUMN.degree] = math.log1p(degree[c])
     feature[COLUMN.itself] = 1.0 if c == a else 0.0
+    feature[COLUMN.slot] = slot / MILLION
     for k in range(TOGETHER):
         feature[COLUMN.linked_along + k] = math.log1p(linked[c, k])
     feature[COLUMN.linked_together] = linked[c, TOGETHER] / MILLION
@@ -442,7 +455,7 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
             known, known_stop = links.run_start[run], links.run_start[run + 1]
         mark(links.end, known, known_stop, is_known, True)
         fire_all(links, tables, a, run, scratch)
-        for c in tables.frequent:
+        for c in tables.usual:
             propose(found, c)
         if has_ridge:
             for c in ridge.proposed[s]:
@@ -459,8 +472,11 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
             for c in listed:
                 strength = max(float(forward[s, c]), 0.0) + max(float(backward[s, c]), 0.0)
                 scratch.strength[c] = strength
+        for c in listed:
+            if found.evidence[c, PATH, 0] + found.evidence[c, FORWARD, 0] == 0.0:
+                scratch.slot[c] = slot_score(links, tables.slots, c)
         ordered = chosen_candidates(
-            found.evidence, listed, limit, most, scratch.strength, has_ridge
+            found.evidence, listed, limit, most, scratch.strength, has_ridge, scratch.slot
         )
         chosen = ordered[:limit]
         count[s] = len(chosen)
@@ -478,7 +494,7 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
                 times = links.run_start[inverse_run + 1] - links.run_start[inverse_run]
             describe(
                 found.evidence, c, a, tables.log_share[times], times > 0, tables.degree,
-                scratch.linked, described[k],
+                scratch.linked, slot_score(links, tables.slots, c), described[k],
             )  # fmt: skip
         count_linked(links, a, step, tables.weights, scratch.linked, 0)
         if has_ridge:
@@ -491,14 +507,28 @@ def gather(links, tables, sources, ridge, limit, most, leave_out_linked, scratch
 
 @kernel
 def gather_fired(
-    group, confidence, loss, rows, offsets, itself, prior, seen, degree, linked, limit, most, found
+    group,
+    confidence,
+    loss,
+    rows,
+    offsets,
+    itself,
+    prior,
+    seen,
+    degree,
+    linked,
+    slot,
+    limit,
+    most,
+    found,
 ):
     """Candidates of every source, as `gather` returns them, from rules that fired in a database.
 
     Candidate i has the rules `rows[i]` to `rows[i + 1]`, in the order in which `gather` would fire
     them. Source s has the candidates `offsets[s]` to `offsets[s + 1]`, by id; `itself[s]` is the
     candidate that is the source itself, or -1. `prior`, `seen` and `degree` have one element per
-    candidate, `linked` has the columns of `count_linked`, and `found` lists all candidates.
+    candidate, as has `slot`; `linked` has the columns of `count_linked`, and `found` lists all
+    candidates.
     """
     for c in range(len(rows) - 1):
         for k in range(rows[c], rows[c + 1]):
@@ -514,13 +544,14 @@ def gather_fired(
     filled, rest = 0, 0
     for s in range(len(offsets) - 1):
         listed = np.arange(offsets[s], offsets[s + 1]).astype(np.int32)
-        ordered = chosen_candidates(found.evidence, listed, limit, most, prior, False)
+        ordered = chosen_candidates(found.evidence, listed, limit, most, prior, False, slot)
         further[rest : rest + further_count[s]] = ordered[limit:]
         rest += further_count[s]
         for c in ordered[:limit]:
             chosen[filled] = c
             describe(
-                found.evidence, c, itself[s], prior[c], seen[c], degree, linked, feature[filled]
-            )
+                found.evidence, c, itself[s], prior[c], seen[c], degree, linked, slot[c],
+                feature[filled],
+            )  # fmt: skip
             filled += 1
     return count, chosen, feature, further_count, further

@@ -47,8 +47,9 @@ class OtherColumns(NamedTuple):
     Features `linked_...` count other links between the known argument and the answer: in the
     query's direction, against it, and of the relation itself against it. `linked_together` adds up
     weights of all other links, which are fitted together. If pairs have one link at most, other
-    links are evidence against an answer, which no rule can express. The ridge's features are
-    missing where constants are not fitted together.
+    links are evidence against an answer, which no rule can express. `slot` says how well the
+    relations of the answer fit (`hornbeam.graphs.slots`). The ridge's features are missing where
+    constants are not fitted together.
     """
 
     best: int
@@ -57,6 +58,7 @@ class OtherColumns(NamedTuple):
     seen: int
     degree: int
     itself: int
+    slot: int
     linked_along: int
     linked_against: int
     linked_reverse: int
@@ -76,6 +78,7 @@ FEATURES = (
 )
 N_PLAIN, N_FEATURES = COLUMN.ridge_forward, len(FEATURES)
 WITHOUT_RIDGE, RIDGE = FEATURES[:N_PLAIN], FEATURES[N_PLAIN:]
+SLOT = FEATURES[COLUMN.slot]
 LINKED = FEATURES[COLUMN.linked_along : N_PLAIN]
 
 
@@ -87,6 +90,7 @@ class EvidenceKind(StrEnum):
     BACKWARD = "constants backward"
     RIDGE = "constants together"
     OVERALL = "all rules"
+    SLOT = "relations of the answer"
     LINKED = "other links between the two"
     PRIOR = "how common the answer is"
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.constants import (
-    AnswerFrequencies,
     ConstantRules,
     ConstantTable,
     answer_frequencies,
@@ -22,9 +21,16 @@ from hornbeam.graphs.constants import (
 from hornbeam.graphs.features import EVIDENCE_SHAPE, LINKED
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.linked_pairs import graph_pair_weights
+from hornbeam.graphs.linked_pairs import NO_WEIGHTS, graph_pair_weights
 from hornbeam.graphs.path_rules import PathRules, Trie, TrieWalk
 from hornbeam.graphs.ridge import Ridge
+from hornbeam.graphs.slots import (
+    SLOT_PENALTY,
+    graph_slot_weights,
+    proposed_entities,
+    slot_scores,
+    weights_for,
+)
 from hornbeam.rules.body import MAX_PATH
 
 #: For at most this many sources, rules with constants are counted for these sources alone. For more
@@ -72,6 +78,7 @@ class GatherScratch(NamedTuple):
     strength: Floats
     is_known: Bools
     linked: Ints
+    slot: Ints
 
     @classmethod
     def of(cls, graph: LinkedGraph) -> GatherScratch:
@@ -90,6 +97,7 @@ class GatherScratch(NamedTuple):
             np.zeros(n),
             np.zeros(n, dtype=np.bool_),
             np.zeros((n, len(LINKED)), dtype=np.int64),
+            np.zeros(n, dtype=np.int64),
         )
 
 
@@ -97,23 +105,27 @@ class StepTables(NamedTuple):
     """Tables of one step: its rules, and the statistics that describe an answer.
 
     `log_share[k]` is the prior of an entity that is the answer of k links. `weights` has the
-    weights of a pair's links for each other (`hornbeam.graphs.linked_pairs`).
+    weights of a pair's links for each other (`hornbeam.graphs.linked_pairs`), `slots` those of the
+    steps of an answer (`hornbeam.graphs.slots`). `usual` are candidates of every query: the most
+    frequent answers, and the entities that slots propose.
     """
 
     trie: Trie
     constants: ConstantTable
     has_backward: bool
-    frequent: Ids
+    usual: Ids
     log_share: Floats
     degree: Ints
     weights: Ints
+    slots: Ints
 
 
 class StepStatistics(NamedTuple):
     """Statistics that all queries of one step share, independent of their sources."""
 
     any_entity_rules: ConstantRules
-    frequencies: AnswerFrequencies
+    usual: Ids
+    log_share: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +148,7 @@ class GraphEvidence:
     def prepare(self) -> None:
         """Compute the arrays that all queries share, once, before several threads need them."""
         self.graph.prepare()
-        _ = self.ridge, self.pair_weights
+        _ = self.ridge, self.pair_weights, self.slot_weights
         if self.ridge is not None:
             _ = self.graph.run_keys  # by which the ridge finds runs
 
@@ -150,13 +162,27 @@ class GraphEvidence:
         """Weights of the links of a pair for each other."""
         return graph_pair_weights(self.graph)
 
+    @cached_property
+    def slot_weights(self) -> Ints:
+        """Weights of the steps of an entity for each other; none if slots are not used."""
+        used = self.settings.slots
+        return graph_slot_weights(self.graph, SLOT_PENALTY) if used else NO_WEIGHTS
+
+    def slot_scores(self, step: int) -> Ints:
+        """Slot scores of all entities as answers along a step, in millionths."""
+        return slot_scores(self.graph, weights_for(self.slot_weights, step))
+
     def common(self, step: int) -> StepStatistics:
         """Statistics of a step, which do not depend on the sources of queries."""
         found = self._common.get(step)
         if found is None:
             has_rules = self.settings.constants
             rules = any_entity_rules(self.graph, step) if has_rules else ConstantRules.none(step)
-            found = StepStatistics(rules, answer_frequencies(self.graph, step))
+            frequent, log_share = answer_frequencies(self.graph, step)
+            usual = frequent
+            if len(self.slot_weights):
+                usual = np.union1d(frequent, proposed_entities(self.slot_scores(step)))
+            found = StepStatistics(rules, usual, log_share)
         if self.remembered:  # small, however many steps are queried
             self._common[step] = found
         return found
@@ -180,8 +206,8 @@ class GraphEvidence:
                 self._constants.pop(oldest, None)
             self._constants[step] = constants
         return StepTables(
-            rules.trie, constants, self.settings.backward, *common.frequencies, graph.degree,
-            self.pair_weights,
+            rules.trie, constants, self.settings.backward, common.usual, common.log_share,
+            graph.degree, self.pair_weights, weights_for(self.slot_weights, step),
         )  # fmt: skip
 
     @contextmanager

@@ -17,6 +17,7 @@ from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
+from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.features import columns_of
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.graph_settings import GraphSettings
@@ -44,8 +45,9 @@ PART = 512
 #: How far further candidates score below the pool: their softmax shares are practically 0, so that
 #: probabilities do not depend on how many answers are listed.
 BELOW_POOL = 40.0
-#: Number of relations and directions whose constants are cached for further queries.
-REMEMBERED = 64
+#: Number of relations and directions whose constants are cached for further queries, and of those
+#: whose slot scores of all entities are.
+REMEMBERED, SLOTS = 64, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,7 @@ class GraphRanker(FactRanker):
     steps: Mapping[int, StepModel]
     threads: int | None = None
     listed: int | None = None
+    _slot_scores: dict[int, Ints] = field(default_factory=dict, repr=False)
 
     proposes_facts: ClassVar[bool] = False
 
@@ -112,6 +115,14 @@ class GraphRanker(FactRanker):
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates."""
 
+    @abstractmethod
+    def slot_scores(self, step: int) -> Ints:
+        """Slot scores of all entities as answers along a step, in millionths."""
+
+    @abstractmethod
+    def left_out(self, step: int, source: int) -> Ids:
+        """Entities that are no candidates of a query: known answers, or all linked entities."""
+
     @property
     def relations(self) -> set[str]:
         """Relations that the model has rules for."""
@@ -122,7 +133,7 @@ class GraphRanker(FactRanker):
         return replace(self, listed=top)
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
-        """The fitting candidates of every query, best first; all other entities tie below them.
+        """The fitting candidates of every query, best first; `others` orders the entities below.
 
         Known answers, those among the facts, are not candidates. A query has no candidates if the
         facts lack its entity, or the facts or the model lack its relation.
@@ -178,10 +189,83 @@ class GraphRanker(FactRanker):
         found = found.where(self.fit(step, sources[found.query], found.entities))
         return found if self.listed is None else found.best(max(self.listed, self.model.pool))
 
+    def others(self, step: int, source: int) -> Floats | None:
+        """Scores that order the entities that are not in the pool of a query: the slot scores.
+
+        An entity that is no candidate, a known answer or one that does not fit, has -inf.
+        """
+        if not self.model.slots:
+            return None
+        everyone = np.arange(len(self.facts.entities), dtype=np.int32)
+        scores = self._slots_of(step, np.full_like(everyone, source), everyone)
+        scores[self.left_out(step, source)] = -np.inf
+        return scores
+
+    def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
+        """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
+        found = replace(self, listed=None).answers(queries, progress)
+        lowest, n = lowest_scores(found), len(self.facts.entities)
+        values = np.empty((len(queries), n))
+        for row, (step, source) in enumerate(zip(queries.step, queries.known, strict=True)):
+            order = self.others(int(step), int(source))
+            order = np.full(n, -np.inf) if order is None else order
+            values[row] = scores_below(np.full(n, lowest[row]), order)
+        values[found.query, found.entities] = found.scores
+        return values
+
+    def scores_of(self, queries: Queries, found: Answers, answers: Ids) -> tuple[Floats, Floats]:
+        """Scores and probabilities of an answer per query, whether it is proposed or not.
+
+        `found` are the answers of the queries by a ranker that lists all of them. An answer that is
+        a fact must not be asked for.
+        """
+        lowest, order = lowest_scores(found), np.full(len(queries), -np.inf)
+        for step in np.unique(queries.step).tolist():
+            same = queries.step == step
+            order[same] = self._slots_of(step, queries.known[same], answers[same])
+        score = scores_below(lowest, order)
+        total = np.bincount(
+            found.query, np.exp(found.scores - lowest[found.query]), minlength=len(queries)
+        )
+        odds = score - lowest - np.log(np.maximum(total, 1.0))  # their shares are nearly 0
+        likely = probabilities(odds, self.model.calibration)
+        listed = np.flatnonzero(found.entities == answers[found.query])
+        score[found.query[listed]] = found.scores[listed]
+        likely[found.query[listed]] = self.probabilities(found)[listed]
+        return score, likely
+
+    def _slots_of(self, step: int, sources: Ids, answers: Ids) -> Floats:
+        """Slot scores of answers; -inf where they do not fit."""
+        scores = np.zeros(len(answers))
+        if self.model.slots:
+            if step not in self._slot_scores:
+                for oldest in list(self._slot_scores)[: len(self._slot_scores) + 1 - SLOTS]:
+                    self._slot_scores.pop(oldest, None)
+                self._slot_scores[step] = self.slot_scores(step)
+            scores = self._slot_scores[step][answers] / MILLION
+        return np.where(self.fit(step, sources, answers), scores, -np.inf)
+
     def fit(self, step: int, sources: Ids, answers: Ids) -> Bools:
         """Which answers fit their sources along a step; see `proposals.proposable`."""
         subject, object_ = (answers, sources) if is_inverse(step) else (sources, answers)
         return self.types.fits(self.facts.predicates[predicate_of(step)], subject, object_)
+
+
+def lowest_scores(found: Answers) -> Floats:
+    """The score of the last answer of every query, 0 for queries without answers."""
+    lowest = np.zeros(len(found))
+    some = np.flatnonzero(found.sizes)
+    lowest[some] = found.scores[found.offsets[1:][some] - 1]
+    return lowest
+
+
+def scores_below(lowest: Floats, order: Floats) -> Floats:
+    """Scores of entities that are not proposed, below the `lowest` of those that are.
+
+    The values of `order` decide; entities of -inf are no candidates, and tie below all others.
+    """
+    ordered = lowest - 2 * BELOW_POOL + np.clip(order, -BELOW_POOL / 4, BELOW_POOL / 4)
+    return np.where(order == -np.inf, lowest - 3 * BELOW_POOL, ordered)
 
 
 def _with_further(found: Answers, further: FurtherCandidates) -> Answers:
@@ -228,7 +312,7 @@ class MemoryRanker(GraphRanker):
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
         penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
-        settings = GraphSettings(model.constants, model.backward)
+        settings = GraphSettings(model.constants, model.backward, slots=model.slots)
         evidence = GraphEvidence(graph, penalty, settings, REMEMBERED)
         steps = numbered_model(model, facts.predicates)
         return cls(
@@ -282,3 +366,15 @@ class MemoryRanker(GraphRanker):
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates."""
         return firings_of(self.graph, rules, pool)
+
+    def slot_scores(self, step: int) -> Ints:
+        """Slot scores of all entities as answers along a step, in millionths."""
+        return self.evidence.slot_scores(step)
+
+    def left_out(self, step: int, source: int) -> Ids:
+        """Entities that are no candidates of a query: known answers, or all linked entities."""
+        if not self.leave_out_linked:
+            return self.graph.ends(source, step)
+        links = self.graph.links
+        low, high = links.run_start[links.first_run[[source, source + 1]]]
+        return links.end[low:high]

@@ -19,7 +19,7 @@ from hornbeam.facts.atom_keys import contained
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constant_kernels import MIN_CONFIDENCE, MIN_HITS
 from hornbeam.graphs.evidence_kernels import MILLION
-from hornbeam.graphs.features import EvidenceKind
+from hornbeam.graphs.features import SLOT, EvidenceKind
 from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_text import graph_rule_words, rule_ends, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -31,9 +31,9 @@ from hornbeam.graphs.model_parts import (
 )
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import known_argument, path_clause
-from hornbeam.rules.body import Kind, Step, spelt
+from hornbeam.rules.body import Body, Kind, Step, spelt
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.codes import inverse_code, predicate_of
+from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of
 from hornbeam.rules.rule_model import SMOOTHING
 
 #: Minimum absolute weight for naming a rule that was fitted together with other rules.
@@ -89,6 +89,8 @@ def fired_rules(ranker: MemoryRanker, pool: Pool, row: int) -> dict[EvidenceKind
         fired += asked.ridge()
     if "linked_together" in ranker.model.features:
         fired += asked.linked()
+    if SLOT in ranker.model.features:
+        fired += asked.slots()
     groups: dict[EvidenceKind, list[FiredRule]] = {}
     for rule in sorted(fired, key=lambda rule: rule.order):
         groups.setdefault(rule.kind, []).append(rule)
@@ -215,6 +217,19 @@ class _Asked:
             weight = int(weights[code, self.step]) / MILLION
             if abs(weight) >= MIN_WEIGHT and self.candidate in graph.ends(self.source, code):
                 yield replace(self._along(EvidenceKind.LINKED, [code]), weight=weight)
+
+    def slots(self) -> Iterator[FiredRule]:
+        """Rules about the relations that the candidate has links of."""
+        graph, weights = self.ranker.graph, self.ranker.evidence.slot_weights
+        predicates, runs = self.ranker.facts.predicates, graph.links.first_run
+        relation, argument = predicates[predicate_of(self.step)], int(not is_inverse(self.step))
+        for run in range(int(runs[self.candidate]), int(runs[self.candidate + 1])):
+            code = int(graph.links.run_step[run])
+            weight = int(weights[code, inverse_code(self.step)]) / MILLION
+            if abs(weight) >= MIN_WEIGHT:
+                body = Body((step_of(predicates, code),), relation, Kind.OPEN, argument)
+                codes, kind = [code], EvidenceKind.SLOT
+                yield FiredRule(kind, Clause(body), self.candidate, codes, None, weight)
 
 
 class Walks:

@@ -32,7 +32,8 @@ class GraphScorer:
     """A model over facts that scores given triples.
 
     The triple (a, t, b) has the score and the probability that b has among the answers of
-    (a, t, ?). A triple that no rule proposes has the score NaN and the probability 0.
+    (a, t, ?), whether a rule proposes it or not (`FactRanker.scores`). A triple of a name or a
+    relation that is not known has the score NaN and the probability 0.
     """
 
     ranker: GraphRanker
@@ -61,8 +62,8 @@ class GraphScorer:
         unscored = int(np.count_nonzero(np.isnan(score)))
         if unscored:
             progress.message(
-                f"No rule proposes {unscored:,} of {len(triples):,} triples: these have no score, "
-                "and the probability 0."
+                f"{unscored:,} of {len(triples):,} triples name an entity or a relation that the "
+                "facts or the model lack: these have no score, and the probability 0."
             )
         table = scored_table(triples, score).with_columns({"probability": probability})
         return with_names(table, None if names is None else called)
@@ -99,19 +100,17 @@ class GraphScorer:
 
 
 def _answers_of(ranker: GraphRanker, asked: Triples, progress: Progress) -> tuple[Floats, Floats]:
-    """Score and probability of every object as an answer of its query; NaN and 0 if it is none."""
+    """Score and probability of every object as an answer of its query."""
     score, probability = np.full(len(asked), np.nan), np.zeros(len(asked))
-    order = np.lexsort((asked.subject, asked.relation))  # equal queries are answered once
-    for low in range(0, len(asked), QUERIES):
+    there = np.flatnonzero(np.isin(step_code(asked.relation.astype(np.int64)), list(ranker.steps)))
+    order = there[np.lexsort((asked.subject[there], asked.relation[there]))]
+    for low in range(0, len(order), QUERIES):  # equal queries are answered once
         rows = order[low : low + QUERIES]
-        part = PartOfWork(progress, "Scoring triples", low, len(rows), len(asked))
+        part = PartOfWork(progress, "Scoring triples", low, len(rows), len(order))
         asks_subject = np.zeros(len(rows), dtype=np.bool_)
         queries = Queries(asked.relation[rows], asked.subject[rows], asks_subject)
         found = ranker.answers(queries, part)
-        proposed = np.flatnonzero(found.entities == asked.object[rows][found.query])
-        triples = rows[found.query[proposed]]
-        score[triples] = found.scores[proposed]
-        probability[triples] = ranker.probabilities(found)[proposed]
+        score[rows], probability[rows] = ranker.scores_of(queries, found, asked.object[rows])
         part.finish()
     return score, probability
 

@@ -86,7 +86,7 @@ class GraphSettings:
 
     Attributes
     ----------
-    constants, backward, ridge
+    constants, backward, ridge, slots
         Classes of rules in addition to paths.
     per_relation
         A ranking model per relation and direction.
@@ -99,6 +99,7 @@ class GraphSettings:
     constants: bool = True
     backward: bool = True
     ridge: bool = True
+    slots: bool = True
     per_relation: bool = True
     rule_weights: bool = True
     extent: Extent | None = None

@@ -51,7 +51,7 @@ from hornbeam.rules.rule_words import Words, applied_words
 
 FIRST = f"{GRAPH_MARK} "
 END = "# end"
-FORMAT = 2
+FORMAT = 3
 #: Fields of a model that the header has, in this order.
 HEADER = tuple(field.name for field in fields(RankingModel) if field.name != "relations")
 #: The line that begins the rules of a relation and direction.
@@ -129,7 +129,7 @@ def read_model(text: str, source: str) -> RankingModel:
         raise DataError(source, f"{problem} (rules of targets: `hornbeam.Model.load`)", line=1)
     try:
         header = json.loads(lines[0][len(FIRST) :])
-        if header["format"] not in (1, FORMAT):
+        if header["format"] not in range(1, FORMAT + 1):
             found = header["format"]
             raise DataError(source, f"has format {found}, expected at most {FORMAT}", line=1)
         fields = _of_header(header)
@@ -143,12 +143,13 @@ def read_model(text: str, source: str) -> RankingModel:
     if "end" in header and text.rstrip().rpartition("\n")[2] != header["end"]:
         raise DataError(source, f'is cut off: expected "{header["end"]}" as the last line')
     features = fields["features"]
-    if header["format"] != FORMAT:
+    if header["format"] == 1:
         lines, names = format_1.in_format_2(lines, features, source)
     return RankingModel(_read_sections(lines, names, features, source), **fields)
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:
+    header = {"slots": False, **header}  # which models from before version 0.10 lack
     return {name: header[name] for name in HEADER} | {
         "features": tuple(header["features"]),
         "weights": tuple(float(weight) for weight in header["weights"]),

@@ -42,7 +42,12 @@ def pair_weights(shared: Ints) -> Ints:
     shared
         Number of ordered pairs that any two steps both link; on the diagonal, pairs of one step.
     """
-    inverse = inverse_of(shared + PENALTY * np.eye(len(shared)))
+    return zero_diagonal_weights(shared, PENALTY)
+
+
+def zero_diagonal_weights(shared: Ints, penalty: float) -> Ints:
+    """The weights B of columns for each other in millionths, where `shared` is X^T X."""
+    inverse = inverse_of(shared + penalty * np.eye(len(shared)))
     weights: Ints = np.rint(-MILLION * inverse / np.diag(inverse)).astype(np.int64)
     np.fill_diagonal(weights, 0)
     return weights

@@ -1,9 +1,9 @@
 """The choice of the ranking model's features and penalties, and the MRR that is reported for it.
 
 1. The chosen set of features has the best MRR on queries that weights were not fitted to. So the
-   features of the ridge or of constants stay only if they gain. With held-out facts, sets are
-   compared with weights per step, as they will be used: the graph's weights alone do not show how
-   much many features gain per step.
+   features of the ridge or of constants stay only if they gain, and then that of slots. With
+   held-out facts, sets are compared with weights per step, as they will be used: the graph's
+   weights alone do not show how much many features gain per step.
 2. The penalty, which shrinks steps towards the graph, has the best MRR on such queries, too. The
    graph's model alone is used if no weights per step have a better MRR.
 3. In a sparse graph there is a weight per path rule, if held-out queries gain by it
@@ -17,7 +17,7 @@ measures the model that the other half alone would choose.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import takewhile
@@ -27,7 +27,15 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 from hornbeam.graph.link_hashes import FITTING
-from hornbeam.graphs.features import CLASSES, COLUMN, FEATURES, N_PLAIN, RIDGE, WITHOUT_RIDGE
+from hornbeam.graphs.features import (
+    CLASSES,
+    COLUMN,
+    FEATURES,
+    N_PLAIN,
+    RIDGE,
+    SLOT,
+    WITHOUT_RIDGE,
+)
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_fit import (
     FittedRanking,
@@ -171,15 +179,39 @@ class _FeatureSet:
         return self._by_penalty[penalty]
 
 
+@dataclass(frozen=True, eq=False)
+class _FeatureSets:
+    """Sets of features to choose from; `fit` makes a further one."""
+
+    sets: Sequence[_FeatureSet]
+    fit: Callable[[tuple[str, ...]], _FeatureSet]
+    _without_slots: dict[tuple[str, ...], _FeatureSet] = field(default_factory=dict)
+
+    def best(self, total: Callable[[_Option], float]) -> _FeatureSet:
+        """The best set by a total, with or without the feature of slots."""
+
+        def by(features: _FeatureSet) -> float:
+            return total(features.compared)
+
+        best = max(self.sets, key=by)
+        names = best.compared.features
+        others = tuple(name for name in names if name != SLOT)
+        if others == names or self.sets[0].work.expired(0.9):
+            return best
+        if others not in self._without_slots:
+            self._without_slots[others] = self.fit(others)
+        return max(best, self._without_slots[others], key=by)
+
+
 def _best(
-    sets: Sequence[_FeatureSet], by: Floats, share: float, per_step: bool, choose_penalty: bool
+    sets: _FeatureSets, by: Floats, share: float, per_step: bool, choose_penalty: bool
 ) -> _Option:
     """The best features and penalty, or the graph's model alone; `by` has a weight per half."""
 
     def total(option: _Option) -> float:
         return float((by * option.sums).sum())
 
-    chosen = max(sets, key=lambda features: total(features.compared))
+    chosen = sets.best(total)
     best = chosen.graph
 
     def is_better(penalty: float) -> bool:
@@ -265,7 +297,7 @@ def _measured_anew(
 
 def _fitted_sets(
     trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
-) -> list[_FeatureSet]:
+) -> _FeatureSets:
     """Every set of features, fitted to parts of the trials: for the graph, or per step."""
     distinct = list(
         dict.fromkeys(tuple(name for name in names if name in available) for names in SETS)
@@ -274,7 +306,7 @@ def _fitted_sets(
         _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
         for pool in (trial.fitted for trial in trials)
     ]
-    share /= len(distinct) * len(trials)
+    share /= (len(distinct) + 1) * len(trials)
 
     def fit(part: Pool, features: tuple[str, ...]) -> FittedRanking:
         graph = fit_graph(part, features, None, work)
@@ -284,12 +316,15 @@ def _fitted_sets(
         parts = rows_by_step(part, features)
         return fit_steps(parts, graph, USUAL_PENALTY, {}, Portion(work, share))
 
+    def fitted(features: tuple[str, ...]) -> _FeatureSet:
+        compared = _Option.of(trials, [fit(part, features) for part in parts])
+        return _FeatureSet(compared, trials, work)
+
     sets = list[_FeatureSet]()
     for features in distinct:
         if not sets or not work.expired(0.9):
-            compared = _Option.of(trials, [fit(part, features) for part in parts])
-            sets.append(_FeatureSet(compared, trials, work))
-    return sets
+            sets.append(fitted(features))
+    return _FeatureSets(sets, fitted)
 
 
 def _part(pool: Pool, rows: int) -> Pool:

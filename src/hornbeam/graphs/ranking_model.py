@@ -132,8 +132,8 @@ class RankingModel:
         The features that were chosen, and their weights for the whole graph.
     ridge
         The penalty of the ridge class, None if it is not used.
-    constants, backward
-        Whether rules with constants and backward rules are used.
+    constants, backward, slots
+        Whether rules with constants, backward rules and slots are used.
     pool
         Maximum number of candidates per query.
     max_length
@@ -154,6 +154,7 @@ class RankingModel:
     ridge: float | None
     constants: bool
     backward: bool
+    slots: bool
     pool: int
     max_length: int
     calibration: Calibration

@@ -7,14 +7,14 @@ graphs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Floats, Ids, Positions, pointers, run_starts
+from hornbeam.base.arrays import Array, Floats, Ids, Positions, Singles, pointers, run_starts
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
@@ -33,9 +33,23 @@ from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.rules.codes import is_inverse, predicate_of
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_links import ScoredPairs
+from hornbeam.scoring.independent_scores import score_targets
 from hornbeam.scoring.model_checks import warn_of_missing_names
 from hornbeam.scoring.proposals import Proposer
 from hornbeam.scoring.scored_links import with_names
+
+#: Number of queries whose scores of all entities are computed at a time.
+SCORED = 256
+
+
+class EntityScores(NamedTuple):
+    """Scores of all entities as answers: one row of `values` per query, one column per entity.
+
+    The row of a query that names an entity that no fact has is NaN.
+    """
+
+    values: Singles
+    entities: Names
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +72,15 @@ class FactRanker(ABC):
 
     @abstractmethod
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
-        """Every proposed answer of every query, best first; all other entities tie below."""
+        """Every proposed answer of every query, best first; `others` orders the entities below."""
+
+    def others(self, step: int, source: int) -> Floats | None:
+        """Scores that order entities that are not proposed; None where these tie."""
+        return None
+
+    @abstractmethod
+    def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
+        """Scores of all entities as answers, one row per query; see `scores`."""
 
     @abstractmethod
     def with_facts(self, new: Input) -> FactRanker:
@@ -123,6 +145,44 @@ class FactRanker(ABC):
             }
         )
         return table if names is None else with_names(table, called)
+
+    def scores(
+        self,
+        queries: Input | NamedQueries,
+        *,
+        names: Input | None = None,
+        progress: Progress = SILENT,
+    ) -> EntityScores:
+        """Scores of all entities as answers of every query, to mix with those of other models.
+
+        A rule model scores every pair as `predict` does. A model of a whole graph scores every
+        entity: those that its rules propose, below them all other candidates, and lowest those that
+        are no candidates because they are known answers, or because their types do not fit.
+        """
+        blocks = list(self.score_blocks(queries, names=names, progress=progress))
+        return EntityScores(np.concatenate([block.values for block in blocks]), blocks[0].entities)
+
+    def score_blocks(
+        self,
+        queries: Input | NamedQueries,
+        *,
+        rows: int = SCORED,
+        names: Input | None = None,
+        progress: Progress = SILENT,
+    ) -> Iterator[EntityScores]:
+        """The `scores` of successive queries, at most `rows` of them at a time."""
+        called, facts = as_names(names), self.facts
+        labels = called if len(called) else EntityNames(labels_in(facts))
+        asked = as_queries(queries).by_ids(labels, facts)
+        check_answerable(asked, facts, self.relations, labels)
+        located, ranker = asked.located(facts), self.named(called)
+        for low in range(0, max(len(located), 1), rows):
+            block = located.select(np.arange(low, min(low + rows, len(located))))
+            part = PartOfWork(progress, "Scoring answers", low, len(block), len(located))
+            values = np.full((len(block), len(facts.entities)), np.nan, dtype=np.float32)
+            values[block.askable] = ranker.every_score(block.select(block.askable), part)
+            part.finish()
+            yield EntityScores(values, facts.entities)
 
     def evaluate(
         self,
@@ -246,6 +306,18 @@ class RuleRanker(FactRanker):
             part.finish()
         back = np.argsort(np.concatenate([np.empty(0, np.int64), *rows]))
         return Answers.concatenated([*parts, Answers.none(0)]).take(back)
+
+    def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
+        """Scores of all entities as answers, one row per query: those of `predict`."""
+        everyone = np.arange(len(self.facts.entities), dtype=np.int32)
+        values = np.empty((len(queries), len(everyone)))
+        for row, (step, known) in enumerate(zip(queries.step, queries.known, strict=True)):
+            proposer = self._proposer(int(step))
+            pairs = proposer.pairs(np.full_like(everyone, known), everyone)
+            counted = self.engine.count(pairs, proposer.model.bodies, self.model.language)
+            values[row] = score_targets(proposer.model, counted, pairs, self.score)
+            progress.advance("Scoring answers", row + 1, len(queries))
+        return values
 
     def _from(self, step: int, starts: Ids, progress: Progress) -> Answers:
         """Answers of the queries along one step whose known arguments are `starts`."""

@@ -2,10 +2,10 @@
 
 A test triple t(a, b) is two queries, (a, t, ?) and (?, t, b). Candidates are all entities of the
 facts, the filter and the test, except for other answers that are true in one of the three tables.
-Candidates that the ranker does not propose tie below all proposed candidates. Ties (equal in 12
-significant digits) are averaged: the rank is the mean of the optimistic and the pessimistic rank
-(PyKEEN calls it realistic). All tables share one numbering of names: first the names of the facts,
-then further names.
+Candidates that the ranker does not propose come below all proposed candidates, in an order of the
+ranker (`Ranker.others`), or tie. Ties (equal in 12 significant digits) are averaged: the rank is
+the mean of the optimistic and the pessimistic rank (PyKEEN calls it realistic). All tables share
+one numbering of names: first the names of the facts, then further names.
 """
 
 from __future__ import annotations
@@ -136,12 +136,20 @@ class Ranks:
     """The rank of every query's true answer, queries for objects first.
 
     `queries` have the ids of `united`: names that only the test has are numbered after the names of
-    the facts.
+    the facts. Of every query's `candidates`, the true answer among them, `better` rank above the
+    true answer and `ties` rank equal to it.
     """
 
     united: UnitedTriples
     queries: Queries
-    rank: Floats
+    better: Ints
+    ties: Ints
+    candidates: Ints
+
+    @property
+    def rank(self) -> Floats:
+        """The rank of every true answer, from 1; tied candidates share the mean of their ranks."""
+        return np.asarray(1 + self.better + self.ties / 2)
 
 
 def filtered_ranks(
@@ -171,7 +179,7 @@ def filtered_ranks(
     _, first, group = np.unique(same, return_index=True, return_inverse=True)
     order = np.argsort(group, kind="stable")
     starts = pointers(np.bincount(group, minlength=len(first)))
-    rank = np.empty(len(queries))
+    places = np.empty((3, len(queries)), dtype=np.int64)
     work = PartOfWork(progress, "Ranking answers", 0, len(queries), len(queries))
     size = min(max(MAX_ANSWERS // united.n_entities, MIN_QUERIES), MAX_QUERIES)
     for low in range(0, len(first), size):
@@ -180,9 +188,16 @@ def filtered_ranks(
         rows = order[starts[low] : starts[high]]
         part = work.part(low, high, len(first))
         found = answered(ranker, in_facts(distinct, united), part)
-        rank[rows] = true.ranks(distinct, found, group[rows] - low, answer[rows])
+        asked = group[rows] - low
+        *counts, is_proposed = true.places(distinct, found, asked, answer[rows])
+        places[:, rows] = counts
+        missed = rows[~is_proposed]
+        places[:2, missed] = _ordered_below(
+            ranker, united, true, distinct, found, asked[~is_proposed], answer[missed],
+            places[:2, missed],
+        )  # fmt: skip
         part.finish()
-    return Ranks(united, queries, rank)
+    return Ranks(united, queries, *places)
 
 
 def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
@@ -215,8 +230,14 @@ class KnownAnswers:
         ordered = np.sort(np.concatenate(keys))
         return cls(ordered[run_starts(ordered)], n)
 
-    def ranks(self, distinct: Queries, found: Answers, group: Integers, answer: Integers) -> Floats:
-        """Ranks of the true answers `answer`; `group[i]` is the row of i's query in `distinct`."""
+    def places(
+        self, distinct: Queries, found: Answers, group: Integers, answer: Integers
+    ) -> tuple[Ints, Ints, Ints, Bools]:
+        """How many candidates are better than each true answer, how many tie, how many there are.
+
+        `group[i]` is the row of the query of `answer[i]` in `distinct`. The last array says which
+        true answers are proposed; all that are not proposed tie.
+        """
         _check_order(found)
         scores = _tied(found)
         keys = self._keys(distinct, found.query, found.entities)
@@ -225,12 +246,18 @@ class KnownAnswers:
         kept = scores[open_]
         ends = pointers(np.bincount(found.query[open_], minlength=len(distinct)))
         low, high = ends[group], ends[group + 1]
-        better = _count(kept, low, high, own, ties=False)
-        as_good = _count(kept, low, high, own, ties=True)
+        candidates = self._candidates(distinct)[group]
         is_proposed = ~np.isnan(own)
-        optimistic = np.where(is_proposed, better, high - low) + 1
-        pessimistic = np.where(is_proposed, as_good + 1, self._candidates(distinct)[group])
-        return np.asarray((optimistic + pessimistic) / 2)
+        better = np.where(is_proposed, _count(kept, low, high, own, ties=False), high - low)
+        as_good = _count(kept, low, high, own, ties=True)
+        ties = np.where(is_proposed, as_good, candidates - 1) - better
+        return better, ties, candidates, is_proposed
+
+    def of_query(self, queries: Queries, row: int) -> Ids:
+        """The known answers of a query."""
+        [first] = self._keys(queries, np.array([row]), np.zeros(1, dtype=np.int32))
+        low, high = np.searchsorted(self.keys, [first, first + self.n_entities])
+        return np.asarray(self.keys[low:high] - first, dtype=np.int32)
 
     def _keys(self, queries: Queries, rows: Integers, answer: Integers) -> Ints:
         of_query = pair_keys(queries.step, queries.known, self.n_entities)
@@ -242,6 +269,29 @@ class KnownAnswers:
         first = self._keys(queries, rows, np.zeros(len(queries), dtype=np.int32))
         low, high = np.searchsorted(self.keys, np.stack([first, first + self.n_entities]))
         return np.asarray(self.n_entities - (high - low) + 1)
+
+
+def _ordered_below(
+    ranker: Ranker, united: UnitedTriples, true: KnownAnswers, distinct: Queries, found: Answers,
+    group: Ints, answer: Ids, places: Ints,
+) -> Ints:  # fmt: skip
+    """Order true answers that are not proposed, as the ranker orders such entities.
+
+    `places` has their numbers of better and of tied candidates where they all tie.
+    """
+    asked, places = in_facts(distinct, united), places.copy()
+    for row in np.unique(group[asked.askable[group]]).tolist():
+        score = ranker.others(int(asked.step[row]), int(asked.known[row]))
+        if score is None:
+            continue
+        same = np.flatnonzero(group == row)
+        score = np.append(score, np.full(len(united.more_entities), -np.inf))
+        own = score[answer[same], np.newaxis]
+        score[found.entities[found.offsets[row] : found.offsets[row + 1]]] = np.nan
+        score[true.of_query(distinct, row)] = np.nan
+        places[0, same] += np.count_nonzero(score > own, axis=1)
+        places[1, same] = np.count_nonzero(score == own, axis=1)
+    return places
 
 
 def _looked_up(wanted: Ints, keys: Ints, values: Floats) -> Floats:

@@ -178,9 +178,15 @@ class Ranker(Protocol):
     """Anything that proposes answers of queries, with scores."""
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
-        """Every proposed answer of every query, best first; all other entities tie below.
+        """Every proposed answer of every query, best first; `others` orders the entities below.
 
         Queries name relations and entities that the facts have.
+        """
+
+    def others(self, step: int, source: int) -> Floats | None:
+        """Scores of all entities by which those that are not proposed are ordered below all others.
+
+        They tie if the scores are None; entities of score -inf tie below all others.
         """
 
 

@@ -168,7 +168,10 @@ def fire_rules(
         selects.append(_FIRED_BACKWARD)
     union, unknown = " UNION ALL ".join(selects), _unknown("f.query", "f.entity")
     create("firing", f"SELECT f.* FROM ({union}) AS f WHERE {unknown}")
-    create("frequent", _FREQUENT)
+    usual = f"{_FREQUENT} UNION {_BY_SLOTS}" if settings.slots else _FREQUENT
+    create("usual", usual)
+    create("proposed", _PROPOSED)
+    create("slots", _SLOTS if settings.slots else _NO_SLOTS)
     create("candidates", _CANDIDATES)
 
 
@@ -188,6 +191,24 @@ _FREQUENT = (
     f"JOIN asked_steps AS s ON r.step = {inverse_code_sql('s.step')}) AS p "
     f"WHERE p.place <= {FREQUENT}"
 )
+#: The candidates that slots propose for the queries' steps.
+_BY_SLOTS = (
+    "SELECT b.step, b.entity FROM @slot_answers AS b JOIN asked_steps AS s ON s.step = b.step"
+)
+#: Entities proposed by rules or for all queries of a step that are not known answers.
+_PROPOSED = (
+    "SELECT p.query, a.source, a.step, p.entity FROM (SELECT query, entity FROM firing UNION "
+    "SELECT a.query, f.entity FROM usual AS f JOIN asked AS a ON a.step = f.step "
+    f"WHERE {_unknown('a.query', 'f.entity')}) AS p JOIN asked AS a ON a.query = p.query"
+)
+#: Slot scores of `proposed` entities, in millionths.
+_SLOTS = (
+    "SELECT p.step, p.entity, CAST(sum(w.weight) AS BIGINT) AS slot "
+    "FROM (SELECT DISTINCT step, entity FROM proposed) AS p JOIN @runs AS r ON r.entity = p.entity "
+    f"JOIN @slot_weights AS w ON w.step = r.step AND w.target = {inverse_code_sql('p.step')} "
+    "GROUP BY p.step, p.entity"
+)
+_NO_SLOTS = "SELECT step, entity, 0 AS slot FROM proposed WHERE 1 = 0"
 #: The condition that another link leads in the direction of the query.
 _SAME = f"{inverse_sql('l.step')} = {inverse_sql('a.step')}"
 #: Conditions of other links from a source to a candidate: in the query's direction, against it, of
@@ -203,14 +224,14 @@ _SUMS = ", ".join(
 )
 #: Columns of `candidates` that count other links, and the sum of their weights.
 LINK_COUNTS = (*_LINKED, "together")
-#: Entities proposed by rules or frequency that are not known answers, with their counts.
+#: The entities of `proposed` with their counts.
 _CANDIDATES = (
     "SELECT p.query, p.entity, coalesce(r.size, 0) AS answers, d.degree, "
-    f"{', '.join(f'coalesce(n.{name}, 0) AS {name}' for name in LINK_COUNTS)} "
-    "FROM (SELECT query, entity FROM firing UNION SELECT a.query, f.entity FROM frequent AS f "
-    f"JOIN asked AS a ON a.step = f.step WHERE {_unknown('a.query', 'f.entity')}) AS p "
-    "JOIN asked AS a ON a.query = p.query JOIN @degrees AS d ON d.entity = p.entity "
-    f"LEFT JOIN @runs AS r ON r.entity = p.entity AND r.step = {_BACK} "
+    f"{', '.join(f'coalesce(n.{name}, 0) AS {name}' for name in LINK_COUNTS)}, "
+    "coalesce(s.slot, 0) AS slot "
+    "FROM proposed AS p JOIN @degrees AS d ON d.entity = p.entity "
+    f"LEFT JOIN @runs AS r ON r.entity = p.entity AND r.step = {inverse_code_sql('p.step')} "
+    "LEFT JOIN slots AS s ON s.step = p.step AND s.entity = p.entity "
     f"LEFT JOIN (SELECT a.query, l.other AS entity, {_SUMS}, "
     "CAST(sum(coalesce(w.weight, 0)) AS BIGINT) AS together FROM asked AS a "
     "JOIN @links AS l ON l.entity = a.source "
@@ -277,7 +298,7 @@ def _gathered(
     """
     where = f"WHERE query >= {numbers.start} AND query < {numbers.stop}"
     listed = database.fetch(
-        "SELECT query, entity, answers, degree, along, against, reverse, together "
+        "SELECT query, entity, answers, degree, along, against, reverse, together, slot "
         f"FROM candidates {where} ORDER BY query, entity"
     )
     fired = database.fetch(
@@ -298,7 +319,7 @@ def _gathered(
     counts, chosen, feature, further_counts, others = run(
         fired["kind"], confidence, -np.log1p(-confidence), rows.astype(np.int64),
         offsets.astype(np.int64), itself, prior, listed["answers"] > 0,
-        listed["degree"], linked, limit, max(n, limit) if further else limit,
+        listed["degree"], linked, listed["slot"], limit, max(n, limit) if further else limit,
         CandidateArrays.of(n, listed=True),
     )  # fmt: skip
     entity = listed["entity"]

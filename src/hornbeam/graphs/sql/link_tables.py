@@ -9,6 +9,8 @@
     walks    the links that paths take: a run that is longer than any rule may propose is one link
              to TOO_MANY (-1)
     pair_weights  step, target, weight: of the step for the target, in millionths
+    slot_weights  the same of steps of one entity (`hornbeam.graphs.slots`)
+    slot_answers  step, entity: the candidates that slots propose for answers along a step
 
 The names of a graph's tables end in its suffix. The tables contain ids only. In a select, @links
 stands for the table `links` of the graph that the select is run on, and so on.
@@ -17,17 +19,18 @@ stands for the table `links` of the graph that the select is run on, and so on.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from hornbeam.base.arrays import Array
+from hornbeam.base.arrays import Array, Ids, Ints
 from hornbeam.counting.sql.database import Database, TableColumns, every_step
 from hornbeam.graph.link_hashes import PRIME, LinkHash
 from hornbeam.graphs.evidence_kernels import MAX_PROPOSED
 from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, pair_weights
 from hornbeam.graphs.ranking_model import LinkedShares
+from hornbeam.graphs.slots import SLOT_PENALTY, proposed_by_step, slot_weights
 from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit
 
@@ -36,7 +39,9 @@ TOO_MANY = ANY = -1
 #: A sample sorts only links of small hashes: on average TIMES as many as wanted, plus MORE. If
 #: fewer links than wanted have small hashes, which is extremely unlikely, all links are sorted.
 TIMES, MORE = 4, 400
-#: The select that creates each table but `triples` and `pair_weights`.
+#: Number of ids whose runs are fetched at a time.
+ENTITIES = 20_000
+#: The select that creates each table but `triples`, the tables of weights and `slot_answers`.
 SELECTS = {
     "links": every_step("@triples", ("entity", "step", "other")),
     "runs": "SELECT entity, step, count(*) AS size FROM @links GROUP BY entity, step",
@@ -93,8 +98,13 @@ class LinkTables:
 
     def _name(self, table: str) -> str:
         if table not in self._made:
-            if table == "pair_weights":
-                self.database.upload(f"{table}_{self.suffix}", self._weight_columns())
+            uploaded = {
+                "pair_weights": lambda: _weight_columns(self.pair_weights()),
+                "slot_weights": lambda: _weight_columns(self.slot_weights()),
+                "slot_answers": self._slot_answers,
+            }
+            if table in uploaded:
+                self.database.upload(f"{table}_{self.suffix}", uploaded[table]())
                 self._made.add(table)
             else:
                 self.make(table, self.sql(SELECTS[table]), table not in VIEWS)
@@ -106,20 +116,45 @@ class LinkTables:
         make(f"{table}_{self.suffix}", select)
         self._made.add(table)
 
-    def _weight_columns(self) -> TableColumns:
-        """Weights of a pair's links for each other, without weights of 0, as columns."""
-        weights, step_limit = NO_WEIGHTS, code_limit(self.n_predicates)
-        if step_limit <= MAX_STEPS:
-            counts = self.fetch(
-                "SELECT l.step, o.step AS other, count(*) AS pairs "
-                "FROM @links AS l JOIN @links AS o "
-                "ON o.entity = l.entity AND o.other = l.other GROUP BY l.step, o.step"
+    def pair_weights(self) -> Ints:
+        """Weights of a pair's links for each other; none if there are too many relations."""
+        return self._weights("@links", "o.other = l.other", pair_weights)
+
+    def slot_weights(self) -> Ints:
+        """Weights of an entity's steps for each other; none if there are too many relations."""
+        return self._weights("@runs", "TRUE", lambda shared: slot_weights(shared, SLOT_PENALTY))
+
+    def _weights(self, table: str, same: str, weights: Callable[[Ints], Ints]) -> Ints:
+        """Weights made of the counts of steps that rows of a table's entities share."""
+        step_limit = code_limit(self.n_predicates)
+        if step_limit > MAX_STEPS:
+            return NO_WEIGHTS
+        counts = self.fetch(
+            f"SELECT l.step, o.step AS other, count(*) AS n FROM {table} AS l "
+            f"JOIN {table} AS o ON o.entity = l.entity AND {same} GROUP BY l.step, o.step"
+        )
+        shared = np.zeros((step_limit, step_limit), dtype=np.int64)
+        shared[counts["step"], counts["other"]] = counts["n"]
+        return weights(shared)
+
+    def _slot_answers(self) -> TableColumns:
+        proposed = proposed_by_step(self._runs(), self.slot_weights())
+        sizes = [len(ids) for ids in proposed.values()]
+        none = np.empty(0, dtype=np.int32)
+        return {
+            "step": np.repeat(np.array(list(proposed), dtype=np.int64), sizes),
+            "entity": np.concatenate([none, *proposed.values()]),
+        }
+
+    def _runs(self) -> Iterator[tuple[Ids, Ids]]:
+        """All runs in parts of `ENTITIES` ids."""
+        last = self.number("SELECT coalesce(max(entity), -1) AS n FROM @runs")
+        for low in range(0, last + 1, ENTITIES):
+            runs = self.fetch(
+                "SELECT entity, step FROM @runs "
+                f"WHERE entity >= {low} AND entity < {low + ENTITIES}"
             )
-            shared = np.zeros((step_limit, step_limit), dtype=np.int64)
-            shared[counts["step"], counts["other"]] = counts["pairs"]
-            weights = pair_weights(shared)
-        step, target = np.nonzero(weights)
-        return {"step": step, "target": target, "weight": weights[step, target]}
+            yield runs["entity"].astype(np.int32), runs["step"].astype(np.int32)
 
     # --- pairs with several links -----------------------------------------------------------------
 
@@ -197,3 +232,9 @@ class LinkTables:
             f"((h.a * f.subject) % {PRIME} + (h.b * f.object) % {PRIME} + h.c) % {PRIME} AS u "
             "FROM @triples AS f JOIN hashes AS h ON h.predicate = f.predicate) AS x"
         )
+
+
+def _weight_columns(weights: Ints) -> TableColumns:
+    """Weights without weights of 0, as columns."""
+    step, target = np.nonzero(weights)
+    return {"step": step, "target": target, "weight": weights[step, target]}

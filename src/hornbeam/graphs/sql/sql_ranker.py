@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids, Integers
+from hornbeam.base.arrays import Ids, Integers, Ints
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
@@ -29,6 +29,7 @@ from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.sql.sql_graph import SqlGraph
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.queries import Triples
+from hornbeam.rules.codes import inverse_code
 
 #: Number of names that are fetched at a time.
 CHUNK = 1_000_000
@@ -49,7 +50,8 @@ class SqlRanker(GraphRanker):
         hornbeam.errors.InputError
             Where the engine answers no queries, or the model has a ridge.
         """
-        graph = SqlGraph.of(engine, GraphSettings(model.constants, model.backward))
+        settings = GraphSettings(model.constants, model.backward, slots=model.slots)
+        graph = SqlGraph.of(engine, settings)
         if graph.counts_given_rules_only:
             raise InputError("Spark answers no queries: give the facts in memory, or by DuckDB")
         if model.ridge is not None:
@@ -78,6 +80,24 @@ class SqlRanker(GraphRanker):
         limit = self.model.pool
         (pool,) = self.graph.pools({rules.step: rules}, queries, limit, 0, portion, further)
         return pool
+
+    def slot_scores(self, step: int) -> Ints:
+        """Slot scores of all entities as answers along a step, in millionths."""
+        found = self.graph.tables.fetch(
+            "SELECT r.entity, CAST(sum(w.weight) AS BIGINT) AS slot FROM @runs AS r "
+            f"JOIN @slot_weights AS w ON w.step = r.step AND w.target = {inverse_code(step)} "
+            "GROUP BY r.entity"
+        )
+        scores = np.zeros(len(self.facts.entities), dtype=np.int64)
+        scores[found["entity"]] = found["slot"]
+        return scores
+
+    def left_out(self, step: int, source: int) -> Ids:
+        """Known answers of a query."""
+        found = self.graph.tables.fetch(
+            f"SELECT other FROM @links WHERE entity = {int(source)} AND step = {int(step)}"
+        )
+        return found["other"].astype(np.int32)
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates."""
