@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.base.arrays import Floats
+from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.graph_settings import GraphSettings
-from hornbeam.graphs.linked_pairs import MILLION
 from hornbeam.graphs.slots import (
     PROPOSED,
     graph_slot_weights,
@@ -22,13 +23,13 @@ from hornbeam.graphs.slots import (
 from tests.support.brute_graphs import ENTITIES, BruteGraph, Triple, graph_of, triples
 
 
-def by_regression(brute: BruteGraph, steps: list[int], target: int, penalty: float) -> list[float]:
+def by_regression(brute: BruteGraph, steps: list[int], target: int, penalty: float) -> Floats:
     """Scores of all entities: the column of a step, predicted by ridge from all other columns."""
     others = [step for step in steps if step != target]
     x = np.array([[bool(brute.answers(c, s)) for s in others] for c in brute.entities], dtype=float)
     y = np.array([bool(brute.answers(c, target)) for c in brute.entities], dtype=float)
     weights = np.linalg.solve(x.T @ x + penalty * np.eye(len(others)), x.T @ y)
-    return (x @ weights).tolist()
+    return np.asarray(x @ weights)
 
 
 @given(triples, st.sampled_from([1.0, 10.0]))
@@ -62,7 +63,7 @@ def test_the_best_are_proposed_and_ties_are_broken_by_id(scores: list[int]) -> N
     assert proposed_entities(np.array(scores)).tolist() == expected
 
 
-def towns(prefix: str, n: int) -> list[Triple]:
+def towns(prefix: str, n: int) -> list[tuple[str, str, str]]:
     """People who work in firms that lie in towns; who works also lives somewhere."""
     found = []
     for i in range(n):

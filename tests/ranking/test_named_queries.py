@@ -110,6 +110,9 @@ class Everything:
         entities = np.tile(np.arange(3, dtype=np.int32), n)
         return Answers(np.arange(n + 1) * 3, entities, np.tile([3.0, 2.0, 1.0], n))
 
+    def others(self, step: int, source: int) -> None:
+        """There are no others."""
+
 
 def test_only_askable_queries_are_asked() -> None:
     ids = np.array([0, -1, 0], dtype=np.int32)

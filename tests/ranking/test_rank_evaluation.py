@@ -224,6 +224,9 @@ class Backwards:
         entities = np.tile(np.arange(2, dtype=np.int32), n)
         return Answers(np.arange(n + 1) * 2, entities, np.tile([0.0, 1.0], n))
 
+    def others(self, step: int, source: int) -> None:
+        """All others tie."""
+
 
 def test_a_ranker_that_breaks_its_word_is_noticed() -> None:
     facts = read_facts([("a", "p", "b")])
