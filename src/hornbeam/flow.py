@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from inspect import signature
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,8 +16,10 @@ from hornbeam.base.choices import Relaxation, Sampling
 from hornbeam.base.compiled import announced
 from hornbeam.base.files import fingerprint
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.version import __version__
+from hornbeam.counting.data_summaries import summary_of_facts, summary_of_labels
 from hornbeam.counting.engine import Discovery, Engine
-from hornbeam.counting.opening import collective_engine, open_engine, warn_of_leaks
+from hornbeam.counting.opening import collective_engine, evidence_of, open_engine, warn_of_leaks
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
@@ -30,12 +34,19 @@ from hornbeam.learning.rule_learning import (
     learn_from_histograms,
     learn_rules,
 )
-from hornbeam.learning.trace import SecondStep, Trace
+from hornbeam.learning.trace import Choice, SecondStep, Trace
 from hornbeam.learning_plan import LearningPlan, learning_plan, with_own_rules
 from hornbeam.model import Model
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.model_file import model_text
+from hornbeam.rules.model_file import model_text, rules_fingerprint
 from hornbeam.rules.own_rules import KnownPredicates, RuleInput, read_own_rules
+from hornbeam.rules.provenance import (
+    DIGITS,
+    HeldOutFigure,
+    Provenance,
+    changed_settings,
+    plain_values,
+)
 from hornbeam.rules.weighing import Counts
 from hornbeam.two_step import learn_second_step
 
@@ -131,6 +142,15 @@ def learn(
     )
     began, opened = time.perf_counter(), open_engine(facts, engine, threads)
     labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
+    settings = {
+        **changed_settings(plan.learner, ("seed", "fixed_path")),
+        **changed_settings(language or RuleLimits()),
+        **_given(
+            target=target, counts=counts, relaxation=relaxation, cross_evidence=cross_evidence,
+            collective=collective, keep=keep, guard=guard, refit=refit, negatives=negatives,
+            negative_sampling=negative_sampling,
+        ),
+    }  # fmt: skip
     plan = plan.for_labels(labels).over(opened.numbers)
     if rules is not None or keep or guard is not None:
         known = KnownPredicates(
@@ -145,6 +165,14 @@ def learn(
     found = _search(search, plan, cross_evidence, seed)
     searched = time.perf_counter()
     learned, second = _fit(search, plan, found, refit, seed)
+    made = learned.model
+    if plan.own.rules:
+        settings["own_rules"] = len(plan.own.rules)
+    provenance = Provenance(
+        __version__, plan.learner.name, settings, seed, summary_of_facts(evidence_of(opened)),
+        summary_of_labels(labels), _held_out(learned.fit.choice), rules_fingerprint(made),
+    )  # fmt: skip
+    made = replace(made, provenance=provenance)
     trace = Trace(
         method=plan.learner.name,
         counts=", ".join(plan.ways),
@@ -154,7 +182,7 @@ def learn(
         candidates=candidate_outcomes(
             found.discovery.candidates,
             found.discovery.statistics,
-            learned.model,
+            made,
             plan.learner,
             plan.own,
         ),
@@ -163,12 +191,31 @@ def learn(
         language=plan.language,
         sampled_negatives=sampling,
         fit=learned.fit,
-        model=fingerprint(model_text(learned.model)),
+        model=fingerprint(model_text(made)),
         second_step=second,
-        own=tuple(learned.model.clause_text(rule.clause) for rule in plan.own.rules),
+        own=tuple(made.clause_text(rule.clause) for rule in plan.own.rules),
     )
-    made = learned.model
-    return Model(made.rules, made.semantics, made.beliefs, trace)
+    return Model(made.rules, made.semantics, made.beliefs, provenance, trace)
+
+
+def _given(**settings: object) -> dict[str, Any]:
+    """The settings of `learn` that differ from its defaults, as JSON values."""
+    defaults = {name: one.default for name, one in signature(learn).parameters.items()}
+    return plain_values(
+        {name: value for name, value in settings.items() if value != defaults[name]}
+    )
+
+
+def _held_out(choice: Choice | None) -> HeldOutFigure | None:
+    """The figure of the internal validation that a strength was chosen by."""
+    if choice is None:
+        return None
+    folds = len(choice.validation.folds)
+    meaning = (
+        f"mean over the training pairs, each held out in one of {folds} folds while the strength "
+        "was chosen; 0 is perfect, saying 0.5 to all is 0.693"
+    )
+    return HeldOutFigure("log_loss", float(f"{choice.log_loss:.{DIGITS}g}"), meaning)
 
 
 class _SearchResult(NamedTuple):

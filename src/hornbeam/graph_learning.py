@@ -13,6 +13,9 @@ import numpy as np
 from hornbeam.base.arrays import Floats
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.version import __version__
+from hornbeam.counting.data_summaries import summary_of_facts
+from hornbeam.counting.opening import facts_or_database
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
@@ -29,6 +32,7 @@ from hornbeam.graphs.graph_stages import (
     training_pool,
     with_held,
 )
+from hornbeam.graphs.graph_text import rules_fingerprint
 from hornbeam.graphs.memory_graph import open_graph
 from hornbeam.graphs.model_parts import relation_rules
 from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed, longest_path
@@ -48,6 +52,12 @@ from hornbeam.graphs.softmax import fit_calibration, softmax_log_odds
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.body import MAX_PATH
 from hornbeam.rules.codes import step_code
+from hornbeam.rules.provenance import (
+    HeldOutFigure,
+    Provenance,
+    changed_settings,
+    significant,
+)
 
 #: Minimum number of held-out queries to choose settings by, and the number from which on they
 #: choose settings only. Fewer held-out queries are also used to fit weights.
@@ -101,7 +111,13 @@ def learn_graph(
     hornbeam.errors.InputError
         Where the facts have no links or lack a relation, or `max_length` is out of range.
     """
-    settings = settings or GraphSettings()
+    settings, facts = settings or GraphSettings(), facts_or_database(facts)
+    changed = {
+        **changed_settings(settings),
+        **({} if relations is None else {"relations": list(relations)}),
+        **({} if max_length == "auto" else {"max_length": max_length}),
+        **({} if time_limit is None else {"time_limit": time_limit}),
+    }
     graph = open_graph(facts, settings)
     size = graph.size
     if not size.facts:
@@ -135,10 +151,25 @@ def learn_graph(
             times = (shares.discovering, 0.2), (shares.judging, 0.4), (shares.counting, 0.5)
             found = find_rules(learning, graph, *times)
         else:
-            found = count_given(learning, read_imported_rules(rules, set(graph.predicates), length))
+            imported = read_imported_rules(rules, set(graph.predicates), length)
+            changed["rules"] = len(imported)
+            found = count_given(learning, imported)
         model = _ranked(learning, found, held, rediscover=rules is None)
     work.finish()
-    return model
+    provenance = Provenance(
+        __version__, "ranking", changed, seed, summary_of_facts(facts),
+        None if held is None else summary_of_facts(held), _held_out(model),
+        rules_fingerprint(model),
+    )  # fmt: skip
+    return replace(model, provenance=provenance)
+
+
+def _held_out(model: GraphModel) -> HeldOutFigure | None:
+    """The MRR of held-out queries, None if it was not measured."""
+    mrr, measured_on = model.chosen.get("held_out_mrr"), model.measured_on
+    if measured_on is None or not isinstance(mrr, float | int):
+        return None
+    return HeldOutFigure("mrr", float(significant([mrr])[0]), f"on {measured_on}")
 
 
 def check_only_counted(rules: object, valid: object) -> None:
@@ -196,14 +227,16 @@ def _ranked(
     return GraphModel(
         relations=relation_rules(graph.predicates, rules, constants, ranking, own, queries),
         features=ranking.features,
-        weights=tuple(ranking.weights.tolist()),
+        weights=tuple(significant(ranking.weights).tolist()),
         ridge=graph.ridge_penalty if uses_ridge else None,
         constants=settings.constants,
         backward=settings.backward,
         slots=settings.slots,
         pool=plan.extent.pool,
         max_length=plan.length,
-        calibration=fitted.calibration,
+        calibration=Calibration(
+            *significant([fitted.calibration.slope, fitted.calibration.intercept]).tolist()
+        ),
         linked=linked,
         seed=plan.seed,
         chosen={

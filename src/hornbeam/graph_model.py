@@ -189,7 +189,7 @@ class GraphModel(RankingModel, AnyModel):
         return GraphExplainer(MemoryRanker.of(self, facts_of(facts), threads=threads), reasons)
 
     def report(
-        self, facts: Input, labels: Input | None = None, *, test: Input | None = None,
+        self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
         filtered_by: str = FILTERS,
@@ -198,6 +198,7 @@ class GraphModel(RankingModel, AnyModel):
 
         Triples of the `filter` do not count as wrong answers; the page says that ranks are filtered
         by `filtered_by`. A `trace` is refused: the model itself records how it was learned.
+        Without facts the page shows the rules, and where the model comes from.
         """
         from hornbeam.reporting.report import graph_report
 
@@ -207,8 +208,11 @@ class GraphModel(RankingModel, AnyModel):
             raise InputError("a model of a whole graph has no trace: leave out `trace`")
         if filter is not None and test is None:
             raise InputError("`filter` needs `test`: it names further true triples")
-        known = facts_of(facts)
-        self._warn_of_another_graph(known)
+        if facts is None and test is not None:
+            raise InputError("a model is judged over facts: give `facts`")
+        known = None if facts is None else facts_of(facts)
+        if known is not None:
+            self._warn_of_another_graph(known)
         return graph_report(
             self,
             known,

@@ -28,6 +28,7 @@ from hornbeam.learning.trace import Trace
 from hornbeam.ranking.fact_ranker import FactRanker, RuleRanker
 from hornbeam.ranking.named_queries import NamedQueries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
+from hornbeam.reporting.model_card import ModelCard, model_card
 from hornbeam.reporting.model_diff import ModelDiff, model_diff
 from hornbeam.reporting.rule_tables import judged_rules, rule_table
 from hornbeam.rules.model_file import (
@@ -158,6 +159,13 @@ class AnyModel(ABC):
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
         return evaluate(known.truth, scorer.predict(known, progress=progress)[self._judged])
 
+    def card(self, names: Input | None = None) -> ModelCard:
+        """Where the model comes from, its figures, heaviest rules in words, and what it needs.
+
+        Everything on the card is in the model file.
+        """
+        return model_card(cast("Any", self), as_names(names))
+
     def diff(
         self, new: AnyModel, facts: Input | None = None, labels: Input | None = None, *,
         threads: int | None = None, progress: Progress = SILENT,
@@ -286,7 +294,7 @@ class Model(RuleModel, AnyModel):
         if text.startswith(GRAPH_MARK):
             raise DataError(name, f"{_OF_A_GRAPH} `hornbeam.GraphModel.parse`", line=1)
         parsed = parse_model(text, name)
-        return cls(parsed.rules, parsed.semantics, parsed.beliefs)
+        return cls(parsed.rules, parsed.semantics, parsed.beliefs, parsed.provenance)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -355,7 +363,7 @@ class Model(RuleModel, AnyModel):
         return open_explainer(self, open_in_memory(facts, threads), wanted)
 
     def report(
-        self, facts: Input, labels: Input | None = None, *, test: Input | None = None,
+        self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
         filtered_by: str = FILTERS,
@@ -363,14 +371,19 @@ class Model(RuleModel, AnyModel):
         """The report as one HTML page: what was learned, how (by `trace`), how good on labels.
 
         Instead of labels, true triples of `test` may judge the model by their ranks, filtered by
-        those of `filter`, too; the page says that they are filtered by `filtered_by`.
+        those of `filter`, too; the page says that they are filtered by `filtered_by`. Without
+        facts the page shows the rules, and how they were learned.
         """
-        from hornbeam.reporting.report import report
+        from hornbeam.reporting.report import report, report_without_facts
 
         if test is not None and labels is not None:
             raise InputError("give either `labels` (pairs with 0 or 1) or `test` (true triples)")
         if filter is not None and test is None:
             raise InputError("`filter` needs `test`: it names further true triples")
+        if facts is None:
+            if labels is not None or test is not None:
+                raise InputError("a model is judged over facts: give `facts`")
+            return report_without_facts(self, trace or self.trace, as_names(names))
         known = None if labels is None else labels_for(self, labels)
         engine = open_in_memory(facts, threads)
         explainer = open_explainer(self, engine, known)

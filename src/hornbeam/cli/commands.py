@@ -61,6 +61,8 @@ COMMANDS = {
         "would flip it.",
         "report": "Write a page about a model: what was learned, how good it is, how it was "
         "learned, its errors.",
+        "show": "Show the card of a model: where it comes from, figures, heaviest rules in words, "
+        "its needs.",
         "diff": "Compare two models: rules gone, new and changed; with labels, figures and pairs "
         "that differ.",
         "serve": "Explore a model or a PSL program in the browser: see reasons, edit rules, "

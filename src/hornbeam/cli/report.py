@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from hornbeam.base.files import refuse_inputs, save_text
@@ -13,9 +14,17 @@ from hornbeam.cli.outputs import check_output
 from hornbeam.errors import InputError
 
 
+@dataclass(frozen=True)
+class ReportedOptions(options.ModelOptions):
+    """A model, and perhaps facts; without them the page has what the model file says."""
+
+    def __post_init__(self) -> None:
+        """No facts are needed."""
+
+
 def report(
     *,
-    given: options.ModelOptions,
+    given: ReportedOptions,
     truth: options.TruthOptions,
     output: Path = option("Where the page goes.", "--output", "-o", metavar="FILE", default=...),
     names: list[str] | None = options.name_files(),
@@ -28,10 +37,13 @@ def report(
     labelled pairs that the model has not learned from, or true triples ([bold]--test[/bold]; those
     of a model of a whole graph always), whose answers are ranked.
     Without them it says what was learned and how, with the figures of the internal validation, and
-    nothing of errors. How a rule model was learned is read from the trace next to it
-    (model.trace.json), where there is one of this very model.
+    nothing of errors; without [bold]--facts[/bold] it has what the model file says. How a rule
+    model was learned is read from the trace next to it (model.trace.json), where there is one of
+    this very model.
 
-    [dim]Example:[/dim]
+    [dim]Examples:[/dim]
+
+      hornbeam report model.psl -o report.html
 
       hornbeam report model.psl --facts observed.tsv --labels test.tsv -o report.html
 
@@ -48,13 +60,16 @@ def report(
     if isinstance(model, hb.Model):
         if truth.labels and truth.test:
             raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
-        if model.is_collective and not truth.labels:
+        if model.is_collective and given.facts.files and not truth.labels:
             raise InputError("a collective model scores labelled pairs together: give --labels")
         further = {"trace": model.trace is not None}
     elif truth.labels:
         raise InputError(f"{given.model}: a model of a whole graph ranks answers: give --test")
+    for name in ("labels", "test"):
+        if getattr(truth, name) and not given.facts.files:
+            raise InputError(f"`{name}` is compared with scores over facts: give --facts")
     with run.started() as inputs:
-        evidence = inputs.facts_for(model, given)
+        evidence = inputs.facts_for(model, given) if given.facts.files else None
         files = ", ".join(truth.filtered_by(given.facts.files))
         page = model.report(
             evidence,

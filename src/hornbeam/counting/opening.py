@@ -85,6 +85,13 @@ def facts_or_database(facts: Input) -> Facts | SqlEngine:
     return facts if isinstance(facts, SqlEngine) else facts_of(facts)
 
 
+def evidence_of(engine: Engine) -> Facts | SqlEngine | None:
+    """The facts of an engine, or the engine that has them in its database; None if neither."""
+    from hornbeam.counting.sql.sql_engine import SqlEngine
+
+    return engine if engine.facts is None and isinstance(engine, SqlEngine) else engine.facts
+
+
 def facts_of(facts: Input) -> Facts:
     """Facts in any form, or the facts of an engine."""
     if (given := _given_engine(facts)) is None:

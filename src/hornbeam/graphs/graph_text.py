@@ -22,6 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
+from hornbeam.base.files import fingerprint
 from hornbeam.base.texts import whole_number_in
 from hornbeam.errors import DataError
 from hornbeam.graphs import format_1
@@ -46,6 +47,7 @@ from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.model_file import GRAPH_MARK
 from hornbeam.rules.parsed_clauses import RuleLines, parsed_counted_rule
+from hornbeam.rules.provenance import LEARNED, Provenance
 from hornbeam.rules.rule_model import CountedRule
 from hornbeam.rules.rule_words import Words, applied_words
 
@@ -53,7 +55,9 @@ FIRST = f"{GRAPH_MARK} "
 END = "# end"
 FORMAT = 3
 #: Fields of a model that the header has, in this order.
-HEADER = tuple(field.name for field in fields(RankingModel) if field.name != "relations")
+HEADER = tuple(
+    field.name for field in fields(RankingModel) if field.name not in ("relations", "provenance")
+)
 #: The line that begins the rules of a relation and direction.
 SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for: (\{.*\})", re.ASCII)
 #: The known argument and the answer in rules.
@@ -66,7 +70,10 @@ KNOWN, ANSWER = Variable("X"), Variable("Y")
 def write_model(model: RankingModel) -> str:
     """Write a model as text."""
     header = {name: getattr(model, name) for name in HEADER}
-    header = {"format": FORMAT, **header, "predicates": header_names(model.identifiers), "end": END}
+    header = {"format": FORMAT, **header, "predicates": header_names(model.identifiers)}
+    if model.provenance is not None:
+        header[LEARNED] = model.provenance.as_dict()
+    header["end"] = END
     lines = [FIRST + json.dumps(header, ensure_ascii=False, default=asdict)]
     lines += [
         "# Per rule: confidence, rule, [hits of predictions, its own weight]. X is known.",
@@ -75,9 +82,18 @@ def write_model(model: RankingModel) -> str:
     ]
     if model.internal_validation is not None:
         lines.append(f"# {model.internal_validation}.")
-    for part in model.relations:
-        lines += _section(part, model)
+    lines += _sections(model)
     return "\n".join([*lines, "", END]) + "\n"
+
+
+def rules_fingerprint(model: RankingModel) -> str:
+    """Fingerprint of the rules of a model, with their counts and weights."""
+    return fingerprint("\n".join(_sections(model)))
+
+
+def _sections(model: RankingModel) -> Iterator[str]:
+    for part in model.relations:
+        yield from _section(part, model)
 
 
 def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
@@ -155,6 +171,7 @@ def _of_header(header: dict[str, Any]) -> dict[str, Any]:
         "weights": tuple(float(weight) for weight in header["weights"]),
         "calibration": Calibration(**header["calibration"]),
         "linked": LinkedShares(**header["linked"]),
+        "provenance": Provenance.from_dict(header[LEARNED]) if LEARNED in header else None,
     }
 
 

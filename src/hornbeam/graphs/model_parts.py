@@ -25,6 +25,7 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of, step_code
+from hornbeam.rules.provenance import significant
 from hornbeam.rules.rule_model import CountedRule
 
 #: Number of rules with constants that a model shows per relation and direction.
@@ -65,7 +66,7 @@ def relation_rules(
             int(queries[step]),
             _path_rules(predicates, rules[step], own.get(step)),
             constants.get(step, ()),
-            tuple(ranking.by_step[step].tolist()) if step in ranking.by_step else None,
+            tuple(significant(ranking.by_step[step]).tolist()) if step in ranking.by_step else None,
         )
         for step in sorted(rules)
     )
@@ -75,6 +76,7 @@ def _path_rules(
     predicates: Names, rules: PathRules, weights: Floats | None
 ) -> tuple[CountedRule, ...]:
     names = {code: step_of(predicates, code) for code in np.unique(rules.paths).tolist() if code}
+    own = np.zeros(len(rules.hits)) if weights is None else significant(weights)
     order = np.lexsort((-rules.hits, -rules.confidence))
     relation, direction = predicates[predicate_of(rules.step)], direction_of(rules.step)
     return tuple(
@@ -84,7 +86,7 @@ def _path_rules(
             ),
             int(rules.hits[row]),
             int(rules.predicted[row]),
-            0.0 if weights is None else float(weights[row]),
+            float(own[row]),
         )
         for row in order.tolist()
     )

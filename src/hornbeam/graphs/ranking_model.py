@@ -16,6 +16,7 @@ from hornbeam.language.rule_texts import identifiers
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.provenance import Provenance
 from hornbeam.rules.rule_model import CountedRule, Rule
 
 #: Difference between the fractions of linked pairs in train and valid above which to warn.
@@ -146,6 +147,8 @@ class RankingModel:
         The seed of the random choices.
     chosen
         Other choices of learning, and the MRR of held-out queries, None if it was not measured.
+    provenance
+        Where the model comes from, None if nothing is known of it.
     """
 
     relations: tuple[RelationRules, ...]
@@ -161,6 +164,7 @@ class RankingModel:
     linked: LinkedShares
     seed: int = 0
     chosen: Mapping[str, float | int | str | None] = field(default_factory=dict)
+    provenance: Provenance | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def identifiers(self) -> Mapping[str, str]:

@@ -35,6 +35,7 @@ from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
+from hornbeam.rules.provenance import significant
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts
 
@@ -92,7 +93,7 @@ def rules_of(learned: Learned, refit: float | None, semantics: Semantics) -> Lea
     if refit is not None:
         learned = _refitted(learned, refit)
     problem, fit = learned.problem, learned.fit
-    weights = fit.weights
+    weights = significant(fit.weights)
     if problem.fixed is not None:  # whatever a learner makes of them
         weights = np.where(np.isnan(problem.fixed), weights, problem.fixed)
     kept = np.flatnonzero((weights > 0.0) | problem.is_base)
@@ -268,7 +269,8 @@ def screen_bodies(
     fitted = fit_priors(priors, ridge).weights
     inside = priors.strengths(fitted)
     first = {name: np.argmax(labels.predicate == p) for p, name in enumerate(labels.predicates)}
-    rules = [Rule(float(w), clause) for w, clause in zip(fitted, priors.clauses, strict=True)]
+    prior_weights = significant(fitted).tolist()
+    rules = [Rule(w, clause) for w, clause in zip(prior_weights, priors.clauses, strict=True)]
     gains = np.zeros(len(histograms.bodies))
     for c, body in enumerate(histograms.bodies):
         part = histograms.column(c)
@@ -285,7 +287,7 @@ def screen_bodies(
             weight, _ = learner.fit_piece(piece, len(body), ridge)
             if weight > 0.0:
                 gains[c] = max(gains[c], gain(piece, weight, ridge))
-                rules.append(Rule(weight, Clause(body, bool(side))))
+                rules.append(Rule(float(significant([weight])[0]), Clause(body, bool(side))))
         if c % 64 == 63 or c + 1 == len(histograms.bodies):
             progress.advance(Ppll.stage, c + 1, len(histograms.bodies))
     return sorted_rules(rules), gains

@@ -173,16 +173,16 @@ def _settings(
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Old and new value of every setting that differs."""
     first, second = (_values(model) for model in (old, new))
-    for name in first:
-        if first[name] != second[name]:
-            yield name, (first[name], second[name])
+    for name in first | second:
+        if first.get(name) != second.get(name):
+            yield name, (first.get(name), second.get(name))
 
 
 def _values(model: RuleModel | RankingModel) -> dict[str, Any]:
     """Plain values by name of all that a model has but for its rules."""
     if isinstance(model, RuleModel):
-        return asdict(model.semantics)
-    kept = (field.name for field in fields(model) if field.name != "relations")
+        return asdict(model.semantics) | _origin(model)
+    kept = (field.name for field in fields(model) if field.name not in ("relations", "provenance"))
     ranking = [(part.weights, [rule.own_weight for rule in part.rules]) for part in model.relations]
     own = {name: getattr(model, name) for name in kept}
     return {
@@ -191,4 +191,13 @@ def _values(model: RuleModel | RankingModel) -> dict[str, Any]:
         "linked": asdict(model.linked),
         "chosen": dict(model.chosen),
         "ranking weights of relations": fingerprint(repr(ranking)),
+        **_origin(model),
     }
+
+
+def _origin(model: RuleModel | RankingModel) -> dict[str, Any]:
+    """Where a model comes from, by name; the rules themselves are compared one by one."""
+    if model.provenance is None:
+        return {}
+    written = model.provenance.as_dict()
+    return {f"learned {name}": value for name, value in written.items() if name != "rules"}

@@ -7,7 +7,7 @@ learned, from which data and how, with figures of the internal validation only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ from hornbeam.explaining.known_scores import cautions
 from hornbeam.explaining.reason import Grounding, renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.known import known_links
+from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.learning.trace import Trace
 from hornbeam.ranking.filtered_ranks import Ranks, in_facts
@@ -30,6 +31,7 @@ from hornbeam.ranking.queries import Direction, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import DataProfile, profile
+from hornbeam.reporting.model_card import model_card
 from hornbeam.reporting.rendering import page_of
 from hornbeam.reporting.rule_tables import (
     RuleQuality,
@@ -37,6 +39,7 @@ from hornbeam.reporting.rule_tables import (
     figures_without,
     rule_qualities,
 )
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.rule_words import Words, counting_words, with_shown_names
 from hornbeam.scoring.evaluation import confusion, evaluate
 from hornbeam.scoring.model_checks import warn_of_other_targets
@@ -82,11 +85,16 @@ class Failure:
 
 
 def _page(
-    data: DataProfile, figures: Mapping[str, list[report_charts.Figure]], values: dict[str, object]
+    model: RuleModel | RankingModel,
+    data: DataProfile | None,
+    figures: Mapping[str, list[report_charts.Figure]],
+    values: dict[str, object],
 ) -> str:
-    """The page with as many rows per table as fit into `LARGEST` bytes."""
-    drawn = {"quality": [], "learning": [], "data": [report_charts.degrees(data)], **figures}
-    shared = {"data": data, "figures": drawn, "charts": charts, "steps": STEPS}
+    """The page with as many rows per table as fit into `LARGEST` bytes; no `data`: no facts."""
+    degrees = [] if data is None else [report_charts.degrees(data)]
+    drawn = {"quality": [], "learning": [], "data": degrees, **figures}
+    card = model_card(model)
+    shared = {"card": card, "data": data, "figures": drawn, "charts": charts, "steps": STEPS}
     for rows in ROWS:
         page = page_of(
             "report.html.j2", rows=rows, open_rows=OPEN_ROWS, **{**NOTHING, **shared, **values}
@@ -121,28 +129,15 @@ def report(
     pairs = known_links(explainer.facts, model.targets)[:MAX_LINKS] if labels is None else labels
     counted = explainer.count(pairs, progress)
     scores = explainer.scores(pairs, counted)
-    qualities = sorted(
-        (
-            replace(quality, words=with_shown_names(quality.words, names.shown))
-            for quality in rule_qualities(model, counted, pairs)
-        ),
-        key=lambda quality: (not quality.is_prior, -quality.weight, quality.index),
-    )
+    qualities = _listed(rule_qualities(model, counted, pairs), names)
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
     data = profile(explainer.facts, pairs, in_bodies)
     data = data.in_names(names.shown)
     figures = {} if trace is None else {"learning": report_charts.learning_figures(trace)}
-    values: dict[str, object] = {
-        "targets": sorted({names.shown(quality.target) for quality in qualities}),
-        "semantics": semantics,
+    values = _of_rules(model, qualities, trace, names) | {
         "n_pairs": len(pairs),
         "judged": labels is not None,
-        "qualities": qualities,
-        "counting": counting_words(model),
-        "cautions": cautions(model, trace),
-        "beliefs": list(zip(model.beliefs, model.belief_texts, strict=True)),
         "examples": _examples(explainer, counted, pairs, names, progress),
-        "trace": trace,
     }
     if labels is not None:
         if not semantics.recursive:  # inferring all pairs for every rule would take long
@@ -165,7 +160,44 @@ def report(
         values |= {"filtered_by": filtered_by, "ranks": ranks, "failures": {"": hardest},
                    "n_rules": len(qualities),
                    "relations": _ranked_targets(qualities, ranks, names)}  # fmt: skip
-    return _page(data, figures, values)
+    return _page(model, data, figures, values)
+
+
+def report_without_facts(
+    model: RuleModel, trace: Trace | None = None, names: EntityNames = NO_NAMES
+) -> str:
+    """Write the report of what a rule model says by itself, as one HTML page."""
+    nothing = known_links(Facts(Names.of([]), Names.of([])), model.targets)
+    counted = Statistics.empty(list(model.bodies), 0)
+    qualities = _listed(rule_qualities(model, counted, nothing), names)
+    values = _of_rules(model, qualities, trace, names)
+    values |= {"n_pairs": 0, "judged": False, "examples": [()] * len(qualities)}
+    figures = {} if trace is None else {"learning": report_charts.learning_figures(trace)}
+    return _page(model, None, figures, values)
+
+
+def _listed(qualities: Iterable[RuleQuality], names: EntityNames) -> list[RuleQuality]:
+    """Rules with names to show: priors first, then the heaviest."""
+    shown = (
+        replace(quality, words=with_shown_names(quality.words, names.shown))
+        for quality in qualities
+    )
+    return sorted(shown, key=lambda rule: (not rule.is_prior, -rule.weight, rule.index))
+
+
+def _of_rules(
+    model: RuleModel, qualities: Sequence[RuleQuality], trace: Trace | None, names: EntityNames
+) -> dict[str, object]:
+    """Values of the template that every report of a rule model has."""
+    return {
+        "targets": sorted({names.shown(quality.target) for quality in qualities}),
+        "semantics": model.semantics,
+        "qualities": qualities,
+        "counting": counting_words(model),
+        "cautions": cautions(model, trace),
+        "beliefs": list(zip(model.beliefs, model.belief_texts, strict=True)),
+        "trace": trace,
+    }
 
 
 def _ranked_targets(
@@ -259,7 +291,7 @@ class RelationRow:
 
 def graph_report(
     model: RankingModel,
-    facts: Facts,
+    facts: Facts | None,
     test: Facts | None = None,
     filter: Facts | None = None,  # noqa: A002
     *,
@@ -271,8 +303,9 @@ def graph_report(
     """Write the report of a model of a whole graph as one HTML page.
 
     `test` are true triples, ideally not used for learning; without them the page only shows what
-    was learned. `filter` are further true triples, which do not count as wrong answers. Ranks are
-    those of `GraphRanker.evaluate`; `filtered_by` names all files of triples that are not wrong.
+    was learned, and without facts what the model file says. `filter` are further true triples,
+    which do not count as wrong answers. Ranks are those of `GraphRanker.evaluate`; `filtered_by`
+    names all files of triples that are not wrong.
     """
     # imported late, here and below: the report of a rule model needs none of these modules
     from hornbeam.graphs.graph_explainer import GraphExplainer
@@ -289,7 +322,7 @@ def graph_report(
     }
     figures = dict[str, list[report_charts.Figure]]()
     judged = None
-    if test is not None:
+    if test is not None and facts is not None:
         ranker = MemoryRanker.of(model, facts, threads=threads)
         judged = ranker.evaluate(test, filter, progress)
         answers = evaluate(*_true_and_stated(ranker, judged.ranks, progress))
@@ -298,9 +331,11 @@ def graph_report(
         hardest = _hardest(GraphExplainer(ranker, reasons=1), judged.ranks, names, progress)
         values |= {"filtered_by": filtered_by, "ranks": judged, "failures": {"": hardest}}
     values["relations"] = _relations(model, judged, names)
-    data = profile(facts, known_links(facts, []), in_bodies)  # there are no labelled pairs
-    data = data.in_names(names.shown)
-    return _page(data, figures, values)
+    data = None
+    if facts is not None:
+        data = profile(facts, known_links(facts, []), in_bodies)  # there are no labelled pairs
+        data = data.in_names(names.shown)
+    return _page(model, data, figures, values)
 
 
 def _relations(

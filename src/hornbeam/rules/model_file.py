@@ -25,11 +25,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
+from hornbeam.base.files import fingerprint
 from hornbeam.base.machine import MAX_COUNT, MAX_NUMBER
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.language.arithmetic_rules import refusal
@@ -42,6 +43,7 @@ from hornbeam.language.rule_texts import (
 )
 from hornbeam.language.syntax import LogicalRule, weight_text
 from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, parsed_clause
+from hornbeam.rules.provenance import LEARNED, Provenance
 from hornbeam.rules.rule_model import PairDensity, Rule, RuleModel, Semantics, believed
 from hornbeam.rules.weighing import Counts
 
@@ -74,12 +76,20 @@ def model_text(model: RuleModel) -> str:
             raise InputError(f"the weight of {rule.clause} is {rule.weight}; {expected}")
     if not model.rules and not model.beliefs:
         raise InputError("the model cannot be written: it has no rule; expected at least one")
-    lines = [_header_text(model)]
-    lines += _rule_texts(model.rules, model.clause_texts, model.semantics.relaxation)
+    return "\n".join([_header_text(model), *_all_rules(model), ""])
+
+
+def rules_fingerprint(model: RuleModel) -> str:
+    """Fingerprint of the rules of a model and their weights."""
+    return fingerprint("\n".join(_all_rules(model)))
+
+
+def _all_rules(model: RuleModel) -> Iterator[str]:
+    """The lines of a model after its header."""
+    yield from _rule_texts(model.rules, model.clause_texts, model.semantics.relaxation)
     if model.beliefs:
-        lines.append(_FIRST_STEP)
-        lines += _rule_texts(model.beliefs, model.belief_texts, model.semantics.relaxation)
-    return "\n".join([*lines, ""])
+        yield _FIRST_STEP
+        yield from _rule_texts(model.beliefs, model.belief_texts, model.semantics.relaxation)
 
 
 def _header_text(model: RuleModel) -> str:
@@ -93,6 +103,7 @@ def _header_text(model: RuleModel) -> str:
         "rules": len(model.rules) + len(model.beliefs),
         **semantics,
         "predicates": header_names(model.identifiers),
+        **({} if model.provenance is None else {LEARNED: model.provenance.as_dict()}),
     }
     try:
         _check(fields)
@@ -140,14 +151,15 @@ def parse_model(text: str, name: str) -> RuleModel:
     header["relaxation"] = checked_relaxation(rules, header.get("relaxation"), name)
     distinct = check_distinct(rules, read.clauses, header.get("distinct_variables"), name)
     header["distinct_variables"] = distinct
+    provenance = header.pop(LEARNED, None)
     semantics = Semantics(**header)
     weighted = [
         Rule(rule.weight or 0.0, clause)
         for rule, (clause, _) in zip(rules, read.clauses, strict=True)
     ]
     if not semantics.two_steps:
-        return RuleModel(tuple(weighted), semantics)
-    return _of_two_steps(weighted, semantics, name)
+        return RuleModel(tuple(weighted), semantics, provenance=provenance)
+    return replace(_of_two_steps(weighted, semantics, name), provenance=provenance)
 
 
 class RuleTexts(NamedTuple):
@@ -356,6 +368,13 @@ def _is_density(value: object) -> bool:
     )
 
 
+def _is_provenance(value: object) -> bool:
+    try:
+        return bool(Provenance.from_dict(value))
+    except ValueError:
+        return False
+
+
 def _collective(value: bool | str) -> CollectiveMethod | None:
     """The method of a collective model; `true` is from versions that had only one."""
     if value is True:
@@ -395,5 +414,8 @@ _FIELDS: dict[str, _Field] = {
     "predicates": _Field(
         are_header_names,
         'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',
+    ),
+    LEARNED: _Field(
+        _is_provenance, "what `hornbeam learn` writes, or nothing", Provenance.from_dict
     ),
 }

@@ -12,6 +12,7 @@ from hornbeam.language.rule_texts import identifiers
 from hornbeam.language.syntax import CountedBracket
 from hornbeam.rules.body import Body
 from hornbeam.rules.clause import Clause
+from hornbeam.rules.provenance import Provenance
 from hornbeam.rules.weighing import Counts, Weighing
 
 if TYPE_CHECKING:
@@ -146,12 +147,13 @@ class RuleModel:
     """Rules and their semantics.
 
     `beliefs` are the rules of the first step of a collective model of two: a plain model of the
-    same targets.
+    same targets. `provenance` says where the rules come from, None where nothing is known of it.
     """
 
     rules: tuple[Rule, ...]
     semantics: Semantics = field(default_factory=Semantics)
     beliefs: tuple[Rule, ...] = ()
+    provenance: Provenance | None = field(default=None, compare=False, repr=False)
 
     @property
     def first_step(self) -> RuleModel:

@@ -103,6 +103,7 @@ class Service:
             "facts": len(facts),
             "entities": len(facts.entities),
             "version": __version__,
+            "card": self.served.model.card().as_dict(),
         }
 
     def _triples(self, rows: Sequence[Sequence[str]]) -> list[tuple[str, str, str]]:

@@ -92,6 +92,11 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                 "facts": {"type": "integer"},
                 "entities": {"type": "integer"},
                 "version": {"type": "string"},
+                "card": {
+                    "type": "object",
+                    "description": "Where the model comes from, its heaviest rules in words, and "
+                    "what it needs, as the command `show` gives them in JSON.",
+                },
             }
         ),
     },
