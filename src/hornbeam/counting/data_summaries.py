@@ -55,6 +55,8 @@ def summary_of_facts(facts: Facts | SqlEngine | None) -> DataSummary | None:
             subject, *object_ = table.arguments
             columns = [subject, table.predicate, *object_, table.all_millionths]
         sums += _sums(columns)
+    if (events := facts.events) is not None:
+        sums += _sums([events.subject, events.predicate, events.object, events.time % PRIME])
     parts = [edges.entities.blob, b"\1", edges.predicates.blob, *_bytes_of(facts.numbers)]
     return DataSummary(len(facts), _fingerprint(parts, sums))
 
@@ -70,6 +72,8 @@ def summary_of_labels(labels: Targets) -> DataSummary:
         np.searchsorted(used, labels.object),
         np.rint(labels.truth * 1e6).astype(np.int64),
     ]
+    if labels.time is not None:
+        columns[3] += labels.time % PRIME
     parts = [names[0].blob, b"\1", names[1].blob]
     true = int(labels.positive.sum())
     return DataSummary(len(labels), _fingerprint(parts, _sums(columns)), true)
