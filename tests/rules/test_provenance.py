@@ -66,7 +66,8 @@ def test_summaries_do_not_depend_on_the_order(rows: list[tuple[str]], mix: rando
 def test_other_names_have_other_fingerprints(rows: list[tuple[str]]) -> None:
     """Ids stay the same where all names become longer, and names are part of the fingerprint."""
     renamed = [(f"{row[0]}!", *row[1:2], *(f"{x}!" for x in row[2:3]), *row[3:]) for row in rows]
-    first, other = (summary_of_facts(hb.read_facts(x)) for x in (rows, renamed))
+    first = summary_of_facts(hb.read_facts(rows))
+    other = summary_of_facts(hb.read_facts(renamed))
     assert first is not None
     assert other is not None
     assert first.fingerprint != other.fingerprint
