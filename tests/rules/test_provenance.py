@@ -49,7 +49,9 @@ def learned(**settings: object) -> hb.Model:
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-def test_summaries_do_not_depend_on_the_order(rows: list[tuple[str]], mix: random.Random) -> None:
+def test_summaries_do_not_depend_on_the_order(
+    rows: list[tuple[str, ...]], mix: random.Random
+) -> None:
     first = summary_of_facts(hb.read_facts(rows))
     shuffled = [*rows]
     mix.shuffle(shuffled)
@@ -63,7 +65,7 @@ def test_summaries_do_not_depend_on_the_order(rows: list[tuple[str]], mix: rando
 
 
 @given(ROWS)
-def test_other_names_have_other_fingerprints(rows: list[tuple[str]]) -> None:
+def test_other_names_have_other_fingerprints(rows: list[tuple[str, ...]]) -> None:
     """Ids stay the same where all names become longer, and names are part of the fingerprint."""
     renamed = [(f"{row[0]}!", *row[1:2], *(f"{x}!" for x in row[2:3]), *row[3:]) for row in rows]
     first = summary_of_facts(hb.read_facts(rows))
