@@ -46,7 +46,7 @@ from hornbeam.graphs.ranking_fit import (
     scores_of,
 )
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
-from hornbeam.graphs.ridge import MAX_ENTITIES
+from hornbeam.graphs.ridge import MAX_NODES
 from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.graphs.softmax import fit_calibration, softmax_log_odds
 from hornbeam.graphs.workload import Portion, Workload
@@ -143,8 +143,8 @@ def learn_graph(
     work.advance(0.0)  # starts the estimate of the remaining time
     if settings.ridge and not has_ridge:
         progress.message(
-            "Constants are not fitted together (no ridge): that needs facts in memory with at most "
-            f"{MAX_ENTITIES:,} entities."
+            "Constants are not fitted together (no ridge): that needs facts in memory, and at most "
+            f"{MAX_NODES:,} entities and properties that several entities have."
         )
     with announced(progress):
         if rules is None:

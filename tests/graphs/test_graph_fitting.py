@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
+from scipy.sparse import csr_array
 
 from hornbeam.base.arrays import Bools, Floats, part_numbers
 from hornbeam.base.machine import blas_threads
 from hornbeam.base.progress import SILENT
+from hornbeam.graphs.elimination import inverted_core
 from hornbeam.graphs.evidence_kernels import chosen_candidates
 from hornbeam.graphs.features import FEATURES, RIDGE, TOTAL, WITHOUT_RIDGE
 from hornbeam.graphs.graph_settings import Extent, StageShares
@@ -27,7 +29,6 @@ from hornbeam.graphs.ranking_choice import (
 )
 from hornbeam.graphs.ranking_fit import Trial
 from hornbeam.graphs.ranking_model import Calibration
-from hornbeam.graphs.ridge import inverted_in_place
 from hornbeam.graphs.softmax import (
     CandidateRows,
     Firings,
@@ -210,13 +211,12 @@ def test_the_fit_is_the_minimum(seed: int, fired: bool) -> None:
 def test_the_ridge_does_not_depend_on_the_threads_of_blas() -> None:
     rng = np.random.default_rng(0)
     properties = rng.random((600, 400)) < 0.05
-    gram = np.triu(properties @ properties.T.astype(np.float32)).astype(np.float32)
+    whole = properties @ properties.T.astype(np.float32) + 30 * np.eye(600)
     found = []
     for number in (1, 2):
         with blas_threads(number):
-            found.append(inverted_in_place(gram.copy(), 30.0))
+            found.append(inverted_core(csr_array(whole), 600))
     assert found[0].tobytes() == found[1].tobytes()
-    whole = gram + np.triu(gram, 1).T + 30 * np.eye(600)
     assert found[0] @ whole == pytest.approx(np.eye(600), abs=1e-3)
 
 

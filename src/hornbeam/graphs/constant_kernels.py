@@ -2,8 +2,7 @@
 
 The counting loops go over the entities x that have a property p and the answer c along the step.
 Per p and c they add up 1, the hits, and |answers of x| - 1, the `others`. The latter are queries
-for other answers of x, where c is known and therefore not predicted. The last two loops fill the
-Gram matrix of entities and the denominators of properties (`hornbeam.graphs.ridge`).
+for other answers of x, where c is known and therefore not predicted.
 """
 
 # ruff: noqa: ANN001, ANN201
@@ -144,28 +143,3 @@ def count_open(links, step, first, answer, n_steps, hits, others, touched):
             rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others
         )
     return rules[:filled]
-
-
-@kernel
-def add_shared(run_start, end, gram):
-    """Add 1 to the element (x, y), x <= y, for every property that x and y share."""
-    for p in range(len(run_start) - 1):
-        start, stop = run_start[p], run_start[p + 1]
-        for i in range(start, stop):
-            row = gram[end[i]]
-            for k in range(i, stop):
-                row[end[k]] += 1
-
-
-@kernel
-def add_quadratic(run_start, end, inverse, out):
-    """Set `out` to x^T A x per property: x is the property's 0/1 column, A is `inverse`."""
-    for p in range(len(out)):
-        total = 0.0
-        start, stop = run_start[p], run_start[p + 1]
-        for i in range(start, stop):
-            row = inverse[end[i]]
-            for k in range(start, i):
-                total += 2.0 * float(row[end[k]])  # doubles, compiled or not
-            total += float(row[end[i]])
-        out[p] = total

@@ -23,7 +23,7 @@ from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import NO_WEIGHTS, graph_pair_weights
 from hornbeam.graphs.path_rules import PathRules, Trie, TrieWalk
-from hornbeam.graphs.ridge import Ridge
+from hornbeam.graphs.ridge import Ridge, fitted_ridge
 from hornbeam.graphs.slots import (
     SLOT_PENALTY,
     graph_slot_weights,
@@ -154,8 +154,8 @@ class GraphEvidence:
 
     @cached_property
     def ridge(self) -> Ridge | None:
-        """The constants fitted together, None without a penalty."""
-        return None if self.penalty is None else Ridge.fit(self.graph, self.penalty)
+        """The constants fitted together, None without a penalty or for too large a graph."""
+        return None if self.penalty is None else fitted_ridge(self.graph, self.penalty)
 
     @cached_property
     def pair_weights(self) -> Ints:

@@ -27,7 +27,6 @@ from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FurtherCandidates, Pool, firings_of, pool_of
 from hornbeam.graphs.ranking_model import RankingModel
-from hornbeam.graphs.ridge import MAX_ENTITIES
 from hornbeam.graphs.softmax import (
     Firings,
     fired_scores,
@@ -311,9 +310,8 @@ class MemoryRanker(GraphRanker):
     ) -> MemoryRanker:
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
-        penalty = model.ridge if graph.n_entities <= MAX_ENTITIES else None
         settings = GraphSettings(model.constants, model.backward, slots=model.slots)
-        evidence = GraphEvidence(graph, penalty, settings, REMEMBERED)
+        evidence = GraphEvidence(graph, model.ridge, settings, REMEMBERED)
         steps = numbered_model(model, facts.predicates)
         return cls(
             facts, ArgumentTypes(facts), model, steps, threads, evidence=evidence,

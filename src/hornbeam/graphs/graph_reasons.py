@@ -318,7 +318,7 @@ def ridge_weights(ranker: MemoryRanker, entity: int, target: int) -> list[tuple[
     ridge, graph = ranker.evidence.ridge, ranker.graph
     if ridge is None or target < 0:
         return []
-    column = ridge.inverse[:, holders_of(graph, target)].sum(axis=1, dtype=np.float64)
+    column = ridge.column(target).astype(np.float64)
     numbers = properties_of(graph, entity)
     return [
         (number, float(column[holders_of(graph, number)].sum() / ridge.denominators[target]))

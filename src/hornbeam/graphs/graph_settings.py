@@ -17,8 +17,9 @@ from hornbeam.graphs.linked_graph import GraphSize
 SMALL, MIDDLE = 20_000, 150_000
 #: Seconds for learning a graph without its ridge: a minimum, and the seconds added per fact.
 MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
-#: Seconds per cubed number of entities, for one inverse.
-SECONDS_PER_CUBE = 2.2e-11
+#: Seconds per cubed number of rows, for one inverse. Matrices of more rows than `WHOLE` are
+#: inverted after an elimination, which leaves about half of the rows, and at most `CORE`.
+SECONDS_PER_CUBE, WHOLE, CORE = 2.2e-11, 2_000, 12_000
 #: Approximate percentages of the time for discovering, judging and counting rules.
 DISCOVERING_PERCENT, JUDGING_PERCENT, COUNTING_PERCENT = 6.0, 12.0, 8.0
 
@@ -107,7 +108,8 @@ class GraphSettings:
 
 def inverse_seconds(size: GraphSize) -> float:
     """Estimated seconds to invert the ridge's matrix."""
-    return SECONDS_PER_CUBE * size.entities**3
+    n = size.entities
+    return SECONDS_PER_CUBE * (n if n <= WHOLE else min(n / 2, CORE)) ** 3
 
 
 @dataclass(frozen=True)

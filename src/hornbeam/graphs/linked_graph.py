@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from hornbeam.facts.table import Facts
 from hornbeam.graph.adjacency import adjacency_of, list_properties
 from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit, step_code
+
+if TYPE_CHECKING:
+    from hornbeam.facts.growth import Growth
 
 #: Number of facts above which the loops over a graph are compiled.
 WORTH_COMPILING = 100
@@ -84,9 +87,22 @@ class LinkedGraph:
 
     @classmethod
     def of(cls, facts: Facts) -> LinkedGraph:
-        """Take the binary facts that round to true."""
-        true, sizes = Triples.of(facts), (len(facts.entities), len(facts.predicates))
-        return cls(*sizes, true.subject, true.relation, true.object)
+        """Take the binary facts that round to true; the graph lives as long as the facts."""
+        known = facts.kept.get("links")
+        if not isinstance(known, cls):
+            true, sizes = Triples.of(facts), (len(facts.entities), len(facts.predicates))
+            known = cls(*sizes, true.subject, true.relation, true.object)
+            facts.kept["links"] = known
+        return known
+
+    def grown(self, growth: Growth) -> LinkedGraph:
+        """The graph of facts that have grown."""
+        return type(self).of(growth.facts)
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was computed from the graph, by its name; it lives as long as the graph."""
+        return {}
 
     def __len__(self) -> int:
         return len(self.subject)

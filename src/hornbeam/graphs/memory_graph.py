@@ -34,10 +34,11 @@ from hornbeam.graphs.ranking_model import LinkedShares
 from hornbeam.graphs.ridge import (
     DEFAULT_PENALTY,
     LINKS_PER_RELATION,
-    MAX_ENTITIES,
     MAX_ENTITIES_TO_CHOOSE,
     PENALTIES,
     choose_penalty,
+    fitted_ridge,
+    has_few_nodes,
 )
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Portion, Workload
@@ -64,9 +65,9 @@ class MemoryGraph:
 
     @classmethod
     def of(cls, facts: Facts, settings: GraphSettings) -> MemoryGraph:
-        """Take the binary facts that round to true; a graph of too many entities has no ridge."""
+        """Take the binary facts that round to true; a graph of too many properties has no ridge."""
         graph = LinkedGraph.of(facts)
-        has_ridge = settings.ridge and graph.n_entities <= MAX_ENTITIES
+        has_ridge = settings.ridge and has_few_nodes(graph)
         return cls(facts, graph, settings, DEFAULT_PENALTY if has_ridge else None)
 
     @property
@@ -94,7 +95,13 @@ class MemoryGraph:
             )
             return replace(self, ridge_penalty=None)
         if not is_chosen:
-            return self
+            if fitted_ridge(self.graph, self.ridge_penalty) is not None:
+                return self
+            work.progress.message(
+                "Constants are not fitted together: too many of the graph's entities are linked to "
+                "each other by what they share."
+            )
+            return replace(self, ridge_penalty=None)
         rest, hidden = next(self.hidden_folds(plan))
         steps = range(2, self.graph.step_limit)
         queries = hidden.sampled(steps, LINKS_PER_RELATION, plan.seed, CHOOSING)
