@@ -25,6 +25,7 @@ from hornbeam.explaining.explainer import Explainer, RuleExplainer, open_explain
 from hornbeam.explaining.explanation import PATHS, Explanation
 from hornbeam.facts.reading.readers import Input, as_names
 from hornbeam.learning.trace import Trace
+from hornbeam.programs.query_parts import BASE, ID
 from hornbeam.ranking.fact_ranker import FactRanker, RuleRanker
 from hornbeam.ranking.named_queries import NamedQueries
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
@@ -130,6 +131,33 @@ class AnyModel(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, all of it or nothing."""
         save_text(path, self.text)
+
+    def queries(
+        self, language: str, *, base: str = BASE, id_property: str = ID,
+        pair: Sequence[str] | None = None,
+    ) -> ResultTable:  # fmt: skip
+        """Write every rule as a query that returns its groundings for a pair, one row each.
+
+        The table has rule, weight, query, and the reason where a rule has no query.
+
+        Parameters
+        ----------
+        language
+            "sparql" or "cypher".
+        base
+            What names that are no IRIs are appended to in SPARQL.
+        id_property
+            The property of a node that has its name in Cypher.
+        pair
+            The names of the pair, or of the entity; without it queries in SPARQL have
+            `<urn:subject>` and `<urn:object>` in its place. In Cypher they are parameters.
+        """
+        from hornbeam.programs.rule_queries import rule_queries
+
+        return rule_queries(
+            cast("Any", self), language, base=base, id_property=id_property,
+            pair=pair,
+        )  # fmt: skip
 
     def predict(
         self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,

@@ -31,6 +31,13 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"  #: typed columns
 
 
+class ExportFormat(StrEnum):
+    """What a model is exported as; by default a PSL program, or a table of a graph's rules."""
+
+    SPARQL = "sparql"
+    CYPHER = "cypher"
+
+
 class Relaxation(StrEnum):
     """What values a target may take, and the power of the hinge."""
 

@@ -440,14 +440,14 @@ def body_texts(
             text = f"({text}) {part.threshold}" if len(atoms) > 1 else f"{text} {part.threshold}"
         texts += [text] if part.threshold is not None or not alone else atoms
         if part.body.steps:
-            nodes = {end.name for end in ends} | _walked_over(part.body, literals)
+            nodes = {end.name for end in ends} | walked_over(part.body, literals)
             different |= set(combinations(sorted(nodes), 2))
     if distinct:
         texts += [f"({one} != {other})" for one, other in sorted(different)]
     return texts
 
 
-def _walked_over(body: Body, literals: Sequence[Atom | Comparison]) -> set[str]:
+def walked_over(body: Body, literals: Sequence[Atom | Comparison]) -> set[str]:
     """Variables at the places that the steps of a body lead between."""
     return {
         term.name
