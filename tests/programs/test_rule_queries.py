@@ -191,12 +191,16 @@ def test_a_target_on_one_entity_has_one_parameter() -> None:
     assert "$B" not in "".join(model.queries("cypher")["query"])
 
 
+EMPTY = hb.GraphModel(
+    relations=(), features=("best",), weights=(1.0,), ridge=None, constants=True, backward=True,
+    slots=False, pool=50, max_length=2, calibration=Calibration(), linked=LinkedShares(0.5),
+)  # fmt: skip
+
+
 def graph_model_of(rule: CountedRule, direction: Direction) -> hb.GraphModel:
     part = RelationRules("t", direction, 1, (rule,) if isinstance(rule.clause.body, Body) else ())
     part = replace(part, constants=() if part.rules else (rule,))
-    return hb.GraphModel(
-        (part,), ("best",), (1.0,), None, True, True, 50, 2, Calibration(), LinkedShares(0.5), 0, {}
-    )
+    return replace(EMPTY, relations=(part,))
 
 
 LINKS = st.tuples(st.sampled_from(ENTITIES), st.sampled_from("pqt"), st.sampled_from(ENTITIES))
