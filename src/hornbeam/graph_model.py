@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path as FilePath
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hornbeam.base.choices import EngineName, Score
 from hornbeam.base.progress import SILENT, Progress
@@ -20,11 +20,14 @@ from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
-from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.ranking_model import RankingModel, known_argument
 from hornbeam.learning.trace import Trace
 from hornbeam.model import FILTERS, AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.reporting.rule_tables import rule_table, save_rules
+
+if TYPE_CHECKING:
+    from hornbeam.programs.rule_queries import QueriedRule
 
 #: Maximum number of relations that a message names.
 NAMED_RELATIONS = 5
@@ -223,6 +226,20 @@ class GraphModel(RankingModel, AnyModel):
             threads=threads,
             progress=progress,
         )
+
+    def _queried_rules(self) -> list[QueriedRule]:
+        from hornbeam.programs.rule_queries import QueriedRule
+
+        return [
+            QueriedRule(
+                rule_text(rule.clause, part.direction, self.identifiers),
+                rule.weight,
+                rule.clause,
+                known_argument(part.direction),
+            )
+            for part in self.relations
+            for rule in part.all_rules
+        ]
 
     def export(
         self, facts: Input | None = None, pairs: Input | None = None,

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import Any, ClassVar, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.evaluation import Evaluation, evaluate
 from hornbeam.scoring.model_checks import labels_for, named_atom, pairs_for
 from hornbeam.scoring.scored_links import RuleScorer, propose_links
+
+if TYPE_CHECKING:
+    from hornbeam.programs.rule_queries import QueriedRule
 
 #: Name of the facts that ranks are filtered by, if the caller gives no other.
 FILTERS = "the facts, the filter and the test"
@@ -155,9 +158,12 @@ class AnyModel(ABC):
         from hornbeam.programs.rule_queries import rule_queries
 
         return rule_queries(
-            cast("Any", self), language, base=base, id_property=id_property,
-            pair=pair,
-        )  # fmt: skip
+            self._queried_rules(), language, base=base, id_property=id_property, pair=pair
+        )
+
+    @abstractmethod
+    def _queried_rules(self) -> list[QueriedRule]:
+        """The rules, as queries are written of them."""
 
     def predict(
         self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,
@@ -422,6 +428,11 @@ class Model(RuleModel, AnyModel):
             explainer, known, trace or self.trace, progress, names=as_names(names), ranks=ranks,
             filtered_by=filtered_by,
         )  # fmt: skip
+
+    def _queried_rules(self) -> list[QueriedRule]:
+        from hornbeam.programs.rule_queries import queried_rules
+
+        return list(queried_rules(self))
 
     def export(
         self, facts: Input | None = None, pairs: Input | None = None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import printable
@@ -22,14 +21,11 @@ from hornbeam.rules.body import Body, Part, variables, walked_over
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.rule_model import RuleModel, mentions_beliefs
 
-if TYPE_CHECKING:
-    from hornbeam.graphs.ranking_model import RankingModel
-
 A, B = Variable("A"), Variable("B")
 
 
 @dataclass(frozen=True)
-class _StatedRule:
+class QueriedRule:
     """A rule as it is written in a model, with what its walks depend on."""
 
     text: str
@@ -41,14 +37,14 @@ class _StatedRule:
 
 
 def rule_queries(
-    model: RuleModel | RankingModel,
+    stated: Sequence[QueriedRule],
     language: str,
     *,
     base: str = BASE,
     id_property: str = ID,
     pair: Sequence[str] | None = None,
 ) -> ResultTable:
-    """The rules of a model with their weights and queries, or the reason why there is none."""
+    """Rules with their weights and queries, or the reason why there is none."""
     writers: dict[str, Callable[[RuleQuery], str]] = {
         "sparql": lambda query: sparql_text(query, base, pair),
         "cypher": lambda query: cypher_text(query, id_property),
@@ -57,7 +53,6 @@ def rule_queries(
         raise InputError(f"no queries in {language!r}; expected {' or '.join(writers)}")
     if pair is not None and language == "cypher":
         raise InputError("queries in Cypher have parameters, $A and $B; leave out `pair`")
-    stated = list(_of_rules(model) if isinstance(model, RuleModel) else _of_graph(model))
     queries, reasons = list[str](), list[str]()
     for rule in stated:
         if pair is not None and len(pair) != rule.clause.body.head_arity:
@@ -88,7 +83,8 @@ def queries_text(table: ResultTable, comment: str) -> str:
     )
 
 
-def _of_rules(model: RuleModel) -> Iterator[_StatedRule]:
+def queried_rules(model: RuleModel) -> Iterator[QueriedRule]:
+    """The rules of a rule model."""
     semantics, why_not = model.semantics, ""
     if semantics.max_fanout is not None:
         why_not = "the model has a limit on the fan-out, which no query says"
@@ -99,21 +95,10 @@ def _of_rules(model: RuleModel) -> Iterator[_StatedRule]:
         if any(mentions_beliefs(part.body) for part in rule.clause.body.parts):
             reason = "it is about beliefs, which are no facts"
         distinct = semantics.distinct_variables
-        yield _StatedRule(text, rule.weight, rule.clause, None, distinct, reason)
+        yield QueriedRule(text, rule.weight, rule.clause, None, distinct, reason)
 
 
-def _of_graph(model: RankingModel) -> Iterator[_StatedRule]:
-    # imported late: rule models need none of these modules
-    from hornbeam.graphs.graph_text import rule_text
-    from hornbeam.graphs.ranking_model import known_argument
-
-    for part in model.relations:
-        for rule in part.all_rules:
-            text = rule_text(rule.clause, part.direction, model.identifiers)
-            yield _StatedRule(text, rule.weight, rule.clause, known_argument(part.direction))
-
-
-def _query(rule: _StatedRule) -> RuleQuery:
+def _query(rule: QueriedRule) -> RuleQuery:
     """What a query asks for; a ValueError says why there is none."""
     clause = rule.clause
     if rule.why_not:
@@ -133,7 +118,7 @@ def _query(rule: _StatedRule) -> RuleQuery:
 
 
 def _condition(
-    rule: _StatedRule, part: Part, ends: tuple[Variable, Variable], free: Iterator[Variable]
+    rule: QueriedRule, part: Part, ends: tuple[Variable, Variable], free: Iterator[Variable]
 ) -> QueriedCondition:
     body, threshold = part.body, part.threshold
     if any(step.arity > 2 for step in body.steps):
