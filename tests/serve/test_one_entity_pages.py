@@ -84,6 +84,7 @@ def test_all_other_pages(site: Site) -> None:
     listed = plain(site, "/pairs.json")
     assert all(link["object"] is None for link in listed["links"])
     assert "churn(A)" in words(site, "/rules", relation="churn")
+    site.prerender()  # as the server does in the background
     page = site.addresses["/"].page(Visit({}, pinned=Pin("c0", "churn", "c0")))
     assert "Pinned: c0 churn unpin" in Page.of(page.body).words
     assert plain(site, "/index.json")["relations"][0]["facts"] == 1

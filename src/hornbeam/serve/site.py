@@ -178,7 +178,9 @@ class Site(AnySite):
         queries: dict[str, dict[str, str]] = {"/": {}, "/search": {"q": "a"}, "/rules": {}}
         if len(facts.binary) and relations:
             subject, object_ = (facts.entities[int(ids[0])] for ids in facts.binary.arguments)
-            link = {"subject": subject, "relation": relations[0].relation, "object": object_}
+            relation = relations[0].relation
+            object_ = subject if relation in self.explorer.unary else object_
+            link = {"subject": subject, "relation": relation, "object": object_}
             queries |= {"/entity": {"name": subject}, "/link": link}
         for path, query in queries.items():
             self.addresses[path].page(Visit(query))
