@@ -168,3 +168,30 @@ def test_a_trace_beside_the_model_is_said(tmp_path: Path) -> None:
     explorer = open_rule_explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
     body = Site(explorer).addresses["/"].page(Visit()).body
     assert "The prior of t is positive" in body
+
+
+def test_values_stand_on_the_page_and_end_its_drawings() -> None:
+    """Also where an entity has two, which ground `has_age(A)` once and a comparison twice."""
+    numbers = [("ann", "age", 31), ("ann", "age", 32), ("bob", "age", 40), ("dora", "age", 20)]
+    facts = hb.read_facts([("ann", "knows", "bob"), ("bob", "knows", "dora")], numbers=numbers)
+    rules = """
+    1: (age(A) - age(B) < 12) -> trusts(A, B)
+    2: has_age(A) -> trusts(A, B)
+    3: knows(X, B) & (age(X) >= 30) -> trusts(A, B)
+    4: knows(A, X) & has_age(X) -> trusts(A, B)
+    """
+    explorer = open_rule_explorer(facts, hb.Model.parse(rules), threads=1)
+    page = shown(explorer, "link", subject="ann", relation="trusts", object="dora")
+    for text in (
+        "ann age 31 and dora age 20",
+        "Fact ann age 31",
+        "dora ← from knows bob age 40",
+        "ann knows → bob age 40",
+    ):
+        assert text in page.words, text
+    links = {given.get("href") or given.get("xlink:href") for _, given in page.tags}
+    assert "/entity?name=bob" in links
+    assert not {"/entity?name=40", "/entity?name=31", "/entity?name=age"} & links
+    model = hb.Model.parse("1: knows(A, X) & (age(X) < 41) -> trusts(A, B)")
+    explained = str(model.explain(facts, ("ann", "trusts", "dora")))
+    assert "ann -knows-> bob & bob  age  40" in explained

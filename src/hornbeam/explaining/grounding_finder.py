@@ -7,7 +7,8 @@ nor, with distinct variables, any path that meets an entity twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -238,6 +239,19 @@ class GroundingFinder:
         name = self.facts.entities[entity]
         alone = Body((), body.target, Kind.NUMBERS, number=number_of(body))
         return NumberGroundings(self.facts, alone, name, name)
+
+    def with_numbers(
+        self, body: Body, found: FoundGroundings, named: Sequence[Grounding]
+    ) -> tuple[Grounding, ...]:
+        """Groundings of a chain that ends in a number, each with the value of its last entity."""
+        before = Counter[tuple[str, ...]]()
+        groundings = list[Grounding]()
+        for end, grounding in zip(found.nodes[:, -1].tolist(), named, strict=True):
+            values = self.numbers_at(body, end).named(MANY)
+            value = values[before[grounding.entities]].facts
+            before[grounding.entities] += 1
+            groundings.append(replace(grounding, facts=(*grounding.facts, *value)))
+        return tuple(groundings)
 
     def cut(self, body: Body, subject: str, object_: str) -> Ints:
         """Numbers of facts without which a body has no grounding; empty if it needs no fact."""

@@ -209,12 +209,15 @@ class IndependentExplainer:
         self, part: Part, subject: str, object_: str, limit: int, progress: Progress
     ) -> tuple[Grounding, ...]:
         """The first groundings of a condition; none where it needs no fact."""
-        if self.finder.is_numeric(part.body) and not ends_a_chain(part.body):
-            return NumberGroundings(self.facts, part.body, subject, object_).named(limit)
-        if not part.body.steps:
+        body, finder = part.body, self.finder
+        is_numeric = finder.is_numeric(body)
+        if is_numeric and not ends_a_chain(body):
+            return NumberGroundings(self.facts, body, subject, object_).named(limit)
+        if not body.steps:
             return ()
-        finder = self.finder
-        return finder.named(finder.first(part.body, subject, object_, limit, progress))
+        found = finder.first(body, subject, object_, limit, progress)
+        named = finder.named(found)
+        return finder.with_numbers(body, found, named) if is_numeric else named
 
     def _conditions(
         self, scored: ScoredPair, clause: Clause, limit: int, progress: Progress
@@ -231,7 +234,7 @@ class IndependentExplainer:
                 scored.count_of(part.body),
                 self._named(part, *scored.names, limit, progress),
                 scored.share_of(part.body) if shown else None,
-                len(part.body.steps),
+                len(part.body.steps) + (part.body.number is not None and bool(part.body.steps)),
                 self._values(part.body, scored, weighing),
             )
 

@@ -68,14 +68,9 @@ class NumberGroundings:
 
     def named(self, limit: int) -> tuple[Grounding, ...]:
         """The first groundings; a value is the object of a fact."""
-        number = self.number
-        groundings = []
-        if self.body.steps:  # to have a value is one grounding, whatever the number of values
-            facts = [
-                self._fact(found.here, number.attribute, found.value) for found in self.values()
-            ]
-            return (Grounding((facts[0].subject,), tuple(facts)),)[:limit] if facts else ()
-        for found in self.values()[:limit]:
+        number, groundings = self.number, []
+        # to have a value is one grounding, whatever the number of values
+        for found in self.values()[: min(limit, 1) if self.body.steps else limit]:
             facts = [self._fact(found.here, number.attribute, found.value)]
             if number.minus is not None and found.subtracted is not None:
                 facts.append(self._fact(found.there, number.minus, found.subtracted))

@@ -31,8 +31,8 @@ class DrawnGrounding:
     def of(cls, condition: GroundedCondition, grounding: Grounding) -> DrawnGrounding:
         """Convert a grounding; a condition on the object is reversed, so that it ends there."""
         nodes, facts, inverse = grounding.entities, grounding.facts, grounding.inverse
-        if len(nodes) == len(facts):  # the last fact is about the last node alone
-            nodes, inverse = (*nodes, facts[-1].predicate), (*inverse, False)
+        if len(nodes) == len(facts):  # the last fact is about the last node alone, or its value
+            nodes, inverse = (*nodes, facts[-1].object or facts[-1].predicate), (*inverse, False)
         if condition.kind is Kind.PATH or condition.argument == 0:
             return cls(nodes, facts, inverse)
         return cls(nodes[::-1], facts[::-1], tuple(not step for step in reversed(inverse)))
@@ -71,10 +71,10 @@ class DrawnGroundings:
         return cls(reason, condition, kept, columns, offset, inner)
 
     def is_entity(self, k: int) -> bool:
-        """Whether node k of the groundings is an entity, and not the predicate of a unary fact."""
-        facts, on_object = self.drawn[0].facts, self.condition.argument == 1
-        ends_in_fact = len(facts[0 if on_object else -1].arguments) == 1
-        return not (ends_in_fact and k == (0 if on_object else len(facts)))
+        """Whether node k is an entity, and not the predicate of a unary fact or a value."""
+        first, on_object = self.condition.groundings[0], self.condition.argument == 1
+        ends_in_fact = len(first.entities) == len(first.facts)
+        return not (ends_in_fact and k == (0 if on_object else len(first.facts)))
 
     @property
     def layers(self) -> list[list[str]]:
