@@ -32,9 +32,9 @@ T does not expand distances, so a fixed point can be found faster than by w <- T
     anchored    w <- (k+1)/(k+2) (2 T(w) - w) + 1/(k+2) anchor            (Halpern's iteration)
 
 with an anchor that is reset to w from time to time (k counts iterations since then), as in Lu and
-Yang, *Restarted Halpern PDHG for Linear Programming* (2024). The relaxed iteration needs a third
-fewer steps for programs of squared hinges only. The anchored iteration needs up to ten times fewer
-for programs with linear hinges or constraints.
+Yang, *Restarted Halpern PDHG for Linear Programming* (2024). The relaxed iteration needs about half
+as many steps as soon as some hinges are squared, also beside constraints and linear hinges. The
+anchored iteration needs up to half as many for programs of linear hinges, and leaves less of a gap.
 
 Stopping rule (PSL's, which is Boyd's): over the N literals, after a plain step,
 
@@ -85,6 +85,8 @@ NO_CONTRADICTION = 1e-6
 
 #: Values of `relaxation`: the r of the relaxed iteration, and the mark of the anchored iteration.
 RELAXED, ANCHORED = 1.6, 0.0
+#: Share of squared hinges from which the relaxed iteration is quicker.
+WORTH_RELAXING = 0.1
 
 
 class Residuals(NamedTuple):
@@ -155,8 +157,8 @@ class Admm:
     epsilon_abs: float = 1e-5
     epsilon_rel: float = 1e-3
     max_iterations: int = 25_000
-    #: Over-relaxation; 1 is the plain iteration, as in PSL. By default `RELAXED` for programs of
-    #: squared hinges only, `ANCHORED` for all others.
+    #: Over-relaxation; 1 is the plain iteration, as in PSL. By default `RELAXED` where at least
+    #: `WORTH_RELAXING` of the hinges are squared, `ANCHORED` elsewhere.
     relaxation: float | None = None
     max_violation: float = 1e-3  #: how far a constraint may be from holding at the end
     #: Number of threads, all cores by default. The result is the same for any number, bit for bit.
@@ -240,8 +242,11 @@ class _Run:
         self.pool, self.progress = pool, progress
         self.rows = AdmmRows.of(potentials, _largest_weight(potentials), settings.step)
         self.point = AdmmPoint.at(start_at(potentials, start), len(potentials))
-        squared = bool((potentials.kind == PotentialKind.SQUARED).all())
-        default = RELAXED if squared else ANCHORED
+        linear, squared = (
+            int((potentials.kind == kind).sum())
+            for kind in (PotentialKind.LINEAR, PotentialKind.SQUARED)
+        )
+        default = RELAXED if squared >= WORTH_RELAXING * (linear + squared) else ANCHORED
         relaxation = default if settings.relaxation is None else settings.relaxation
         self.steering = AnchorSchedule(relaxation)
 
