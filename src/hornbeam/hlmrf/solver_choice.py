@@ -15,13 +15,13 @@ import math
 
 import numpy as np
 
-from hornbeam.hlmrf.admm import PERIOD, WORTH_COMPILING, Admm, Residuals
+from hornbeam.hlmrf.admm import ARRAY_CALLS, PERIOD, WORTH_COMPILING, Admm, Residuals
 from hornbeam.hlmrf.exact import InteriorPoint
 from hornbeam.hlmrf.potentials import Potentials
 
-#: Cost of an iteration of ADMM per literal, number of literals that cost as much as the rest of an
-#: iteration, and cost of loading the compiled loops.
-ADMM_LITERAL, ADMM_CALLS, ADMM_LOADING = 8.0, 5_000, 6e8
+#: Cost of an iteration of ADMM per literal, by arrays and by compiled loops, number of literals that
+#: cost as much as the rest of an iteration, and cost of loading the compiled loops.
+ARRAY_LITERAL, COMPILED_LITERAL, ADMM_CALLS, ADMM_LOADING = 30.0, 8.0, 5_000, 6e8
 #: Iterations of the interior-point method, their cost per entry and per multiplication of the
 #: factorisation's dense part, the cost of the setup per entry, and the cost of loading the solver.
 EXACT_ITERATIONS, EXACT_ENTRY, EXACT_PRODUCT, EXACT_SETUP, EXACT_LOADING = 20, 52.0, 0.5, 500.0, 1e8
@@ -67,8 +67,10 @@ class ExactAlternative:
         return min(PERIOD * math.log(now) / math.log(latest / now), most)
 
     def _admm_cost(self, done: int, left: float) -> float:
-        loads = done * self.literals <= WORTH_COMPILING < (done + left) * self.literals
-        return left * (self.literals + ADMM_CALLS) * ADMM_LITERAL + loads * ADMM_LOADING
+        by_arrays = max(WORTH_COMPILING / (self.literals + ARRAY_CALLS) - done, 0.0)
+        loads = 0.0 < by_arrays < left
+        cost = COMPILED_LITERAL * left + (ARRAY_LITERAL - COMPILED_LITERAL) * min(by_arrays, left)
+        return (self.literals + ADMM_CALLS) * cost + loads * ADMM_LOADING
 
     def costs_at_most(self, limit: float) -> bool:
         """Whether the exact solver fits into memory and costs at most `limit`.
