@@ -19,8 +19,8 @@ from hornbeam.hlmrf.admm import ARRAY_CALLS, PERIOD, WORTH_COMPILING, Admm, Resi
 from hornbeam.hlmrf.exact import InteriorPoint
 from hornbeam.hlmrf.potentials import Potentials
 
-#: Cost of an iteration of ADMM per literal, by arrays and by compiled loops, number of literals that
-#: cost as much as the rest of an iteration, and cost of loading the compiled loops.
+#: Cost of an iteration of ADMM per literal, by arrays and by compiled loops; number of literals
+#: that cost as much as the rest of an iteration; cost of loading the compiled loops.
 ARRAY_LITERAL, COMPILED_LITERAL, ADMM_CALLS, ADMM_LOADING = 30.0, 8.0, 5_000, 6e8
 #: Iterations of the interior-point method, their cost per entry and per multiplication of the
 #: factorisation's dense part, the cost of the setup per entry, and the cost of loading the solver.
