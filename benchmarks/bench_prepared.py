@@ -6,8 +6,8 @@ Random facts (ten per entity, 20 predicates, degrees so skewed that the largest 
 fact in a hundred) are scored by the `mixed` rule model of `bench_serve.py` and by a model of the
 whole graph with as many paths. Per model: the first prediction of ten pairs, which prepares; later
 ones by the same scorer, and by `model.predict` with the same facts; two facts more, with a new
-entity and a new relation, and the prediction after them; all in CPU seconds. The first page about a link is asked of
-`hornbeam serve` in a process of its own, with the rule model.
+entity and a new relation, and the prediction after them; all in CPU seconds. The first page about a
+link is asked of `hornbeam serve` in a process of its own, with the rule model.
 """
 
 from __future__ import annotations
