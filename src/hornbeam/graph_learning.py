@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -118,6 +118,16 @@ def learn_graph(
         **({} if max_length == "auto" else {"max_length": max_length}),
         **({} if time_limit is None else {"time_limit": time_limit}),
     }
+    if isinstance(facts, Facts) and facts.events is not None:
+        if rules is not None or max_length not in ("auto", 1):
+            raise InputError(
+                "rules of facts with a time have one atom in their body: leave out `rules` and "
+                "`max_length`"
+            )
+        work = Workload(progress, "Learning the graph", time_limit, threads)
+        held = None if valid is None else as_facts(valid)
+        model = _learned_events(facts, held, relations, seed, work, settings)
+        return _with_provenance(model, changed, facts, held)
     graph = open_graph(facts, settings)
     size = graph.size
     if not size.facts:
@@ -156,8 +166,15 @@ def learn_graph(
             found = count_given(learning, imported)
         model = _ranked(learning, found, held, rediscover=rules is None)
     work.finish()
+    return _with_provenance(model, changed, facts, held)
+
+
+def _with_provenance(
+    model: GraphModel, changed: dict[str, Any], facts: Input, held: Facts | None
+) -> GraphModel:
+    """The model with where it comes from."""
     provenance = Provenance(
-        __version__, "ranking", changed, seed, summary_of_facts(facts),
+        __version__, "ranking", changed, model.seed, summary_of_facts(facts),
         None if held is None else summary_of_facts(held), _held_out(model),
         rules_fingerprint(model),
     )  # fmt: skip
@@ -170,6 +187,30 @@ def _held_out(model: GraphModel) -> HeldOutFigure | None:
     if measured_on is None or not isinstance(mrr, float | int):
         return None
     return HeldOutFigure("mrr", float(significant([mrr])[0]), f"on {measured_on}")
+
+
+def _learned_events(
+    facts: Facts, held: Facts | None, relations: Sequence[str] | None, seed: int, work: Workload,
+    settings: GraphSettings,
+) -> GraphModel:  # fmt: skip
+    """Learn a graph whose facts have times."""
+    from hornbeam.graphs.timed.timed_learning import learn_events
+
+    assert facts.events is not None
+    if not (facts.events.object >= 0).any():
+        raise InputError("there are no facts of two arguments: a graph needs links")
+    for name in relations or ():
+        if name not in facts.predicates:
+            known = ", ".join(facts.predicates.take(range(min(10, len(facts.predicates)))))
+            raise InputError(f"the facts have no relation {name!r}; they have {known}")
+    work.advance(0.0)
+    with announced(work.progress):
+        model = learn_events(
+            facts, held, None if relations is None else list(relations), seed, work,
+            settings.per_relation,
+        )  # fmt: skip
+    work.finish()
+    return GraphModel(**{field.name: getattr(model, field.name) for field in fields(model)})
 
 
 def check_only_counted(rules: object, valid: object) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Self
 
-from hornbeam.base.choices import EngineName, Score
+from hornbeam.base.choices import EngineName, FilterTime, History, Score
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
@@ -21,6 +21,8 @@ from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
 from hornbeam.graphs.ranking_model import RankingModel, known_argument
+from hornbeam.graphs.timed.timed_explainer import TimedExplainer
+from hornbeam.graphs.timed.timed_ranker import TimedRanker
 from hornbeam.learning.trace import Trace
 from hornbeam.model import FILTERS, AnyModel
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
@@ -102,7 +104,7 @@ class GraphModel(RankingModel, AnyModel):
         _check_score(score)
         known = facts_of(facts)
         self._warn_of_another_graph(known)
-        ranker = MemoryRanker.of(self, known, threads=threads, leave_out_linked=leave_out_linked)
+        ranker = self.memory_ranker(known, threads, leave_out_linked)
         return new_facts(
             ranker, relations=None if target is None else [target], subjects=subjects,
             objects=objects, top=top, per_subject=per_subject,
@@ -112,23 +114,35 @@ class GraphModel(RankingModel, AnyModel):
     def evaluate_ranks(
         self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
         score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
-        leave_out_linked: bool = False,
+        leave_out_linked: bool = False, filter_time: FilterTime | str = FilterTime.SAME,
+        history: History | str = History.STEP,
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
 
         Triples of the `filter` do not count as wrong answers. Test triples with values below 0.5
         are left out. For `leave_out_linked` see `ranker`.
+
+        If the model is about facts with times, a test triple is asked at its time. `filter_time`
+        says which other true answers do not count as wrong: those of the "same" time, or "all".
+        `history` says what is seen before it: with "step" the facts, the filter and the test, as
+        in a forecast of the next step; with "fixed" the facts alone.
         """
         test = as_facts(test)
         ranker = self.ranker(
             facts, score=score, threads=threads, leave_out_linked=leave_out_linked, test=test
         )
+        if isinstance(ranker, TimedRanker):
+            return ranker.evaluate(test, filter, progress, filter_time, history)
+        if (FilterTime(filter_time), History(history)) != (FilterTime.SAME, History.STEP):
+            raise InputError(
+                "the model was learned without times: leave out `filter_time` and `history`"
+            )
         return ranker.evaluate(test, filter, progress)
 
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None,
         leave_out_linked: bool = False, test: Input | None = None,
-    ) -> GraphRanker:  # fmt: skip
+    ) -> GraphRanker | TimedRanker:  # fmt: skip
         """Prepare to rank answers of many queries.
 
         Parameters
@@ -153,6 +167,13 @@ class GraphModel(RankingModel, AnyModel):
         _check_score(score)
         ranker: GraphRanker
         known = facts_or_database(facts)
+        if self.time is not None:
+            if not isinstance(known, Facts) or leave_out_linked:
+                raise InputError(
+                    "a model of facts with times answers from facts in memory, and leaves out "
+                    "nothing: leave out `engine` and `leave_out_linked`"
+                )
+            return TimedRanker.of(self, known, threads=threads)
         if isinstance(known, Facts):
             ranker = MemoryRanker.of(self, known, threads=threads)
         else:
@@ -161,11 +182,19 @@ class GraphModel(RankingModel, AnyModel):
             ranker = SqlRanker.of(self, known, None if test is None else as_facts(test))
         return ranker.without_linked() if leave_out_linked else ranker
 
+    def memory_ranker(
+        self, facts: Facts, threads: int | None = None, leave_out_linked: bool = False
+    ) -> MemoryRanker | TimedRanker:
+        """The ranker over facts in memory."""
+        ranker = self.ranker(facts, threads=threads, leave_out_linked=leave_out_linked)
+        assert isinstance(ranker, MemoryRanker | TimedRanker)
+        return ranker
+
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
         names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
-        reasons: int = REASONS,
+        reasons: int = REASONS, at: str | int | None = None,
     ) -> Explanation:  # fmt: skip
         """The rank of a triple, the rules that fire for it, and the answers above it.
 
@@ -180,16 +209,23 @@ class GraphModel(RankingModel, AnyModel):
             Maximum number of groundings per rule.
         reasons
             Maximum number of rules per part of the score.
+        at
+            The time that the triple is asked at, if facts have times; by default right after the
+            last fact.
         """
         explainer = self.explainer(facts, pairs, threads=threads, reasons=reasons)
+        if isinstance(explainer, TimedExplainer):
+            explainer = explainer.asked_at(at)
+        elif at is not None:
+            raise InputError("the model was learned without times: leave out `at`")
         return self._explained(explainer, pair, target, names, paths, flip, progress)
 
     def explainer(
         self, facts: Input, pairs: Input | None = None, *, threads: int | None = None,
         reasons: int = REASONS,
-    ) -> GraphExplainer:  # fmt: skip
+    ) -> GraphExplainer | TimedExplainer:  # fmt: skip
         """Prepare to explain many triples by `reasons` rules per score part; ignores `pairs`."""
-        return GraphExplainer(MemoryRanker.of(self, facts_of(facts), threads=threads), reasons)
+        return explainer_of(self.memory_ranker(facts_of(facts), threads), reasons)
 
     def report(
         self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
@@ -283,6 +319,15 @@ class GraphModel(RankingModel, AnyModel):
             f"the facts have none of the model's {n:,} relations ({first}): was it learned from "
             "another graph?"
         )
+
+
+def explainer_of(
+    ranker: MemoryRanker | TimedRanker, reasons: int = REASONS
+) -> GraphExplainer | TimedExplainer:
+    """The explainer of a ranker's answers."""
+    if isinstance(ranker, TimedRanker):
+        return TimedExplainer(ranker, reasons)
+    return GraphExplainer(ranker, reasons)
 
 
 def _check_score(score: Score | str) -> None:

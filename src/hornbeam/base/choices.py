@@ -74,3 +74,17 @@ class WeightMethod(StrEnum):
     PPLL = "ppll"  #: pseudolikelihood, each rule alone (piecewise)
     SEARCH = "search"  #: guided random search, scored by an evaluator
     MAP = "map"  #: energy of the truth against the energy of MAP states, with a margin
+
+
+class FilterTime(StrEnum):
+    """Which other true answers do not count as wrong."""
+
+    SAME = "same"  #: those of the query's own time
+    ALL = "all"  #: those of any time
+
+
+class History(StrEnum):
+    """What a test query sees before its time."""
+
+    STEP = "step"  #: the facts, the filter and the test itself: one step ahead
+    FIXED = "fixed"  #: the facts alone, however long ago they end

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hornbeam.base.choices import Score
+from hornbeam.base.choices import FilterTime, History, Score
 from hornbeam.cli import options
 from hornbeam.cli.console import print_sentence, print_table, screen
 from hornbeam.cli.evidence import Inputs, RunOptions
-from hornbeam.cli.option_groups import option
+from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import TableOptions
 from hornbeam.errors import InputError
 
@@ -18,8 +19,25 @@ if TYPE_CHECKING:
     from hornbeam.counting.engine import Engine
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
-    from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
+    from hornbeam.ranking.rank_evaluation import GraphEvaluation, RankFigures, RelationRanks
     from hornbeam.scoring.evaluation import Evaluation
+
+
+@dataclass(frozen=True)
+class ForecastOptions(Options):
+    """How answers of facts with a time are judged."""
+
+    filter_time: FilterTime = option(
+        "With --test and --time: which other true answers do not count as wrong, those of the same "
+        "time or all.",
+        "--filter-time",
+        default=FilterTime.SAME,
+    )
+    history: History = option(
+        "With --test and --time: what a test fact sees before its time. The facts, the filter and "
+        "the test (a forecast one step ahead), or the facts alone.",
+        default=History.STEP,
+    )
 
 
 def evaluate(
@@ -31,6 +49,7 @@ def evaluate(
         default=False,
     ),
     leave_out_linked: bool = options.leave_out_linked_option(),
+    forecast: ForecastOptions,
     score: Score = options.score_option(),
     table: TableOptions,
     engine: options.EngineOptions,
@@ -51,6 +70,8 @@ def evaluate(
       hornbeam evaluate model.psl --facts observed.tsv --labels test.tsv --rules
 
       hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv
+
+      hornbeam evaluate events.hornbeam --facts old.tsv --test new.tsv --time 4
     """
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
@@ -69,7 +90,9 @@ def evaluate(
         labelled = inputs.read_given(hb.read_labels, truth.labels)
         evidence = stack.enter_context(inputs.engine_for(model, given, engine))
         if labelled is None:
-            ranked, apart = _ranks(model, evidence, truth, score, leave_out_linked, engine, inputs)
+            ranked, apart = _ranks(
+                model, evidence, truth, score, leave_out_linked, forecast, engine, inputs
+            )
         else:
             agreed = model.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=inputs.progress
@@ -104,6 +127,7 @@ def _ranks(
     truth: options.TruthOptions,
     score: Score,
     leave_out_linked: bool,
+    forecast: ForecastOptions,
     engine: options.EngineOptions,
     inputs: Inputs,
 ) -> tuple[GraphEvaluation, GraphEvaluation | None]:
@@ -117,11 +141,20 @@ def _ranks(
         why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
         rules = model.ranker(facts_in_memory(evidence, why), score=score, threads=engine.threads)
         return rules.evaluate(triples, others, inputs.progress), None
+    if model.time is not None or any(forecast.changed()):
+        return model.evaluate_ranks(
+            evidence, triples, filter=others, score=score, threads=engine.threads,
+            progress=inputs.progress, leave_out_linked=leave_out_linked,
+            filter_time=forecast.filter_time, history=forecast.history,
+        ), None  # fmt: skip
     ranker = model.ranker(evidence, score=score, threads=engine.threads, test=triples)
     ranked = ranker.evaluate(triples, others, inputs.progress)
     if not leave_out_linked:
         return ranked, None
-    return ranked, ranker.without_linked().evaluate(triples, others, inputs.progress)
+    apart = model.ranker(
+        evidence, score=score, threads=engine.threads, leave_out_linked=True, test=triples
+    )
+    return ranked, apart.evaluate(triples, others, inputs.progress)
 
 
 def _show_agreement(result: Evaluation, worth: ResultTable | None) -> None:
@@ -164,6 +197,10 @@ def _show_ranks(
         f"{ranked.queries:,} queries, {ranked.candidates:,} candidates each, filtered by "
         f"{', '.join(files)}, in {ranked.seconds:.2f} s"
     )
+    for name, part in (("earlier facts again", ranked.seen), ("new facts", ranked.new)):
+        if part is not None:
+            figures = ", ".join(" ".join(pair) for pair in _rank_figures(part).items())
+            print_sentence(f"{part.queries:,} queries of {name}: {figures}")
     out.print()
     rows = [
         (part.relation, part.direction, f"{part.queries:,}", *_rank_figures(part).values())
@@ -182,7 +219,7 @@ def _show_ranks(
         )
 
 
-def _rank_figures(ranked: GraphEvaluation | RelationRanks) -> dict[str, str]:
+def _rank_figures(ranked: GraphEvaluation | RelationRanks | RankFigures) -> dict[str, str]:
     figures = (ranked.mrr, ranked.hits_1, ranked.hits_3, ranked.hits_10)
     names = ("MRR", "Hits@1", "Hits@3", "Hits@10")
     return {name: f"{value:.4f}" for name, value in zip(names, figures, strict=True)}

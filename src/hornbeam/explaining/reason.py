@@ -56,9 +56,32 @@ class Fact:
         """Whether it is about two entities."""
         return len(self.arguments) == 2
 
+    @property
+    def figures(self) -> str:
+        """What texts show after the predicate: a truth value below 1."""
+        return _soft(self.truth)
+
     def __str__(self) -> str:
         text = f"{self.subject}  {self.predicate}  {self.object}" if self.is_edge else self.atom
-        return printable(text) + _soft(self.truth)
+        return printable(text) + self.figures
+
+
+@dataclass(frozen=True)
+class DatedFact(Fact):
+    """A fact at a time, as the facts write it."""
+
+    time: str = ""
+
+    @classmethod
+    def of_time(cls, predicate: str, arguments: Sequence[str], time: str) -> DatedFact:
+        """The fact of a predicate about two entities at a time."""
+        subject, object_ = arguments
+        return cls(subject, predicate, object_, time=time)
+
+    @property
+    def figures(self) -> str:
+        """What texts show after the predicate: the time."""
+        return f" ({self.time})"
 
 
 @dataclass(frozen=True)
@@ -87,7 +110,7 @@ class Grounding:
             return " & ".join(str(fact) for fact in self.facts)
         text, n = self.entities[0], len(self.inverse)
         for fact, there, inverse in zip(self.facts, self.entities[1:], self.inverse, strict=False):
-            name = (fact.predicate if fact.is_edge else fact.atom) + _soft(fact.truth)
+            name = (fact.predicate if fact.is_edge else fact.atom) + fact.figures
             text += f" <-{name}- {there}" if inverse else f" -{name}-> {there}"
         return " & ".join([printable(text), *map(str, self.facts[n:])])
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hornbeam.base.arrays import Ints
+from hornbeam.graphs.timed.timed_features import TIMED_FEATURES
 
 #: Classes of rules: paths, rules with constants about the known argument, and about the answer.
 CLASSES = ("path", "forward", "backward")
@@ -101,6 +102,10 @@ class EvidenceKind(StrEnum):
         return named or (cls.OVERALL if name in ("best", "noisy_or") else cls.PRIOR)
 
 
+#: The column of every feature; graphs with time have pools of their own columns.
+COLUMN_OF = {name: k for names in (FEATURES, TIMED_FEATURES) for k, name in enumerate(names)}
+
+
 def columns_of(features: Sequence[str]) -> Ints:
     """Columns of features in a pool."""
-    return np.array([FEATURES.index(name) for name in features], dtype=np.int64)
+    return np.array([COLUMN_OF[name] for name in features], dtype=np.int64)

@@ -107,7 +107,7 @@ def _ranked_parts(
     above = tuple(
         HigherAnswer(
             ranker.facts.entities[int(pool.entity[i])],
-            _rank(score, i),
+            rank_among(score, i),
             float(chance[i]),
             tuple(
                 reason
@@ -125,13 +125,13 @@ def _ranked_parts(
         float(chance[row]),
         _parts(ranker, pool, row, lifts, reasons, paths),
         direction_of(step),
-        _rank(score, row),
+        rank_among(score, row),
         len(score),
         above,
     )
 
 
-def _rank(score: Floats, row: int) -> float:
+def rank_among(score: Floats, row: int) -> float:
     """Rank of a candidate, from 1; equal scores share the mean of their ranks."""
     better, equal = np.count_nonzero(score > score[row]), np.count_nonzero(score == score[row])
     return float(better + (equal + 1) / 2)

@@ -26,7 +26,7 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FurtherCandidates, Pool, firings_of, pool_of
-from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.ranking_model import Calibration, RankingModel
 from hornbeam.graphs.softmax import (
     Firings,
     fired_scores,
@@ -153,8 +153,7 @@ class GraphRanker(FactRanker):
 
     def probabilities(self, answers: Answers) -> Floats:
         """Probability that an answer is right, by the model's calibration."""
-        z = softmax_log_odds(np.asarray(answers.offsets, dtype=np.int64), answers.scores)
-        return probabilities(z, self.model.calibration)
+        return likely_answers(answers, self.model.calibration)
 
     def scored(self, step: int, sources: Ids, further: bool = False) -> tuple[Pool, Floats]:
         """The candidates of sources of one step, with the model's features and scores.
@@ -202,15 +201,7 @@ class GraphRanker(FactRanker):
 
     def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
         """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
-        found = replace(self, listed=None).answers(queries, progress)
-        lowest, n = lowest_scores(found), len(self.facts.entities)
-        values = np.empty((len(queries), n))
-        for row, (step, source) in enumerate(zip(queries.step, queries.known, strict=True)):
-            order = self.others(int(step), int(source))
-            order = np.full(n, -np.inf) if order is None else order
-            values[row] = scores_below(np.full(n, lowest[row]), order)
-        values[found.query, found.entities] = found.scores
-        return values
+        return scores_of_all(self, queries, replace(self, listed=None).answers(queries, progress))
 
     def scores_of(self, queries: Queries, found: Answers, answers: Ids) -> tuple[Floats, Floats]:
         """Scores and probabilities of an answer per query, whether it is proposed or not.
@@ -218,20 +209,11 @@ class GraphRanker(FactRanker):
         `found` are the answers of the queries by a ranker that lists all of them. An answer that is
         a fact must not be asked for.
         """
-        lowest, order = lowest_scores(found), np.full(len(queries), -np.inf)
+        order = np.full(len(queries), -np.inf)
         for step in np.unique(queries.step).tolist():
             same = queries.step == step
             order[same] = self._slots_of(step, queries.known[same], answers[same])
-        score = scores_below(lowest, order)
-        total = np.bincount(
-            found.query, np.exp(found.scores - lowest[found.query]), minlength=len(queries)
-        )
-        odds = score - lowest - np.log(np.maximum(total, 1.0))  # their shares are nearly 0
-        likely = probabilities(odds, self.model.calibration)
-        listed = np.flatnonzero(found.entities == answers[found.query])
-        score[found.query[listed]] = found.scores[listed]
-        likely[found.query[listed]] = self.probabilities(found)[listed]
-        return score, likely
+        return scores_of_answers(found, order, answers, self.model.calibration)
 
     def _slots_of(self, step: int, sources: Ids, answers: Ids) -> Floats:
         """Slot scores of answers; -inf where they do not fit."""
@@ -265,6 +247,41 @@ def scores_below(lowest: Floats, order: Floats) -> Floats:
     """
     ordered = lowest - 2 * BELOW_POOL + np.clip(order, -BELOW_POOL / 4, BELOW_POOL / 4)
     return np.where(order == -np.inf, lowest - 3 * BELOW_POOL, ordered)
+
+
+def likely_answers(found: Answers, calibration: Calibration) -> Floats:
+    """Probability that an answer is right."""
+    z = softmax_log_odds(np.asarray(found.offsets, dtype=np.int64), found.scores)
+    return probabilities(z, calibration)
+
+
+def scores_of_answers(
+    found: Answers, order: Floats, answers: Ids, calibration: Calibration
+) -> tuple[Floats, Floats]:
+    """Scores and probabilities of an answer per query; `order` decides if it is not proposed."""
+    lowest = lowest_scores(found)
+    score = scores_below(lowest, order)
+    total = np.bincount(
+        found.query, np.exp(found.scores - lowest[found.query]), minlength=len(found)
+    )
+    odds = score - lowest - np.log(np.maximum(total, 1.0))  # their shares are nearly 0
+    likely = probabilities(odds, calibration)
+    listed = np.flatnonzero(found.entities == answers[found.query])
+    score[found.query[listed]] = found.scores[listed]
+    likely[found.query[listed]] = likely_answers(found, calibration)[listed]
+    return score, likely
+
+
+def scores_of_all(ranker: FactRanker, queries: Queries, found: Answers) -> Floats:
+    """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
+    lowest, n = lowest_scores(found), len(ranker.facts.entities)
+    values = np.empty((len(queries), n))
+    for row, (step, source) in enumerate(zip(queries.step, queries.known, strict=True)):
+        order = ranker.others(int(step), int(source))
+        order = np.full(n, -np.inf) if order is None else order
+        values[row] = scores_below(np.full(n, lowest[row]), order)
+    values[found.query, found.entities] = found.scores
+    return values
 
 
 def _with_further(found: Answers, further: FurtherCandidates) -> Answers:

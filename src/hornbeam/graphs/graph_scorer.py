@@ -17,10 +17,13 @@ from hornbeam.facts.entity_names import NO_NAMES, EntityNames, wanted_ends
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
 from hornbeam.facts.table import Targets
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
+from hornbeam.graphs.timed.timed_ranker import TimedRanker
 from hornbeam.ranking.queries import Queries, Triples, answered
 from hornbeam.rules.codes import step_code
 from hornbeam.scoring.scored_links import scored_table, with_names
 
+#: A ranker of a graph, without or with times.
+AnyRanker = GraphRanker | TimedRanker
 #: Number of queries that are answered at a time; all of their answers are in memory.
 QUERIES = 1024
 #: Columns of new facts; the rank is the object's rank among the answers of its subject.
@@ -36,7 +39,7 @@ class GraphScorer:
     relation that is not known has the score NaN and the probability 0.
     """
 
-    ranker: GraphRanker
+    ranker: AnyRanker
 
     def with_facts(self, new: Input) -> GraphScorer:
         """The same scorer over the facts and new ones."""
@@ -99,7 +102,7 @@ class GraphScorer:
             warn(f"the model has no rules for {shown}; such triples have no score")
 
 
-def _answers_of(ranker: GraphRanker, asked: Triples, progress: Progress) -> tuple[Floats, Floats]:
+def _answers_of(ranker: AnyRanker, asked: Triples, progress: Progress) -> tuple[Floats, Floats]:
     """Score and probability of every object as an answer of its query."""
     score, probability = np.full(len(asked), np.nan), np.zeros(len(asked))
     there = np.flatnonzero(np.isin(step_code(asked.relation.astype(np.int64)), list(ranker.steps)))
@@ -119,7 +122,7 @@ def _answers_of(ranker: GraphRanker, asked: Triples, progress: Progress) -> tupl
 
 
 def new_facts(
-    ranker: MemoryRanker,
+    ranker: MemoryRanker | TimedRanker,
     *,
     relations: Sequence[str] | None = None,
     subjects: Sequence[str] | None = None,
@@ -161,7 +164,7 @@ def new_facts(
 
 
 def _best_of(
-    ranker: MemoryRanker,
+    ranker: MemoryRanker | TimedRanker,
     queries: Queries,
     only: Ids | None,
     top: int,

@@ -34,6 +34,8 @@ from hornbeam.graphs.ranking_model import (
     is_path_rule,
     known_argument,
 )
+from hornbeam.graphs.timed.time_scale import TimeScale
+from hornbeam.graphs.timed.timed_rules import TimedRule, plain_line
 from hornbeam.language.arithmetic_rules import refusal
 from hornbeam.language.rule_texts import (
     are_header_names,
@@ -58,6 +60,17 @@ FORMAT = 3
 HEADER = tuple(
     field.name for field in fields(RankingModel) if field.name not in ("relations", "provenance")
 )
+#: What the lines of rules say, in models without and with time.
+UNTIMED_NOTES = (
+    "# Per rule: confidence, rule, [hits of predictions, its own weight]. X is known.",
+    "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
+    "# they are counted again from the facts that the model is used with.",
+)
+TIMED_NOTES = (
+    "# Per rule: confidence, rule, [hits of predictions; the same by the age of the latest fact of",
+    "# the body]. An age is a bound: older than the age before it. X is known. Confidence = hits /",
+    "# (predictions + 5), at an age (hits + 5 confidence) / (predictions + 5).",
+)
 #: The line that begins the rules of a relation and direction.
 SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for: (\{.*\})", re.ASCII)
 #: The known argument and the answer in rules.
@@ -70,16 +83,14 @@ KNOWN, ANSWER = Variable("X"), Variable("Y")
 def write_model(model: RankingModel) -> str:
     """Write a model as text."""
     header = {name: getattr(model, name) for name in HEADER}
+    if model.time is None:
+        del header["time"]
     header = {"format": FORMAT, **header, "predicates": header_names(model.identifiers)}
     if model.provenance is not None:
         header[LEARNED] = model.provenance.as_dict()
     header["end"] = END
     lines = [FIRST + json.dumps(header, ensure_ascii=False, default=asdict)]
-    lines += [
-        "# Per rule: confidence, rule, [hits of predictions, its own weight]. X is known.",
-        "# Confidence = hits / (predictions + 5). Of the rules with constants the best are shown;",
-        "# they are counted again from the facts that the model is used with.",
-    ]
+    lines += UNTIMED_NOTES if model.time is None else TIMED_NOTES
     if model.internal_validation is not None:
         lines.append(f"# {model.internal_validation}.")
     lines += _sections(model)
@@ -107,7 +118,10 @@ def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
     yield f"## {head}, Y is asked for: {json.dumps(figures, ensure_ascii=False)}"
     for rule in part.all_rules:
         text = rule_text(rule.clause, part.direction, spelt)
-        yield f"{rule.confidence:.4f}: {text} {rule.bracket}"
+        bracket = str(rule.bracket)
+        if model.time is not None and isinstance(rule, TimedRule):
+            bracket = rule.bracket_text(model.time)
+        yield f"{rule.confidence:.4f}: {text} {bracket}"
 
 
 def rule_ends(direction: Direction) -> tuple[Variable, Variable]:
@@ -161,12 +175,30 @@ def read_model(text: str, source: str) -> RankingModel:
     features = fields["features"]
     if header["format"] == 1:
         lines, names = format_1.in_format_2(lines, features, source)
-    return RankingModel(_read_sections(lines, names, features, source), **fields)
+    by_age = {} if fields["time"] is None else _without_ages(lines, fields["time"], source)
+    return RankingModel(_read_sections(lines, names, features, source, by_age), **fields)
+
+
+def _without_ages(
+    lines: list[str], scale: TimeScale, source: str
+) -> dict[int, tuple[tuple[int, int], ...]]:
+    """Take the ages out of the brackets of rules; returns the counts by age per line number."""
+    found = dict[int, tuple[tuple[int, int], ...]]()
+    for number, line in enumerate(lines, start=1):
+        try:
+            plain = None if line.startswith("#") else plain_line(line, scale)
+        except ValueError as error:
+            raise DataError(source, str(error), number) from None
+        if plain is not None:
+            lines[number - 1], found[number] = plain
+    return found
 
 
 def _of_header(header: dict[str, Any]) -> dict[str, Any]:
     header = {"slots": False, **header}  # which models from before version 0.10 lack
-    return {name: header[name] for name in HEADER} | {
+    time = header.get("time")
+    return {name: header[name] for name in HEADER if name != "time"} | {
+        "time": None if time is None else TimeScale.parse(time),
         "features": tuple(header["features"]),
         "weights": tuple(float(weight) for weight in header["weights"]),
         "calibration": Calibration(**header["calibration"]),
@@ -176,7 +208,11 @@ def _of_header(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_sections(
-    lines: Sequence[str], names: Mapping[str, str], features: Sequence[str], source: str
+    lines: Sequence[str],
+    names: Mapping[str, str],
+    features: Sequence[str],
+    source: str,
+    by_age: Mapping[int, tuple[tuple[int, int], ...]],
 ) -> tuple[RelationRules, ...]:
     """The sections of format 2, each with the rules between its line and the next section."""
     begun = {
@@ -205,6 +241,9 @@ def _read_sections(
         if mistake is not None:
             raise refusal(stated, mistake, source)
         rules[starts[at]][number] = rule
+    for by_line in rules.values():
+        for number in by_line.keys() & by_age.keys():
+            by_line[number] = TimedRule.of_ages(by_line[number].clause, by_age[number])
     return tuple(
         replace(
             section,

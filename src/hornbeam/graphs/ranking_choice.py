@@ -248,6 +248,7 @@ def choose_ranking(
     per_step: bool = True,
     share: float = 0.2,
     measured_by: Iterable[Trial] | None = None,
+    sets: Sequence[Sequence[str]] = SETS,
 ) -> ChosenRanking:
     """Choose features among those available, and a penalty, or the graph's model alone.
 
@@ -265,14 +266,17 @@ def choose_ranking(
         Trials to measure the MRR by, if judged links of `trials` are evidence for fitted queries.
         Then `trials` compare sets of features by the graph's weights, and try the usual penalty
         only.
+    sets
+        Sets of features to choose from; features that are not available are dropped.
     """
     trials = [replace(trial, fitted=trial.fitted.informative()) for trial in trials]
     decide = measured_by is None
-    sets = _fitted_sets(trials, available, work, share / 2, per_step and decide)
-    chosen = _best(sets, BOTH, share, per_step, decide)
-    measured = [_best(sets, half, 0.0, per_step, decide) for half in (SECOND, FIRST)]
+    distinct = dict.fromkeys(tuple(name for name in names if name in available) for names in sets)
+    fitted = _fitted_sets(trials, list(distinct), work, share / 2, per_step and decide)
+    chosen = _best(fitted, BOTH, share, per_step, decide)
+    measured = [_best(fitted, half, 0.0, per_step, decide) for half in (SECOND, FIRST)]
     if measured_by is not None:
-        del sets, trials  # free their copies of queries before further copies are made
+        del fitted, trials  # free their copies of queries before further copies are made
         return ChosenRanking(chosen.rankings, _measured_anew(measured_by, measured, work))
     first, second = measured
     n_queries = sum(trial.judged.n_queries for trial in trials)
@@ -296,12 +300,13 @@ def _measured_anew(
 
 
 def _fitted_sets(
-    trials: Sequence[Trial], available: Sequence[str], work: Workload, share: float, per_step: bool
+    trials: Sequence[Trial],
+    distinct: Sequence[tuple[str, ...]],
+    work: Workload,
+    share: float,
+    per_step: bool,
 ) -> _FeatureSets:
     """Every set of features, fitted to parts of the trials: for the graph, or per step."""
-    distinct = list(
-        dict.fromkeys(tuple(name for name in names if name in available) for names in SETS)
-    )
     parts = [
         _part(pool, max(COMPARED, COMPARED_PER_STEP * len(np.unique(pool.step))))
         for pool in (trial.fitted for trial in trials)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from hornbeam.graphs.timed.time_scale import TimeScale
 from hornbeam.language.rule_texts import identifiers
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Conjunction, Kind, Part, Step
@@ -25,6 +26,8 @@ LINKED_APART = 0.15
 MEASURED_ON = {
     "train": "hidden facts of train, where true answers that train lacks count as wrong (a "
     "filtered test usually shows more)",
+    "later": "the latest fifth of the facts that weights were fitted to, where other answers of "
+    "the same time do not count as wrong",
     "valid": "facts of valid, where true answers that train and valid lack count as wrong (a "
     "filtered test usually shows more)",
 }
@@ -149,6 +152,9 @@ class RankingModel:
         Other choices of learning, and the MRR of held-out queries, None if it was not measured.
     provenance
         Where the model comes from, None if nothing is known of it.
+    time
+        How time is measured if the facts have times, else None. Then rules have one atom in their
+        body, and are counted by age (`hornbeam.graphs.timed`).
     """
 
     relations: tuple[RelationRules, ...]
@@ -165,6 +171,7 @@ class RankingModel:
     seed: int = 0
     chosen: Mapping[str, float | int | str | None] = field(default_factory=dict)
     provenance: Provenance | None = field(default=None, compare=False, repr=False)
+    time: TimeScale | None = None
 
     @cached_property
     def identifiers(self) -> Mapping[str, str]:

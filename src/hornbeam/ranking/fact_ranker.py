@@ -64,6 +64,8 @@ class FactRanker(ABC):
 
     #: Whether the method `answers` returns answers that are facts already.
     proposes_facts: ClassVar[bool] = True
+    #: Whether facts may be answers again, at another time.
+    repeats: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -114,7 +116,7 @@ class FactRanker(ABC):
         unless `known` is true. Equal scores share the mean of their ranks. Queries name entities by
         ids or by `names`, by default the names in the facts (`hornbeam.ranking.named_queries`).
         """
-        if known and not self.proposes_facts:
+        if known and not (self.proposes_facts or self.repeats):
             raise InputError("a model of a whole graph gives new answers only: leave out `known`")
         called = as_names(names)
         ranker, facts = self.named(called).listing(top), self.facts
@@ -123,7 +125,7 @@ class FactRanker(ABC):
         check_answerable(asked, facts, self.relations, labels)
         located = asked.located(facts)
         found = answered(ranker, located, progress)
-        if self.proposes_facts and not known:
+        if self.proposes_facts and not (known or self.repeats):
             found = new_answers(found, located, facts)
         likely, rank = self.probabilities(found), tied_ranks(found)
         best = found.best(top)
@@ -132,6 +134,7 @@ class FactRanker(ABC):
         kept = np.arange(len(rows)) - np.repeat(best.offsets[:-1] - found.offsets[:-1], best.sizes)
         answer = facts.entities.take(best.entities.tolist())
         given = [asked.names_at(row) for row in range(len(asked))]
+        times = None if located.time is None else asked.rows.times
         asks_subject = asked.asks_subject[rows]
         table = ResultTable(
             {
@@ -141,6 +144,7 @@ class FactRanker(ABC):
                 "score": best.scores,
                 "rank": rank[kept],
                 "query": rows + 1,
+                **({} if times is None else {"time": [times[row] for row in rows.tolist()]}),
                 **({} if likely is None else {"probability": likely[kept]}),
             }
         )

@@ -189,7 +189,8 @@ def filtered_ranks(
         part = work.part(low, high, len(first))
         found = answered(ranker, in_facts(distinct, united), part)
         asked = group[rows] - low
-        *counts, is_proposed = true.places(distinct, found, asked, answer[rows])
+        numbers = pair_keys(distinct.step, distinct.known, united.n_entities)
+        *counts, is_proposed = true.places(numbers, found, asked, answer[rows])
         places[:, rows] = counts
         missed = rows[~is_proposed]
         places[:2, missed] = _ordered_below(
@@ -209,9 +210,10 @@ def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
 
 @dataclass(frozen=True, eq=False)
 class KnownAnswers:
-    """True triples as answers in both directions: sorted keys of (step, known, answer).
+    """True answers of queries: sorted keys of (number of the query, answer).
 
-    Queries have the same order, so that look-ups are close to each other in memory.
+    The number of a query is the key of (step, known), or any other. Queries have the order of their
+    numbers, so that look-ups are close to each other in memory.
     """
 
     keys: Ints
@@ -231,42 +233,38 @@ class KnownAnswers:
         return cls(ordered[run_starts(ordered)], n)
 
     def places(
-        self, distinct: Queries, found: Answers, group: Integers, answer: Integers
+        self, numbers: Ints, found: Answers, group: Integers, answer: Integers
     ) -> tuple[Ints, Ints, Ints, Bools]:
         """How many candidates are better than each true answer, how many tie, how many there are.
 
-        `group[i]` is the row of the query of `answer[i]` in `distinct`. The last array says which
-        true answers are proposed; all that are not proposed tie.
+        `group[i]` is the row of the query of `answer[i]` in `numbers` and `found`. The last array
+        says which true answers are proposed; all that are not proposed tie.
         """
         _check_order(found)
         scores = _tied(found)
-        keys = self._keys(distinct, found.query, found.entities)
+        keys = pair_keys(numbers[found.query], found.entities, self.n_entities)
         open_ = ~contained(keys, self.keys)
-        own = _looked_up(self._keys(distinct, group, answer), keys[~open_], scores[~open_])
+        wanted = pair_keys(numbers[group], answer, self.n_entities)
+        own = _looked_up(wanted, keys[~open_], scores[~open_])
         kept = scores[open_]
-        ends = pointers(np.bincount(found.query[open_], minlength=len(distinct)))
+        ends = pointers(np.bincount(found.query[open_], minlength=len(numbers)))
         low, high = ends[group], ends[group + 1]
-        candidates = self._candidates(distinct)[group]
+        candidates = self._candidates(numbers)[group]
         is_proposed = ~np.isnan(own)
         better = np.where(is_proposed, _count(kept, low, high, own, ties=False), high - low)
         as_good = _count(kept, low, high, own, ties=True)
         ties = np.where(is_proposed, as_good, candidates - 1) - better
         return better, ties, candidates, is_proposed
 
-    def of_query(self, queries: Queries, row: int) -> Ids:
-        """The known answers of a query."""
-        [first] = self._keys(queries, np.array([row]), np.zeros(1, dtype=np.int32))
+    def of_query(self, number: int) -> Ids:
+        """The known answers of the query of a number."""
+        first = number * self.n_entities
         low, high = np.searchsorted(self.keys, [first, first + self.n_entities])
         return np.asarray(self.keys[low:high] - first, dtype=np.int32)
 
-    def _keys(self, queries: Queries, rows: Integers, answer: Integers) -> Ints:
-        of_query = pair_keys(queries.step, queries.known, self.n_entities)
-        return pair_keys(of_query[rows], answer, self.n_entities)
-
-    def _candidates(self, queries: Queries) -> Ints:
+    def _candidates(self, numbers: Ints) -> Ints:
         """Number of candidates per query: one true answer, and all entities but known answers."""
-        rows = np.arange(len(queries))
-        first = self._keys(queries, rows, np.zeros(len(queries), dtype=np.int32))
+        first = pair_keys(numbers, np.zeros(len(numbers), dtype=np.int32), self.n_entities)
         low, high = np.searchsorted(self.keys, np.stack([first, first + self.n_entities]))
         return np.asarray(self.n_entities - (high - low) + 1)
 
@@ -280,6 +278,7 @@ def _ordered_below(
     `places` has their numbers of better and of tied candidates where they all tie.
     """
     asked, places = in_facts(distinct, united), places.copy()
+    numbers = pair_keys(distinct.step, distinct.known, united.n_entities)
     for row in np.unique(group[asked.askable[group]]).tolist():
         score = ranker.others(int(asked.step[row]), int(asked.known[row]))
         if score is None:
@@ -288,7 +287,7 @@ def _ordered_below(
         score = np.append(score, np.full(len(united.more_entities), -np.inf))
         own = score[answer[same], np.newaxis]
         score[found.entities[found.offsets[row] : found.offsets[row + 1]]] = np.nan
-        score[true.of_query(distinct, row)] = np.nan
+        score[true.of_query(int(numbers[row]))] = np.nan
         places[0, same] += np.count_nonzero(score > own, axis=1)
         places[1, same] = np.count_nonzero(score == own, axis=1)
     return places

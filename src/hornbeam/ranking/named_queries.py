@@ -54,7 +54,7 @@ class NamedQueries:
         relation = self.rows.predicates.translate(facts.predicates)[self.rows.predicate]
         known = np.where(self.asks_subject, self.rows.object, self.rows.subject)
         entity = self.rows.entities.translate(facts.entities)[known]
-        return Queries(relation, entity, self.asks_subject)
+        return Queries(relation, entity, self.asks_subject, time=self.rows.time)
 
     def __repr__(self) -> str:
         return f"NamedQueries({len(self):,} queries of {', '.join(self.rows.predicates)})"

@@ -81,6 +81,8 @@ class Queries:
         True for (?, relation, known), False for (known, relation, ?).
     answer
         The true answers where they are known, as in an evaluation.
+    time
+        When they are asked, where they say so; a query sees the facts before its time, strictly.
 
     Every id is -1 where the facts do not have the name.
     """
@@ -89,6 +91,7 @@ class Queries:
     known: Ids
     asks_subject: Bools
     answer: Ids | None = None
+    time: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.relation)
@@ -106,7 +109,9 @@ class Queries:
     def select(self, rows: Integers | Bools) -> Queries:
         """Select the queries at `rows`."""
         answer = None if self.answer is None else self.answer[rows]
-        return Queries(self.relation[rows], self.known[rows], self.asks_subject[rows], answer)
+        time = None if self.time is None else self.time[rows]
+        known, asks_subject = self.known[rows], self.asks_subject[rows]
+        return Queries(self.relation[rows], known, asks_subject, answer, time)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from hornbeam.base.arrays import Bools
+from hornbeam.base.choices import FilterTime
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.errors import InputError, warn
+from hornbeam.facts.events import Events
 from hornbeam.facts.table import Facts
 from hornbeam.ranking.filtered_ranks import Ranks, UnitedTriples, filtered_ranks, unite
 from hornbeam.ranking.queries import Direction, Ranker, Triples
+from hornbeam.ranking.timed_ranks import event_queries, timed_places, were_before
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,17 @@ class RelationRanks:
 
     relation: str
     direction: str
+    mrr: float
+    hits_1: float
+    hits_3: float
+    hits_10: float
+    queries: int
+
+
+@dataclass(frozen=True)
+class RankFigures:
+    """Ranks of some of the queries."""
+
     mrr: float
     hits_1: float
     hits_3: float
@@ -55,6 +69,9 @@ class GraphEvaluation:
         Duration of the ranking.
     ranks
         The rank of every query.
+    seen, new
+        Of test events with times: ranks of those that repeat an earlier event, and of the others.
+        None without times, or without such events.
     """
 
     mrr: float
@@ -69,12 +86,20 @@ class GraphEvaluation:
     left_out: int
     seconds: float
     ranks: Ranks
+    seen: RankFigures | None = None
+    new: RankFigures | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """All attributes but `ranks` as plain values, for JSON."""
-        names = [field.name for field in fields(self) if field.name != "ranks"]
+        apart = {"seen": self.seen, "new": self.new}
+        names = [field.name for field in fields(self) if field.name not in ("ranks", *apart)]
         relations = [asdict(ranks) for ranks in self.relations]
-        return {**{name: getattr(self, name) for name in names}, "relations": relations}
+        figures = {name: asdict(part) for name, part in apart.items() if part is not None}
+        return {
+            **{name: getattr(self, name) for name in names},
+            "relations": relations,
+            **figures,
+        }
 
     def to_table(self) -> ResultTable:
         """Figures by relation and direction, as one table."""
@@ -138,6 +163,66 @@ def evaluate_ranks(
         left_out=len(triples) - len(chosen),
         seconds=time.perf_counter() - began,
         ranks=ranks,
+    )
+
+
+def evaluate_events(
+    ranker: Ranker,
+    whole: Facts,
+    test: Facts,
+    history: Events,
+    repeated: int,
+    unknown: int,
+    *,
+    relations: Collection[str],
+    filter_time: FilterTime,
+    progress: Progress = SILENT,
+) -> GraphEvaluation:
+    """Rank the true answers of test events among all entities; see `timed_places`.
+
+    Parameters
+    ----------
+    ranker
+        Answers queries by the ids of `whole`, at their time.
+    whole
+        Facts, filter and test: all that is known to be true.
+    test
+        The test, whose names `whole` has.
+    history
+        The events that the ranker sees, each after its time.
+    repeated, unknown
+        Number of test events among the facts, and of those with a name that the facts lack.
+    """
+    began = time.perf_counter()
+    if whole.events is None or test.events is None or not len(test.events):
+        raise InputError("the test has no fact of two arguments; expected at least one")
+    moved = test.events.moved(
+        test.entities.translate(whole.entities), test.predicates.translate(whole.predicates)
+    )
+    pairs = moved.select(moved.object >= 0)
+    chosen = pairs.select(np.isin(pairs.predicate, whole.predicates.find(relations)))
+    if not len(chosen):
+        named = ", ".join(sorted(relations)[:5]) + ", ..." * (len(relations) > 5)
+        raise InputError(f"the test has no fact of {named}, which the model has rules for")
+    left_out = len(pairs) - len(chosen)
+    _report(unknown, repeated, left_out, progress)
+    sizes = len(whole.entities), len(whole.predicates)
+    queries = event_queries(chosen)
+    known = whole.events.select(whole.events.object >= 0)
+    places = timed_places(ranker, queries, known, sizes[0], filter_time, progress)
+    ranks = Ranks(unite(whole, [test]), queries, *places)
+    seen = np.tile(were_before(chosen, history, *sizes), 2)
+    return GraphEvaluation(
+        *_figures(ranks, slice(None)),
+        relations=_by_relation(ranks),
+        candidates=sizes[0],
+        unknown=unknown,
+        in_facts=repeated,
+        left_out=left_out,
+        seconds=time.perf_counter() - began,
+        ranks=ranks,
+        seen=RankFigures(*_figures(ranks, seen)) if seen.any() else None,
+        new=RankFigures(*_figures(ranks, ~seen)) if not seen.all() else None,
     )
 
 

@@ -1,0 +1,207 @@
+"""Explains the rank of an answer at a time: which earlier facts speak for it, and how old they are.
+
+Every rule that fires is a reason, with its confidence at the age of the latest fact of its body,
+and with these facts and their times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hornbeam.base.arrays import Floats
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.texts import did_you_mean
+from hornbeam.errors import InputError
+from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
+from hornbeam.explaining.reason import (
+    DatedFact,
+    GroundedCondition,
+    Grounding,
+    Reason,
+    ScorePart,
+    largest_first,
+)
+from hornbeam.facts.reading.readers import Input
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.graph_explainer import ABOVE, REASONS, RULES_ABOVE, rank_among
+from hornbeam.graphs.graph_text import graph_rule_words, rule_ends, rule_text
+from hornbeam.graphs.model_parts import direction_of, step_of
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import RankingModel, known_argument
+from hornbeam.graphs.timed.time_scale import duration
+from hornbeam.graphs.timed.timed_features import TimedEvidence
+from hornbeam.graphs.timed.timed_queries import QueryTimes
+from hornbeam.graphs.timed.timed_ranker import TimedRanker
+from hornbeam.graphs.timed.timed_rules import TimedRule
+from hornbeam.ranking.queries import Answers
+from hornbeam.rules.body import Kind, spelt
+from hornbeam.rules.codes import step_code
+from hornbeam.rules.rule_words import Phrase
+
+
+@dataclass(frozen=True, eq=False)
+class TimedExplainer:
+    """A model of a graph with time over facts, ready to explain triples.
+
+    `reasons` is the number of rules that are named, `at` the time that triples are asked at: by
+    default right after the last fact.
+    """
+
+    ranker: TimedRanker
+    reasons: int = REASONS
+    at: int | None = None
+
+    @property
+    def model(self) -> RankingModel:
+        """The model, which has the rules."""
+        return self.ranker.model
+
+    @property
+    def facts(self) -> Facts:
+        """The facts, which are the evidence."""
+        return self.ranker.facts
+
+    @property
+    def time(self) -> int:
+        """The time that triples are asked at."""
+        return self.ranker.now if self.at is None else self.at
+
+    def asked_at(self, time: str | int | None) -> TimedExplainer:
+        """The same explainer of triples at a time, as the facts write it."""
+        if time is None:
+            return self
+        try:
+            return replace(self, at=self.ranker.scale.unit.number(str(time)))
+        except ValueError as error:
+            raise InputError(f"`at`: {error}") from None
+
+    def with_facts(self, new: Input) -> TimedExplainer:
+        """The same explainer over the facts and new ones."""
+        return replace(self, ranker=self.ranker.with_facts(new))
+
+    def explain(
+        self,
+        subject: str,
+        target: str,
+        object_: str,
+        *,
+        paths: int = PATHS,
+        flip: bool = True,
+        progress: Progress = SILENT,
+    ) -> Explanation:
+        """Explain a triple at a time as the answer of two queries; `flip` is ignored.
+
+        At most `paths` facts are listed per rule, the latest first.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where the facts lack an entity or the relation, or the model has no rules for it.
+        """
+        s, o = self.facts.entity(subject), self.facts.entity(object_)
+        p = self.facts.predicates.index(target)
+        if p < 0 or target not in self.ranker.relations:
+            known = sorted(self.ranker.relations)
+            hint = did_you_mean(target, known) or f" It has {', '.join(known[:10])}."
+            raise InputError(f"the model has no rules for the relation {target!r}.{hint}")
+        directions = tuple(
+            self._ranked_parts(step_code(p, inverse), *ends, paths)
+            for inverse, ends in ((False, (s, o)), (True, (o, s)))
+            if step_code(p, inverse) in self.ranker.steps
+        )
+        return Explanation(subject, target, object_, directions)
+
+    def _ranked_parts(self, step: int, known: int, answer: int, paths: int) -> ExplainedScore:
+        """The explanation of a query's answer: its rank, parts, and the answers above it."""
+        time = np.array([self.time], dtype=np.int64)
+        pool, score = self.ranker.scored(step, QueryTimes(np.array([known], dtype=np.int32), time))
+        chance = self.ranker.probabilities(Answers(pool.offsets, pool.entity, score))
+        lifts = self._lifts(step, pool)
+        [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]
+        own = score[row] if row >= 0 else -np.inf
+        above = tuple(
+            HigherAnswer(
+                self.facts.entities[int(pool.entity[i])],
+                rank_among(score, i),
+                float(chance[i]),
+                self.reasons_for(step, known, int(pool.entity[i]), 0)[:RULES_ABOVE],
+            )
+            for i in np.lexsort((pool.entity, -score))[:ABOVE].tolist()
+            if score[i] > own
+        )
+        asks = direction_of(step)
+        if row < 0:
+            return ExplainedScore(0.0, (), asks, None, len(score), above)
+        rules = self.reasons_for(step, known, answer, paths)[: self.reasons]
+        parts = (
+            ScorePart(kind.value, float(lifts[kind][row]),
+                      rules if kind is TimedEvidence.RULE else ())
+            for kind in TimedEvidence
+        )  # fmt: skip
+        rank = rank_among(score, row)
+        return ExplainedScore(
+            float(chance[row]), largest_first(parts), asks, rank, len(score), above
+        )
+
+    def _lifts(self, step: int, pool: Pool) -> dict[TimedEvidence, Floats]:
+        """How far each kind of evidence lifts every candidate above the mean candidate."""
+        weights = self.ranker.steps[step].weights
+        lifts = {kind: np.zeros(len(pool.entity)) for kind in TimedEvidence}
+        for k, name in enumerate(self.model.features):
+            column = pool.feature[:, k].astype(np.float64)
+            lifts[TimedEvidence.of_feature(name)] += weights[k] * (column - column.mean())
+        return lifts
+
+    def reasons_for(self, step: int, known: int, answer: int, paths: int) -> tuple[Reason, ...]:
+        """The rules that fire for an answer, the most confident first."""
+        timeline, rules = self.ranker.timed.timeline, self.ranker.steps[step].rules
+        low, high = timeline.first[known : known + 2].tolist()
+        high = low + int(np.searchsorted(timeline.time[low:high], self.time))
+        low = max(low, high - self.ranker.scale.history)
+        rows = low + np.flatnonzero(timeline.end[low:high] == answer)
+        fired = []
+        for code in np.unique(timeline.step[rows]).tolist():
+            if code in rules:
+                times = timeline.time[rows[timeline.step[rows] == code]][::-1].tolist()
+                fired.append(self._reason(rules[code], step, code, (known, answer), times, paths))
+        return tuple(sorted(fired, key=lambda reason: (-(reason.confidence or 0.0), reason.rule)))
+
+    def _reason(
+        self, rule: TimedRule, step: int, code: int, ends: tuple[int, int], times: list[int],
+        paths: int,
+    ) -> Reason:  # fmt: skip
+        """A rule as a reason: its facts at `times`, the latest first."""
+        scale, identifiers = self.ranker.scale, self.model.identifiers
+        direction, taken = direction_of(step), step_of(self.facts.predicates, code)
+        age = self.time - times[0]
+        place = int(np.searchsorted(scale.ages, age))
+        names = tuple(self.facts.entities[entity] for entity in ends)
+        arguments = names[::-1] if taken.inverse else names
+        facts = [
+            DatedFact.of_time(taken.predicate, arguments, scale.unit.text(time)) for time in times
+        ]
+        before = f"{duration(age, scale.unit)} before"
+        often = "once" if len(times) == 1 else f"{len(times):,} times, the last time"
+        body, _ = rule.clause.atoms(*rule_ends(direction))
+        condition = GroundedCondition(
+            " & ".join(spelt(literal, identifiers) for literal in body),
+            Kind.PATH,
+            known_argument(direction),
+            len(times),
+            tuple(Grounding(names, (fact,)) for fact in facts[:paths]),
+            values=(Phrase(f"{often}, {before}" if len(times) == 1 else f"{often} {before}"),),
+        )
+        hits, predicted = rule.by_age[place]
+        return Reason(
+            None,
+            rule_text(rule.clause, direction, identifiers),
+            None,
+            len(times),
+            conditions=(condition,),
+            words=graph_rule_words(rule.clause, direction),
+            confidence=rule.confidence_at(place),
+            hits=hits,
+            predicted=predicted,
+        )

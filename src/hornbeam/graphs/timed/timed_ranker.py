@@ -1,0 +1,237 @@
+"""Answers of queries at a time, by a model of a graph whose facts have times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from hornbeam.base.arrays import Floats, Ids, Ints, part_numbers
+from hornbeam.base.choices import FilterTime, History
+from hornbeam.base.compiled import announced
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
+from hornbeam.facts.atom_keys import pair_keys
+from hornbeam.facts.events import Events, check_units
+from hornbeam.facts.reading.readers import Input, as_facts
+from hornbeam.facts.table import Facts
+from hornbeam.graphs.features import columns_of
+from hornbeam.graphs.graph_ranker import likely_answers, scores_of_all, scores_of_answers
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.pools import Pool
+from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.softmax import linear_scores
+from hornbeam.graphs.timed.time_scale import TimeScale
+from hornbeam.graphs.timed.timed_queries import QueryTimes, TimedGraph, open_queries
+from hornbeam.graphs.timed.timed_rules import TimedRule, numbered_rules, table_of_rules
+from hornbeam.graphs.timed.timeline import RuleTable
+from hornbeam.graphs.workload import Portion, Workload
+from hornbeam.ranking.fact_ranker import FactRanker
+from hornbeam.ranking.queries import Answers, Direction, Queries, Triples
+from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_events
+from hornbeam.rules.codes import step_code
+
+
+class TimedStep(NamedTuple):
+    """Rules and weights of a model for one step, in the ids of facts."""
+
+    rules: Mapping[int, TimedRule]  #: by the step in the body
+    table: RuleTable
+    weights: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TimedRanker(FactRanker):
+    """Answers queries from the events before their time; without a time, from all events.
+
+    Known links are answers like others: they may be true again.
+
+    Parameters
+    ----------
+    facts, types
+        Facts with times.
+    model
+        The learned model.
+    events
+        The events to answer from, by default those of the facts.
+    threads
+        Threads to use; one per core by default.
+    listed
+        Wanted number of answers per query, no more than the model's pool; None for all of these.
+    """
+
+    model: RankingModel
+    events: Events
+    threads: int | None = None
+    listed: int | None = None
+
+    proposes_facts: ClassVar[bool] = False
+    repeats: ClassVar[bool] = True
+
+    @classmethod
+    def of(
+        cls, model: RankingModel, facts: Facts, *, threads: int | None = None,
+        events: Events | None = None,
+    ) -> TimedRanker:  # fmt: skip
+        """A ranker over facts with times, of the model's unit."""
+        if facts.events is None:
+            raise InputError(
+                "the model was learned from facts with a time, and the facts have none: read them "
+                "with `time`"
+            )
+        ranker = cls(facts, ArgumentTypes(facts), model, facts.events, threads)
+        check_units(ranker.scale.unit, facts.events.unit)
+        return ranker if events is None else replace(ranker, events=events)
+
+    @property
+    def scale(self) -> TimeScale:
+        """How the model measures time."""
+        assert self.model.time is not None
+        return self.model.time
+
+    @property
+    def now(self) -> int:
+        """The time of queries without one: right after the last event."""
+        return int(self.events.time[-1]) + 1 if len(self.events) else 0
+
+    @property
+    def relations(self) -> set[str]:
+        """Relations that the model has rules for."""
+        return {part.relation for part in self.model.relations}
+
+    @cached_property
+    def timed(self) -> TimedGraph:
+        """The events as arrays."""
+        sizes = len(self.facts.entities), len(self.facts.predicates)
+        return TimedGraph.of(self.events, *sizes, self.scale)
+
+    @cached_property
+    def graph(self) -> LinkedGraph:
+        """The links of all times as a graph."""
+        return LinkedGraph.of(self.facts)
+
+    @cached_property
+    def steps(self) -> dict[int, TimedStep]:
+        """Rules and weights of every step whose relation the facts have, by ascending step."""
+        numbers = {name: number for number, name in enumerate(self.facts.predicates)}
+        found = dict[int, TimedStep]()
+        for part in self.model.relations:
+            if part.relation in numbers:
+                step = step_code(numbers[part.relation], part.direction is Direction.SUBJECT)
+                rules = numbered_rules(part, numbers)
+                weights = self.model.weights if part.weights is None else part.weights
+                table = table_of_rules(rules, len(numbers), self.scale)
+                found[step] = TimedStep(rules, table, np.array(weights))
+        return dict(sorted(found.items()))
+
+    def with_facts(self, new: Input) -> TimedRanker:
+        """The same ranker over the facts and new ones, as if they had been read together."""
+        ranker = TimedRanker.of(self.model, self.facts + as_facts(new), threads=self.threads)
+        types = replace(ranker.types, names=self.types.names)
+        return replace(ranker, types=types, listed=self.listed)
+
+    def without_facts(self, triples: Triples) -> TimedRanker:
+        """Itself: a fact is no evidence at its own time, and evidence at later times."""
+        return self
+
+    def listing(self, top: int) -> Self:
+        """A ranker that lists at least `top` answers of a query, if there are so many."""
+        return replace(self, listed=top)
+
+    def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
+        """The candidates of every query, best first; all other entities tie below them."""
+        step, time = queries.step, self.times_of(queries)
+        known = np.isin(step, list(self.steps)) & (queries.known >= 0) & (queries.relation >= 0)
+        times = np.unique(time)
+        key = pair_keys(step, np.searchsorted(times, time), len(times) + 1)
+        key = pair_keys(key, queries.known, max(len(self.facts.entities), 1))
+        distinct, first = np.unique(key[known], return_index=True)
+        asked = queries.select(np.flatnonzero(known)[first])
+        at, codes = self.times_of(asked), asked.step
+        parts = [
+            (code, QueryTimes(asked.known[rows], at[rows]))
+            for code in np.unique(codes).tolist()
+            for rows in [np.flatnonzero(codes == code)]
+        ]
+        work = Workload(progress, "Ranking answers", threads=self.threads)
+        with announced(progress):
+            _ = self.timed, self.steps
+            sizes = [len(part.source) + 5.0 for _, part in parts]
+            done = [part for _, part in Portion(work, 1.0).each(self._ranked, parts, sizes)]
+        place = np.where(known, np.searchsorted(distinct, key), len(distinct))
+        return Answers.concatenated([*done, Answers.none(1)]).take(place)
+
+    def times_of(self, queries: Queries) -> Ints:
+        """When queries are asked; those without a time are asked now."""
+        return np.full(len(queries), self.now) if queries.time is None else queries.time
+
+    def probabilities(self, answers: Answers) -> Floats:
+        """Probability that an answer is right, by the model's calibration."""
+        return likely_answers(answers, self.model.calibration)
+
+    def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
+        """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
+        return scores_of_all(self, queries, self.answers(queries, progress))
+
+    def scores_of(self, queries: Queries, found: Answers, answers: Ids) -> tuple[Floats, Floats]:
+        """Scores and probabilities of an answer per query, whether it is proposed or not."""
+        order = np.zeros(len(queries))
+        return scores_of_answers(found, order, answers, self.model.calibration)
+
+    def scored(self, step: int, asked: QueryTimes) -> tuple[Pool, Floats]:
+        """Candidates of queries of one step, in the order of time and source, with their scores."""
+        model = self.steps[step]
+        pool, _ = self.timed.answered(step, open_queries(asked), model.table, self.model.pool)
+        pool = replace(pool, feature=pool.feature[:, columns_of(self.model.features)])
+        return pool, linear_scores(pool.feature, model.weights)
+
+    def _ranked(self, part: tuple[int, QueryTimes]) -> Answers:
+        """The candidates of the queries of one step, best first; queries are sorted by time."""
+        pool, score = self.scored(*part)
+        order = np.lexsort((pool.entity, -score, part_numbers(pool.offsets)))
+        found = Answers(pool.offsets, pool.entity[order], score[order])
+        return found if self.listed is None else found.best(max(self.listed, self.model.pool))
+
+    def evaluate(
+        self,
+        test: Input,
+        filter: Input | None = None,  # noqa: A002
+        progress: Progress = SILENT,
+        filter_time: FilterTime | str = FilterTime.SAME,
+        history: History | str = History.STEP,
+    ) -> GraphEvaluation:
+        """Rank the answers of events among all entities; see `GraphModel.evaluate_ranks`."""
+        tables = [as_facts(test), *([] if filter is None else [as_facts(filter)])]
+        whole = self.facts
+        for table in tables:
+            if table.events is None:
+                raise InputError("test and filter need times, as the facts have: give `time`")
+            whole = whole + table
+        tested, events, own = tables[0], whole.events, self.facts.events
+        assert tested.events is not None
+        assert events is not None
+        assert own is not None
+        if History(history) is History.FIXED:
+            to_entity = self.facts.entities.translate(whole.entities)
+            events = own.moved(to_entity, self.facts.predicates.translate(whole.predicates))
+        ranker = TimedRanker.of(self.model, whole, threads=self.threads, events=events)
+        both = (self.facts + tested).events
+        assert both is not None
+        return evaluate_events(
+            ranker, whole, tested, events, len(own) + len(tested.events) - len(both),
+            _unknown(tested, self.facts), relations=self.relations,
+            filter_time=FilterTime(filter_time), progress=progress,
+        )  # fmt: skip
+
+
+def _unknown(test: Facts, facts: Facts) -> int:
+    """Number of test events that name an entity or a relation that the facts do not have."""
+    assert test.events is not None
+    entity = test.entities.translate(facts.entities) < 0
+    relation = test.predicates.translate(facts.predicates) < 0
+    events: tuple[Ids, Ids, Ids] = test.events.predicate, test.events.subject, test.events.object
+    return int(np.count_nonzero(relation[events[0]] | entity[events[1]] | entity[events[2]]))
