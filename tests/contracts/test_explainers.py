@@ -163,6 +163,7 @@ Opened = tuple[Explainer, list[tuple[str, str, str]], Callable[[str, str, str], 
 
 def opened_graph() -> Opened:
     explainer = graph_model().explainer(GRAPH_FACTS, threads=1)
+    assert isinstance(explainer, GraphExplainer)
     atoms = [("ann", "trusts", "dora"), ("dora", "trusts", "bob"), ("eve", "knows", "cy")]
 
     def totals(subject: str, relation: str, object_: str) -> list[float | None]:

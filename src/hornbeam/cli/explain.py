@@ -67,6 +67,11 @@ def explain(
     pairs: list[str] | None = option(
         "For a collective model: all pairs that are scored together.", metavar="FILE"
     ),
+    at: str | None = option(
+        "Of a whole graph whose facts have a time: when the triple is asked (default: right after "
+        "the last fact).",
+        metavar="TIME",
+    ),
     names: list[str] | None = options.name_files(),
     table: TableOptions,
     run: RunOptions,
@@ -82,7 +87,8 @@ def explain(
     place among those of known links.
 
     A model of a whole graph explains a rank instead, from both ends: what each class of rules adds
-    to the score, the best rules of every class, the largest class first, and the answers above.
+    to the score, the best rules of every class, the largest class first, and the answers above. If
+    its facts have a time, earlier facts are named with their times.
 
     [dim]Examples:[/dim]
 
@@ -95,6 +101,8 @@ def explain(
       hornbeam explain churn.psl --facts observed.tsv customer17
 
       hornbeam explain graph.hornbeam --facts train.tsv ukraine located_in europe
+
+      hornbeam explain events.hornbeam --facts events.tsv --time 4 --at 2014-11-30 ann visits rome
     """
     import hornbeam as hb
     from hornbeam.facts.names import unknown_entity
@@ -114,10 +122,15 @@ def explain(
         for name in evidence.entities.missing(ends):
             if together is None or together.entities.index(name) < 0:
                 raise unknown_entity(name, evidence.entities, called=called.names.values())
-        explained = model.explain(
-            evidence, (ends[0], target, ends[1]), pairs=together, paths=paths,
-            progress=inputs.progress,
-        )  # fmt: skip
+        triple = ends[0], target, ends[1]
+        if isinstance(model, hb.GraphModel):
+            explained = model.explain(evidence, triple, paths=paths, at=at)
+        elif at is not None:
+            raise InputError("--at is for models of a whole graph: leave it out")
+        else:
+            explained = model.explain(
+                evidence, triple, pairs=together, paths=paths, progress=inputs.progress
+            )
     shown = explained.in_names(called)
     described = {"names": called.described(explained.mentioned)} if names else {}
     decision = None if explained.place is not None else explained.decision

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, Singles, begin_runs, pointers
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, begin_runs, pointers
 from hornbeam.facts.events import Events
 from hornbeam.graphs.linked_graph import WORTH_COMPILING
 from hornbeam.graphs.timed.time_scale import TimeScale
@@ -21,7 +21,7 @@ from hornbeam.rules.codes import code_limit, step_code
 
 
 class Timeline(NamedTuple):
-    """Rows of all events in both directions, sorted by entity, time, step, end.
+    """Rows of all events in both directions, sorted by entity, then by time.
 
     Entity v has the rows `first[v]` to `first[v + 1]`. `link` numbers the distinct links (step,
     end) of an entity from 0; `links` is the largest number of an entity's links. Faded counts, by
@@ -52,8 +52,9 @@ def timeline_of(events: Events, n_entities: int, n_relations: int, scale: TimeSc
     steps = (step_code(events.predicate.astype(np.int32), inverse) for inverse in (False, True))
     step = np.concatenate(list(steps)).astype(np.int32)
     time = np.concatenate([events.time, events.time])
-    # events are sorted by time already: a stable sort by entity keeps that order
-    order = _by_step_and_end(np.argsort(source, kind="stable"), source, time, step, end)
+    # events of one time are sorted by their atoms, so that the order of the input does not matter
+    order = np.argsort(time, kind="stable")
+    order = order[np.argsort(source[order], kind="stable")]
     source, end, step, time = source[order], end[order], step[order], time[order]
     first = pointers(np.bincount(source, minlength=n_entities))
     link, partner = _numbers(source, end, step, n_entities, code_limit(n_relations))
@@ -66,14 +67,6 @@ def timeline_of(events: Events, n_entities: int, n_relations: int, scale: TimeSc
         run(first, time, ids, int(ids.max(initial=-1)) + 1, arrays.half, counts[-1])
     again, together, active = counts
     return Timeline(first, time, step, end, link, links, again, together, active)
-
-
-def _by_step_and_end(order: Integers, source: Ids, time: Ints, step: Ids, end: Ids) -> Integers:
-    """Rows by entity and time; at one time by step and end, so that the input's order is gone."""
-    tied = ~begin_runs(source[order], time[order])
-    if not tied.any():
-        return order
-    return np.lexsort((end, step, time, source))
 
 
 def _numbers(source: Ids, end: Ids, step: Ids, n_entities: int, n_steps: int) -> tuple[Ids, Ids]:
