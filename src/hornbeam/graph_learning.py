@@ -53,6 +53,7 @@ from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.rules.body import MAX_PATH
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.provenance import (
+    DataSummary,
     HeldOutFigure,
     Provenance,
     changed_settings,
@@ -127,7 +128,7 @@ def learn_graph(
         work = Workload(progress, "Learning the graph", time_limit, threads)
         held = None if valid is None else as_facts(valid)
         model = _learned_events(facts, held, relations, seed, work, settings)
-        return _with_provenance(model, changed, facts, held)
+        return _with_provenance(model, changed, summary_of_facts(facts), held)
     graph = open_graph(facts, settings)
     size = graph.size
     if not size.facts:
@@ -166,15 +167,15 @@ def learn_graph(
             found = count_given(learning, imported)
         model = _ranked(learning, found, held, rediscover=rules is None)
     work.finish()
-    return _with_provenance(model, changed, facts, held)
+    return _with_provenance(model, changed, summary_of_facts(facts), held)
 
 
 def _with_provenance(
-    model: GraphModel, changed: dict[str, Any], facts: Input, held: Facts | None
+    model: GraphModel, changed: dict[str, Any], facts: DataSummary | None, held: Facts | None
 ) -> GraphModel:
     """The model with where it comes from."""
     provenance = Provenance(
-        __version__, "ranking", changed, model.seed, summary_of_facts(facts),
+        __version__, "ranking", changed, model.seed, facts,
         None if held is None else summary_of_facts(held), _held_out(model),
         rules_fingerprint(model),
     )  # fmt: skip

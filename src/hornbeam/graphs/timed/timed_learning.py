@@ -96,7 +96,7 @@ def learn_events(
             RelationRules(
                 whole.predicates[predicate_of(step)], direction_of(step), swept_step.queries,
                 swept_step.rules, (),
-                tuple(significant(ranking.by_step[step]).tolist()) if step in ranking.by_step else None,
+                _own_weights(ranking, step),
             )
             for step, swept_step in found.items()
         ),
@@ -124,6 +124,11 @@ def learn_events(
         },
         time=graph.scale,
     )  # fmt: skip
+
+
+def _own_weights(ranking: FittedRanking, step: int) -> tuple[float, ...] | None:
+    """The weights of a step, None if it has those of the graph."""
+    return tuple(significant(ranking.by_step[step]).tolist()) if step in ranking.by_step else None
 
 
 class _Held(NamedTuple):
