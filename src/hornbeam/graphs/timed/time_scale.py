@@ -11,7 +11,7 @@ from hornbeam.base.arrays import Floats, Ints, begin_runs
 from hornbeam.base.dates import TimeUnit
 from hornbeam.facts.events import Events
 
-#: Quantiles of the gaps between repeated facts that become bounds of ages, and half-lives.
+#: Quantiles of the gaps between facts of the same pair that become bounds of ages, and half-lives.
 AGES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 HALF_LIVES = (0.3, 0.8)
 #: Units of a length of time in seconds, and how many seconds each has.
@@ -44,11 +44,15 @@ class TimeScale:
 
     @classmethod
     def of(cls, events: Events) -> Self:
-        """The scale of events: quantiles of the gaps between repeated facts, else of all gaps."""
-        order = np.lexsort((events.time, events.object, events.subject, events.predicate))
-        time = events.time[order]
-        same = ~begin_runs(*(column[order] for column in events.columns[:3]))[1:]
-        gaps = np.diff(time)[same]
+        """The scale of events: quantiles of the gaps between facts of the same pair, else of all."""
+        one, other = (
+            np.minimum(events.subject, events.object),
+            np.maximum(events.subject, events.object),
+        )
+        order = np.lexsort((events.time, other, one))
+        same = ~begin_runs(one[order], other[order])[1:]
+        gaps = np.diff(events.time[order])[same]
+        gaps = gaps[gaps > 0]
         if not len(gaps):
             gaps = np.diff(np.unique(events.time))
         gaps = gaps if len(gaps) else np.ones(1, dtype=np.int64)
