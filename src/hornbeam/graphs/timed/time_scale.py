@@ -44,7 +44,7 @@ class TimeScale:
 
     @classmethod
     def of(cls, events: Events) -> Self:
-        """The scale of events: quantiles of the gaps between facts of the same pair, else of all."""
+        """The scale of events, by the gaps between facts of the same pair, else between times."""
         one, other = (
             np.minimum(events.subject, events.object),
             np.maximum(events.subject, events.object),
