@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hornbeam.base.result_table import ResultTable
-from hornbeam.counting.opening import facts_of, open_in_memory
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.opening import facts_of, open_engine
 from hornbeam.errors import HornbeamError, InputError, warn
 from hornbeam.facts.folds import make_folds, task_folds
 from hornbeam.facts.known import with_known, without_targets
@@ -210,9 +211,10 @@ def cross_validate_worlds(
         on_fold(fold)
         if cross_evidence and test_facts is train_facts:
             test_facts = with_known(test_facts, train)
-        engine = open_in_memory(train_facts, threads)
+        engine = open_engine(train_facts, threads=threads)
         test_engine = engine.over(test_facts)
-        _ = engine.graph  # built now, so that its time does not count for the first method
+        if isinstance(engine, MemoryEngine):
+            _ = engine.graph  # built now, so that its time does not count for the first method
         for name, method in methods.items():
             clock = time.perf_counter()
             try:

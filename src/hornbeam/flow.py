@@ -20,6 +20,7 @@ from hornbeam.base.version import __version__
 from hornbeam.counting.data_summaries import summary_of_facts, summary_of_labels
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import collective_engine, evidence_of, open_engine, warn_of_leaks
+from hornbeam.counting.timed_engine import check_times
 from hornbeam.errors import InputError
 from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
@@ -141,6 +142,9 @@ def learn(
         seed,
     )
     began, opened = time.perf_counter(), open_engine(facts, engine, threads)
+    timed = opened.facts is not None and opened.facts.events is not None
+    if timed and labels is None:
+        raise InputError("facts with a time need `labels`, each with its time: none are sampled")
     labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
     settings = {
         **changed_settings(plan.learner, ("seed", "fixed_path")),
@@ -151,6 +155,12 @@ def learn(
             negative_sampling=negative_sampling,
         ),
     }  # fmt: skip
+    if labels.time is not None:
+        if opened.facts is None or not timed:
+            raise InputError("the labels have a time, and the facts have none: give `time` to both")
+        check_times(opened.facts, labels)
+        # what no label sees decides nothing, not even which spans of time are tried
+        opened = opened.over(opened.facts.before(int(labels.time.max())))
     plan = plan.for_labels(labels).over(opened.numbers)
     if rules is not None or keep or guard is not None:
         known = KnownPredicates(
@@ -365,7 +375,9 @@ def _labels(
     else:
         chosen = chosen_labels(labels, target)
         # sorted, so that sums over labels are the same to the bit for any order of rows
-        chosen = chosen.select(np.lexsort((chosen.object, chosen.predicate, chosen.subject)))
+        time = chosen.subject if chosen.time is None else chosen.time
+        order = np.lexsort((time, chosen.object, chosen.predicate, chosen.subject))
+        chosen = chosen.select(order)
     check_labels(chosen)
     return chosen
 

@@ -41,6 +41,24 @@ class LearningPlan:
 
     def for_labels(self, labels: Targets) -> LearningPlan:
         """The plan for these labels: targets on one entity have other default bodies."""
+        if labels.time is not None:
+            return self._over_time(labels)._for_arities(labels)
+        return self._for_arities(labels)
+
+    def _over_time(self, labels: Targets) -> LearningPlan:
+        """The plan for labels with a time, each of which sees the facts before it."""
+        if self.recursive or self.two_steps:
+            raise InputError(
+                "pairs with a time are scored alone: leave out `collective`, or the `time`"
+            )
+        if self.semantics.cross_evidence:
+            raise InputError(
+                "labels with a time see the true pairs before them if these are facts: leave out "
+                "`cross_evidence`"
+            )
+        return replace(self, semantics=replace(self.semantics, time=labels.unit))
+
+    def _for_arities(self, labels: Targets) -> LearningPlan:
         if not labels.unary:
             return self
         if self.recursive:

@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 import numpy as np
 
 from hornbeam.base.choices import Score
+from hornbeam.base.dates import time_in
 from hornbeam.base.files import save_text
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
+from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import facts_of, open_engine, open_in_memory
+from hornbeam.counting.snapshot_engine import SnapshotEngine, as_timed
 from hornbeam.errors import DataError, InputError
 from hornbeam.explaining.explainer import Explainer, RuleExplainer, open_explainer
 from hornbeam.explaining.explanation import PATHS, Explanation
@@ -42,7 +45,7 @@ from hornbeam.rules.model_file import (
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.evaluation import Evaluation, evaluate
-from hornbeam.scoring.model_checks import labels_for, named_atom, pairs_for
+from hornbeam.scoring.model_checks import check_time, labels_for, named_atom, pairs_for
 from hornbeam.scoring.scored_links import RuleScorer, propose_links
 
 if TYPE_CHECKING:
@@ -265,7 +268,11 @@ class AnyModel(ABC):
         paths
             Maximum number of paths per rule: the first paths in the order of entity names.
         flip
-            Look for the fewest facts whose removal flips the decision (not for collective models).
+            Look for the fewest facts whose removal flips the decision (not for collective models,
+            nor over facts with a time).
+        at
+            For a rule model over facts with a time: the time of the query, which sees the facts
+            before it; a date, a timestamp or a whole number. By default all facts are before it.
         """
         explainer = self.explainer(facts, pairs, threads=threads)
         return self._explained(explainer, pair, target, names, paths, flip, progress)
@@ -345,7 +352,7 @@ class Model(RuleModel, AnyModel):
 
         With `worth` also the figures on the labels without each rule, the others unchanged.
         """
-        engine = None if facts is None else open_in_memory(facts, 1)
+        engine = None if facts is None else self._walkable(facts, 1)
         return judged_rules(self, engine, labels, worth=worth, progress=progress)
 
     def scorer(
@@ -375,6 +382,7 @@ class Model(RuleModel, AnyModel):
         links between these are proposed. See `hornbeam.scoring.proposals.proposable` for which
         pairs may be proposed.
         """
+        self._refuse_time("proposes none")
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
         return propose_links(
@@ -387,14 +395,56 @@ class Model(RuleModel, AnyModel):
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> RuleRanker:
         """Prepare to answer many queries over the same facts."""
+        self._refuse_time("answers no queries")
         return RuleRanker.of(self, open_in_memory(facts, threads), score=Score(score))
 
     def explainer(
-        self, facts: Input, pairs: Input | None = None, *, threads: int | None = None
-    ) -> RuleExplainer:
-        """Prepare to explain many pairs; a collective model needs all `pairs` that it scores."""
+        self, facts: Input, pairs: Input | None = None, *, threads: int | None = None,
+        at: str | int | None = None,
+    ) -> RuleExplainer:  # fmt: skip
+        """Prepare to explain many pairs; a collective model needs all `pairs` that it scores.
+
+        A model over facts with a time explains what was known at a time, after all by default.
+        """
         wanted = None if pairs is None else pairs_for(self, pairs)
-        return open_explainer(self, open_in_memory(facts, threads), wanted)
+        return open_explainer(self, self._walkable(facts, threads, at), wanted)
+
+    def explain(
+        self, facts: Input, pair: Sequence[str], *, target: str | None = None,
+        pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
+        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        at: str | int | None = None,
+    ) -> Explanation:  # fmt: skip
+        """Explain the score of a pair; see `AnyModel.explain`.
+
+        A model over facts with a time explains what was known `at` a time: a date, a timestamp or a
+        whole number, by default one after all facts. No flips are searched for there.
+        """
+        explainer = self.explainer(facts, pairs, threads=threads, at=at)
+        return self._explained(explainer, pair, target, names, paths, flip, progress)
+
+    def _walkable(
+        self, facts: Input, threads: int | None = None, at: str | int | None = None
+    ) -> MemoryEngine:
+        """The engine in memory, of a model over facts with a time at one time."""
+        if self.semantics.time is None:
+            if at is not None:
+                raise InputError("the model is over facts without a time: leave out `at`")
+            return open_in_memory(facts, threads)
+        opened = open_engine(facts, threads=threads)
+        check_time(self, opened)
+        return SnapshotEngine.of(
+            as_timed(opened, "the facts have no time"),
+            self.bodies,
+            time_in(at, self.semantics.time),
+        )
+
+    def _refuse_time(self, doing: str) -> None:
+        """Refuse what a model over facts with a time does not do."""
+        if self.semantics.time is not None:
+            raise InputError(
+                f"a model over facts with a time scores pairs at a time, and {doing}: give `pairs`"
+            )
 
     def report(
         self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
@@ -419,7 +469,9 @@ class Model(RuleModel, AnyModel):
                 raise InputError("a model is judged over facts: give `facts`")
             return report_without_facts(self, trace or self.trace, as_names(names))
         known = None if labels is None else labels_for(self, labels)
-        engine = open_in_memory(facts, threads)
+        if test is not None:
+            self._refuse_time("ranks no test triples")
+        engine = self._walkable(facts, threads)
         explainer = open_explainer(self, engine, known)
         ranks = None
         if test is not None:
@@ -450,6 +502,7 @@ class Model(RuleModel, AnyModel):
             )
         if output is None:
             raise InputError("name a folder for the program: `output`")
+        self._refuse_time("PSL knows no time, so that it is not exported")
         engine = open_in_memory(facts)
         return export_program(self, engine, pairs_for(self, pairs), output, plain=plain)
 

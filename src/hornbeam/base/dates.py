@@ -6,6 +6,8 @@ import re
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 
+from hornbeam.errors import InputError
+
 #: Dates are counted in days from this one.
 FIRST_DAY = date(1970, 1, 1)
 #: Numbers of the first and the last day that have a date.
@@ -108,3 +110,13 @@ TIME_PATTERNS = {
     ),
     TimeUnit.STEP: re.compile("[+-]?[0-9]{1,18}"),
 }
+
+
+def time_in(given: str | int | None, unit: TimeUnit) -> int | None:
+    """A time that a user gives by its text or number, None where none is given."""
+    if given is None or (isinstance(given, int) and not isinstance(given, bool)):
+        return given
+    try:
+        return unit.number(str(given))
+    except ValueError:
+        raise InputError(f"`at` is {given!r}; expected a {unit.expected}") from None

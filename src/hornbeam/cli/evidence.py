@@ -199,13 +199,18 @@ class Inputs:
         for name, engines in BELONGS.items():
             if getattr(options, name) and options.engine not in engines:
                 raise InputError(f"`{name}` is for --engine {' or '.join(engines)}")
-        if self.reading.time is not None and options.engine is not EngineName.MEMORY:
-            raise InputError("facts with a time need to be in memory: leave out --engine")
+        if self.reading.time is not None and options.engine is EngineName.SPARK:
+            raise InputError("facts with a time need to be in memory: leave out --engine spark")
+        if self.reading.time is not None and options.engine is EngineName.DUCKDB:
+            from hornbeam.counting.opening import open_engine
+
+            yield open_engine(self.facts(given, names), "duckdb", options.threads)
+            return
         match options.engine:
             case EngineName.MEMORY:
-                from hornbeam.counting.opening import open_in_memory
+                from hornbeam.counting.opening import open_engine
 
-                yield open_in_memory(self.facts(given, names), options.threads)
+                yield open_engine(self.facts(given, names), threads=options.threads)
             case EngineName.DUCKDB:
                 from hornbeam.counting.sql.duckdb_engine import open_duckdb
 

@@ -68,8 +68,8 @@ def explain(
         "For a collective model: all pairs that are scored together.", metavar="FILE"
     ),
     at: str | None = option(
-        "Of a whole graph whose facts have a time: when the triple is asked (default: right after "
-        "the last fact).",
+        "Of facts with a time: when the question is asked; it sees the facts before (default: "
+        "right after the last fact).",
         metavar="TIME",
     ),
     names: list[str] | None = options.name_files(),
@@ -125,11 +125,9 @@ def explain(
         triple = ends[0], target, ends[1]
         if isinstance(model, hb.GraphModel):
             explained = model.explain(evidence, triple, paths=paths, at=at)
-        elif at is not None:
-            raise InputError("--at is for models of a whole graph: leave it out")
         else:
             explained = model.explain(
-                evidence, triple, pairs=together, paths=paths, progress=inputs.progress
+                evidence, triple, pairs=together, paths=paths, at=at, progress=inputs.progress
             )
     shown = explained.in_names(called)
     described = {"names": called.described(explained.mentioned)} if names else {}

@@ -160,7 +160,7 @@ class Columns:
         if part.threshold is None:
             statistics = self.statistics
             rows = statistics.column(statistics.place[part.body])
-            target, number = statistics.target[rows], statistics.count[rows].astype(np.float64)
+            target, number = statistics.target[rows], statistics.number[rows].astype(np.float64)
             if statistics.body_truth is not None:
                 return GroundClauses(target, statistics.body_truth[rows], number)
         else:
@@ -244,7 +244,7 @@ def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation
     if counts is Counts.SHARE and statistics.share is None:
         raise InputError("shares were not counted: ask for them with `shares` of the language")
     if statistics.body_truth is None:
-        n = statistics.share if counts is Counts.SHARE else statistics.count
+        n = statistics.share if counts is Counts.SHARE else statistics.number
         assert n is not None
         return ColumnArrays(statistics.indptr, statistics.target, transformed(n, counts))
     _check_that_strengths_add_up(statistics, relaxation)
@@ -253,7 +253,7 @@ def count_columns(statistics: Statistics, counts: Counts, relaxation: Relaxation
     if statistics.share is not None and counts is Counts.SHARE:
         x = _sums(statistics.share, starts)
     else:
-        x = _strengths(starts, statistics.body_truth, statistics.count, counts)
+        x = _strengths(starts, statistics.body_truth, statistics.number, counts)
     sizes = np.bincount(column[starts], minlength=len(statistics.bodies))
     return ColumnArrays(pointers(sizes), statistics.target[starts], x)
 
@@ -303,7 +303,7 @@ def joined_rows(parts: Sequence[HingeRows]) -> tuple[Ints, HingeRows]:
 def body_hinges(statistics: Statistics, counts: Counts) -> HingeRows:
     """The hinges of every body, in the order of the statistics."""
     starts = run_starts(part_numbers(statistics.indptr), statistics.target)
-    count = statistics.count.astype(np.float64)
+    count = statistics.number.astype(np.float64)
     return _hinges(GroundClauses(statistics.target, statistics.all_truths, count), starts, counts)
 
 

@@ -13,6 +13,7 @@ from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.number_search import with_numbers
+from hornbeam.counting.timed_engine import timed_engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets, wrong_arity
@@ -36,12 +37,15 @@ def open_engine(
     """Open the engine of that name over facts in any form; an engine is returned as it is."""
     if (given := _given_engine(facts)) is not None:
         return given
+    known = as_facts(facts)
+    if known.events is not None:
+        return timed_engine(known, open_engine(replace(known, events=None), engine, threads))
     if engine == EngineName.MEMORY:
-        return open_in_memory(facts, threads)
+        return open_in_memory(known, threads)
     if engine == EngineName.DUCKDB:
         from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 
-        return duckdb_engine(as_facts(facts), threads)
+        return duckdb_engine(known, threads)
     raise InputError(
         f'unknown `engine` {engine!r}; expected "memory" or "duckdb"; for Spark give the result of '
         "`open_spark` as facts"

@@ -44,7 +44,8 @@ class Statistics:
     Within a body rows are sorted by target, then body truth. `body_truth` is None where every
     body truth is 1; else it holds integer millionths above 0. `share` holds the shares of the
     counted paths (see `hornbeam.counting.columns`), to be added up over the rows of a target; of
-    values of numbers their sum; 0 for other bodies. It is None where shares were not requested.
+    values of numbers their sum; of atoms that decay with time the sum of what is left of them; 0
+    for other bodies. It is None where none of these was requested.
     """
 
     bodies: Sequence[Body]
@@ -59,6 +60,15 @@ class Statistics:
     def place(self) -> dict[Body, int]:
         """Index of the column of every body."""
         return {body: j for j, body in enumerate(self.bodies)}
+
+    @cached_property
+    def number(self) -> Ints | Floats:
+        """What is counted: groundings, each of them one, or less where they decay with time."""
+        decays = [] if self.share is None else [body.decays for body in self.bodies]
+        if self.share is None or not any(decays):
+            return self.count
+        decayed = np.array(decays, dtype=np.bool_)[part_numbers(self.indptr)]
+        return np.where(decayed, self.share, self.count)
 
     @property
     def all_truths(self) -> Millionths:

@@ -18,9 +18,10 @@ from hornbeam.base.arrays import Ids, Integers, Ints, ranges
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.number_counts import are_numeric, ends_a_chain, number_of
+from hornbeam.counting.snapshot_engine import SnapshotEngine
 from hornbeam.explaining.groundings import ChainEnd, PathEnds, cut, first_paths
 from hornbeam.explaining.number_groundings import NumberGroundings
-from hornbeam.explaining.reason import Fact, Grounding
+from hornbeam.explaining.reason import DatedFact, Fact, Grounding
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE, Atoms, Facts
 from hornbeam.graph.adjacency import Graph
@@ -40,6 +41,7 @@ class FactNumbers:
     """
 
     facts: Facts
+    engine: MemoryEngine | None = None  #: of facts with a time, the engine that knows when
 
     @cached_property
     def _first(self) -> Mapping[int, int]:
@@ -55,7 +57,7 @@ class FactNumbers:
         table = self.facts.atoms.get(1)
         if table is None:
             return np.empty(0, dtype=np.int64)
-        predicate = self.facts.predicates.index(step.predicate)
+        predicate = self.facts.predicates.index(step.stated)
         low, high = np.searchsorted(table.arguments[0], [entity, entity + 1]).tolist()
         rows = low + np.flatnonzero(table.predicate[low:high] == predicate)
         return np.asarray(self._first[1] + rows)
@@ -65,7 +67,7 @@ class FactNumbers:
         table = self.facts.atoms.get(1)
         if table is None:
             return np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
-        rows = table.predicate == self.facts.predicates.index(step.predicate)
+        rows = table.predicate == self.facts.predicates.index(step.stated)
         return table.arguments[0][rows], table.all_millionths[rows]
 
     def naming(self, entity: int) -> dict[str, Ints]:
@@ -109,7 +111,7 @@ class FactNumbers:
 
     def _rows(self, table: Atoms, step: Step, subjects: Integers) -> Ints:
         """Rows of a table that have the step's predicate and one of the subjects."""
-        predicate, place = self.facts.predicates.index(step.predicate), step.places[0]
+        predicate, place = self.facts.predicates.index(step.stated), step.places[0]
         if place == 0:
             # the table is sorted by its first argument
             column = table.arguments[0]
@@ -126,7 +128,11 @@ class FactNumbers:
         table, row = facts.atoms[arity], number - self._first[arity]
         truth = 1.0 if table.millionths is None else int(table.millionths[row]) / ONE
         arguments = [facts.entities[int(column[row])] for column in table.arguments]
-        return Fact.of(facts.predicates[int(table.predicate[row])], arguments, truth)
+        predicate = facts.predicates[int(table.predicate[row])]
+        if isinstance(self.engine, SnapshotEngine):
+            when = self.engine.history(predicate, arguments)
+            return DatedFact.of_time(Step.along(predicate).predicate, arguments, when)
+        return Fact.of(predicate, arguments, truth)
 
     def without(self, numbers: Integers) -> Facts:
         """The facts except some; entities and predicates keep their ids."""
@@ -181,7 +187,7 @@ class GroundingFinder:
     @cached_property
     def numbers(self) -> FactNumbers:
         """The facts by their numbers."""
-        return FactNumbers(self.facts)
+        return FactNumbers(self.facts, self.engine)
 
     @property
     def hides_facts(self) -> bool:

@@ -19,6 +19,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import BodyCounter
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.number_counts import ends_a_chain
+from hornbeam.counting.snapshot_engine import SnapshotEngine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation
 from hornbeam.explaining.flips import Flip, FlipStatus, Removals, growing_sets, smallest_flip
@@ -84,6 +85,18 @@ class IndependentExplainer:
     def with_facts(self, new: Input) -> IndependentExplainer:
         """The same explainer over the facts and new ones; what was prepared moves along."""
         return IndependentExplainer.of(self.model, self.finder.engine.with_facts(as_facts(new)))
+
+    def at(self, time: int) -> Self:
+        """An explainer of what was known at another time, of a model over facts with a time."""
+        engine = self.finder.engine
+        assert isinstance(engine, SnapshotEngine)
+        moved = engine.at(time)
+        return replace(self, finder=replace(self.finder, engine=moved), counter=moved)
+
+    @property
+    def _finds_flips(self) -> bool:
+        """Whether facts are searched for; not where the same fact was true at many times."""
+        return self.finds_flips and self.model.semantics.time is None
 
     def reweighted(self, model: RuleModel) -> Self:
         """An explainer by the same rules with other weights, which shares all counts."""
@@ -183,7 +196,7 @@ class IndependentExplainer:
             (ExplainedScore(scored.mean, parts_of(reasons)),),
             scored.map,
             self.model.semantics.threshold,
-            self._flip(scored, target, progress) if flip and self.finds_flips else None,
+            self._flip(scored, target, progress) if flip and self._finds_flips else None,
             self.facts.entities.missing(dict.fromkeys([subject, object_])),
             alone,
             self._place(target, scored.mean),

@@ -68,15 +68,15 @@ class Fact:
 
 @dataclass(frozen=True)
 class DatedFact(Fact):
-    """A fact at a time, as the facts write it."""
+    """A fact at a time, as the facts write it, or how often it was true and when last."""
 
     time: str = ""
 
     @classmethod
     def of_time(cls, predicate: str, arguments: Sequence[str], time: str) -> DatedFact:
-        """The fact of a predicate about two entities at a time."""
-        subject, object_ = arguments
-        return cls(subject, predicate, object_, time=time)
+        """The fact of a predicate about one entity or two at a time."""
+        subject, *object_ = arguments
+        return cls(subject, predicate, object_[0] if object_ else None, time=time)
 
     @property
     def figures(self) -> str:

@@ -7,7 +7,7 @@ bracket comes after the rule: the rule's way of counting, or the figures that we
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeVar, cast
 
@@ -37,6 +37,7 @@ from hornbeam.language.syntax import (
     Variable,
     unescaped,
 )
+from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition
 
 #: Every whole number up to this number is a double exactly.
 MAX_EXACT = 2**53
@@ -68,6 +69,12 @@ def logical_rule(
         raise RefusedError(problem, stray.place or place)
     # sides are in the order of the text: a rule with `<-` has its body last
     *_, last = sides.values()
+    for literal in head.literals:
+        if isinstance(literal.atom, Atom) and literal.atom.when != NO_TIME:
+            problem = (
+                f"{literal.atom.when} stands in the head; expected it behind atoms of the body"
+            )
+            raise RefusedError(problem, literal.atom.place)
     weighing = _behind(sides.values(), last, Bracket)
     counted = _behind(sides.values(), last, CountedBracket)
     literals = tuple(body.literals), tuple(head.literals)
@@ -122,6 +129,8 @@ class _Side:
         for part in parts:
             if isinstance(part, Token):
                 literal.append(part)
+            elif part.data == "when" or (part.data == "bracket" and _is_ever(part)):
+                self._add_time(part, start)
             elif part.data == "bracket":
                 self._add(bracket_of(part), start, within)
             elif part.data == "counted":
@@ -132,6 +141,24 @@ class _Side:
             else:
                 self.literals += literals_of_parts([*literal, part])
                 literal.clear()
+
+    def _add_time(self, tree: SyntaxNode, start: int) -> None:
+        """Add a condition on the time of the one atom from `start` on."""
+        words = [str(part) for part in tree.children if part is not None]
+        compared = words[-3:] if any(sign in words for sign in ("<=", ">=", "=")) else []
+        kind, *span = words[: len(words) - len(compared)]
+        amount = f" {''.join(span)}" if span else ""
+        text = f"[{kind}{amount}{', ' if compared else ''}{' '.join(compared)}]"
+        literals = self.literals[start:]
+        atom = literals[0].atom if len(literals) == 1 else None
+        if not isinstance(atom, Atom) or atom.when != NO_TIME:
+            problem = f"{text} stands behind {len(literals)} atoms, or behind another such bracket"
+            raise RefusedError(f"{problem}; expected one behind an atom", place_of(tree))
+        try:
+            timed = replace(atom, when=TimeCondition.of_text(text))
+        except ValueError as error:
+            raise RefusedError(str(error), place_of(tree)) from None
+        self.literals[start] = replace(literals[0], atom=timed)
 
     def _add(self, bracket: Bracket, start: int, within: int) -> None:
         """Add a bracket of the literals from `start` on, whose thresholds begin at `within`."""
@@ -145,6 +172,11 @@ class _Side:
             )
             raise RefusedError(problem, cast("Place", bracket.place))
         self.thresholds.append(ThresholdSpan(start, len(self.literals), bracket))
+
+
+def _is_ever(tree: SyntaxNode) -> bool:
+    """Whether a bracket is `[ever]`."""
+    return [str(part) for part in tree.children if part is not None] == [EVER.kind]
 
 
 def bracket_of(tree: SyntaxNode) -> Bracket:

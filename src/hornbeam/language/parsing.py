@@ -56,7 +56,8 @@ _NOT_PSL = (
     "expected plain PSL"
 )
 _IN_BRACKETS = (
-    "brackets hold a way of counting such as [log], a threshold such as [n >= 25], or what was "
+    "brackets hold a way of counting such as [log], a threshold such as [n >= 25], a condition "
+    "on time such as [last 30d], or what was "
     "counted, [88 of 129]"
 )
 _OPERATORS = {"AND", "PIPE", "_THEN", "_IF", "PLUS", "MINUS", "SLASH", "RELATION"}

@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 from hornbeam.base.dates import date_text
 from hornbeam.errors import DataError
+from hornbeam.language.time_brackets import NO_TIME, TimeCondition
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
@@ -103,9 +104,11 @@ class Atom:
     predicate: str
     arguments: tuple[Term, ...]
     place: Place | None = field(default=None, compare=False, repr=False)
+    when: TimeCondition = NO_TIME  #: Hornbeam's extension of PSL, in models only
 
     def __str__(self) -> str:
-        return f"{self.predicate}({', '.join(map(str, self.arguments))})"
+        bracket = f" {self.when.bracket}" if self.when.bracket else ""
+        return f"{self.predicate}({', '.join(map(str, self.arguments))}){bracket}"
 
 
 class Operator(StrEnum):

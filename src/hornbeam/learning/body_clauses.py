@@ -33,12 +33,15 @@ def model_counts(ways: Sequence[Counts]) -> Counts:
 def useful_ways(body: AnyBody, ways: Sequence[Counts]) -> list[Counts]:
     """The ways of counting that make sense for a body.
 
-    Only paths over facts have shares, and only values of numbers are standardised. A body whose
+    Only paths over facts have shares, and only values of numbers are standardised. Atoms that decay
+    with time are a number already. A body whose
     count is always 1 needs one way only.
     """
     if body.is_value:
         return [way for way in ways if way is Counts.Z]
     ways = [way for way in ways if way is not Counts.Z]
+    if body.decays:
+        return [way for way in ways if way in (Counts.RAW, Counts.LOG)] or [Counts.LOG]
     if isinstance(body, Conjunction) or body.is_fixed:
         return [model_counts(ways)]
     if body.is_path and not mentions_beliefs(body):
@@ -121,8 +124,9 @@ def shares_by_median(
     """
     indptr, row, x = shares
     body = part_numbers(indptr)
-    if any(one.is_value for one in bodies):  # sums of values are no shares
-        x = np.where(np.array([one.is_value for one in bodies])[body], 0.0, x)
+    no_shares = np.array([one.is_value or one.decays for one in bodies], dtype=np.bool_)
+    if no_shares.any():  # sums of values are no shares
+        x = np.where(no_shares[body], 0.0, x)
     column = group[body]
     order = np.lexsort((x, column))
     found, start, size = np.unique(column[order], return_index=True, return_counts=True)

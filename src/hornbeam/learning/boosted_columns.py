@@ -319,6 +319,8 @@ def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, 
     for k, clause in enumerate(problem.clauses):
         if problem.is_base[k] or clause.negated or replace(clause, negated=True) not in against:
             continue
+        if clause.body.decays:
+            continue  # a threshold is a whole number of groundings; spans of time say the same
         rows, x = problem.column(k)
         share = clause.weighing is not None and clause.weighing.counts is Counts.SHARE
         if share:

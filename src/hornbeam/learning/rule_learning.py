@@ -185,7 +185,7 @@ def _twins(statistics: Statistics, exists: bool) -> dict[int, int]:
         column = (
             body.target,
             statistics.target[rows].tobytes(),
-            b"" if exists else statistics.count[rows].tobytes(),
+            b"" if exists else statistics.number[rows].tobytes(),
             b"" if statistics.body_truth is None else statistics.body_truth[rows].tobytes(),
         )
         if first.setdefault(column, k) != k:

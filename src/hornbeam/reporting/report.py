@@ -19,6 +19,7 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.statistics import Statistics
 from hornbeam.explaining.explainer import Explainer, RuleExplainer
 from hornbeam.explaining.explanation import ExplainedScore, Explanation
+from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.explaining.known_scores import cautions
 from hornbeam.explaining.reason import Grounding, renamed
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
@@ -235,7 +236,8 @@ def _examples(
         chosen = right if len(right) else covered
         if len(chosen):
             subject, _, object_ = labels.names_at(int(chosen[0]))
-            own = explainer.groundings(rule.clause.body, subject, object_, 1, progress)
+            seen = _at_time_of(explainer, labels, int(chosen[0]))
+            own = seen.groundings(rule.clause.body, subject, object_, 1, progress)
             examples[-1] = renamed(own, names.shown)
     return examples
 
@@ -263,11 +265,19 @@ def _mistakes(
     done = 0
     for kind, rows in kinds.items():
         for row in rows:
-            why = explainer.explain(*labels.names_at(row), paths=1).in_names(names)
+            seen = _at_time_of(explainer, labels, row)
+            why = seen.explain(*labels.names_at(row), paths=1).in_names(names)
             failures[kind].append(Failure(why, why.directions[0], label=float(labels.truth[row])))
             done += 1
             progress.advance("Explaining errors", done, total)
     return failures
+
+
+def _at_time_of(explainer: RuleExplainer, labels: Targets, row: int) -> RuleExplainer:
+    """The explainer at the time of a labelled pair, if it has one."""
+    if labels.time is None or not isinstance(explainer, IndependentExplainer):
+        return explainer
+    return explainer.at(int(labels.time[row]))
 
 
 def _first(rows: Positions, by: Floats) -> list[int]:

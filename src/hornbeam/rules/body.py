@@ -38,6 +38,7 @@ from hornbeam.language.syntax import (
     Term,
     Variable,
 )
+from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition
 from hornbeam.rules.number_conditions import NumberCondition
 from hornbeam.rules.weighing import Threshold
 
@@ -52,6 +53,8 @@ MAX_CONDITIONS = 3
 #: Separates a predicate of three or more arguments from the places that a step walks between.
 #: No name of the data has it.
 _PLACES = "\t"
+#: Separates a predicate from when it was true, in the name of a relation.
+_WHEN = "\n"
 
 
 class Kind(StrEnum):
@@ -71,12 +74,14 @@ class Step:
 
     An atom of three or more arguments is walked between two of its `places`, the lesser first, the
     others free; `arity` is the number of all. A unary fact is a step of arity 1 that leads nowhere.
+    In rules over facts with a time, `when` says when the atom was true.
     """
 
     predicate: str
     inverse: bool = False
     places: tuple[int, int] = (0, 1)
     arity: int = 2
+    when: TimeCondition = NO_TIME
 
     @classmethod
     def between(cls, predicate: str, start: int, end: int, arity: int) -> Step:
@@ -99,11 +104,11 @@ class Step:
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""
-        return Step(self.predicate, not self.inverse, self.places, self.arity)
+        return Step(self.predicate, not self.inverse, self.places, self.arity, self.when)
 
     @property
     def relation(self) -> str:
-        """Name of the binary relation that is walked: the predicate, or a projection of it.
+        """Name of the relation that is walked: the predicate, a projection, or what time tells.
 
         Examples
         --------
@@ -112,31 +117,39 @@ class Step:
         True
         """
         if self.arity <= 2:
-            return self.predicate
+            return self.stated
         return _PLACES.join([self.predicate, *map(str, (*self.places, self.arity))])
+
+    @property
+    def stated(self) -> str:
+        """Name of the predicate of its facts, which are those of a time where it has one."""
+        return self.predicate + (_WHEN + str(self.when) if self.when.kind else "")
 
     @classmethod
     def along(cls, relation: str, inverse: bool = False) -> Step:
         """A step along a relation by its name."""
         name, *numbers = relation.split(_PLACES)
         if not numbers:
-            return cls(name, inverse)
+            name, _, when = relation.partition(_WHEN)
+            return cls(name, inverse, when=TimeCondition.of_text(when) if when else NO_TIME)
         first, second, arity = map(int, numbers)
         return cls(name, inverse, (first, second), arity)
 
     @property
     def is_open(self) -> bool:
         """Whether open bodies with this atom and argument have this step (see `leaving`)."""
-        return self == Step.leaving(self.predicate, self.places[self.inverse], self.arity)
+        leaving = Step.leaving(self.predicate, self.places[self.inverse], self.arity)
+        return self == replace(leaving, when=self.when)
 
     def atom(self, here: Term, there: Term | None, free: Iterator[Variable]) -> Atom:
         """The atom between two terms; what is left out gets a free variable."""
         if self.arity == 1:
-            return Atom(self.predicate, (here,))
+            return Atom(self.predicate, (here,), when=self.when)
         arguments: list[Term | None] = [None] * self.arity
         start, end = reversed(self.places) if self.inverse else self.places
         arguments[start], arguments[end] = here, there
-        return Atom(self.predicate, tuple(next(free) if a is None else a for a in arguments))
+        terms = tuple(next(free) if a is None else a for a in arguments)
+        return Atom(self.predicate, terms, when=self.when)
 
 
 @dataclass(frozen=True)
@@ -205,6 +218,16 @@ class Body:
         """Its steps without the unary fact that it may end in."""
         ends_in_fact = bool(self.steps) and self.steps[-1].arity == 1
         return self.steps[:-1] if ends_in_fact else self.steps
+
+    @property
+    def decays(self) -> bool:
+        """Whether its groundings weigh the less, the longer they are ago."""
+        return any(step.when.is_decay for step in self.steps)
+
+    def over_time(self) -> Body:
+        """The same condition over facts with a time; atoms that say nothing were true ever."""
+        steps = tuple(s if s.when.kind else replace(s, when=EVER) for s in self.steps)
+        return replace(self, steps=steps)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -318,6 +341,16 @@ class Conjunction:
     def attributes(self) -> set[str]:
         """The attributes that its conditions compare."""
         return set[str]().union(*(part.body.attributes for part in self.parts))
+
+    @property
+    def decays(self) -> bool:
+        """Whether groundings of some condition weigh the less, the longer they are ago."""
+        return any(part.body.decays for part in self.parts)
+
+    def over_time(self) -> Self:
+        """The same conditions over facts with a time."""
+        parts = (Part(part.body.over_time(), part.threshold) for part in self.parts)
+        return type(self)(tuple(parts))
 
     def with_target(self, target: str) -> Self:
         """The same conditions on the arguments of another predicate."""
@@ -467,4 +500,5 @@ def spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
     if isinstance(literal, Comparison):
         return str(literal)
     terms = ", ".join([str(term) for term in literal.arguments])
-    return f"{identifiers.get(literal.predicate, literal.predicate)}({terms})"
+    bracket = f" {literal.when.bracket}" if literal.when.bracket else ""
+    return f"{identifiers.get(literal.predicate, literal.predicate)}({terms}){bracket}"

@@ -177,7 +177,8 @@ class Candidates:
         for p, name in enumerate(self.predicates):
             for inverse in (False, True):
                 is_fact = name in self.unary_facts and not inverse
-                step = Step(name, arity=1) if is_fact else Step.along(name, inverse)
+                step = Step.along(name, inverse)
+                step = replace(step, arity=1) if is_fact else step
                 steps[step_code(p, inverse)] = step
         return tuple(steps)
 

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
+from hornbeam.base.dates import TimeUnit
 from hornbeam.base.files import fingerprint
 from hornbeam.base.machine import MAX_COUNT, MAX_NUMBER
 from hornbeam.errors import DataError, InputError, warn
@@ -42,6 +43,7 @@ from hornbeam.language.rule_texts import (
     unix_lines,
 )
 from hornbeam.language.syntax import LogicalRule, weight_text
+from hornbeam.rules.clause import Clause
 from hornbeam.rules.parsed_clauses import ParsedClause, check_rule_arities, parsed_clause
 from hornbeam.rules.provenance import LEARNED, Provenance
 from hornbeam.rules.rule_model import PairDensity, Rule, RuleModel, Semantics, believed
@@ -95,7 +97,7 @@ def _all_rules(model: RuleModel) -> Iterator[str]:
 def _header_text(model: RuleModel) -> str:
     semantics = asdict(model.semantics)
     semantics["collective"] = model.semantics.collective or False
-    for optional in ("asked", "sampled_negatives"):
+    for optional in ("asked", "sampled_negatives", "time"):
         if semantics[optional] is None:
             del semantics[optional]
     fields = {
@@ -154,12 +156,23 @@ def parse_model(text: str, name: str) -> RuleModel:
     provenance = header.pop(LEARNED, None)
     semantics = Semantics(**header)
     weighted = [
-        Rule(rule.weight or 0.0, clause)
+        Rule(rule.weight or 0.0, _seen_clause(rule, clause, semantics.time, name))
         for rule, (clause, _) in zip(rules, read.clauses, strict=True)
     ]
     if not semantics.two_steps:
         return RuleModel(tuple(weighted), semantics, provenance=provenance)
     return replace(_of_two_steps(weighted, semantics, name), provenance=provenance)
+
+
+def _seen_clause(rule: LogicalRule, clause: Clause, unit: TimeUnit | None, name: str) -> Clause:
+    """The clause over facts with a time, if the model has one; conditions on time need it."""
+    if unit is not None:
+        return replace(clause, body=clause.body.over_time())
+    timed = [step.when for p in clause.body.parts for step in p.body.steps if step.when.kind]
+    if timed:
+        problem = f'{timed[0]} is a condition on time; expected "time": "day" in the line'
+        raise refusal(rule, f"{problem} '# hornbeam:' (or second, or step)", name)
+    return clause
 
 
 class RuleTexts(NamedTuple):
@@ -411,6 +424,7 @@ _FIELDS: dict[str, _Field] = {
         lambda value: PairDensity(**value),
     ),
     "sampled_negatives": _one_of(get_args(Sampling), str),
+    "time": _one_of(list(TimeUnit), TimeUnit),
     "predicates": _Field(
         are_header_names,
         'names by identifiers that differ in more than case: {"film_genre": "/film/genre"}',

@@ -182,12 +182,12 @@ class Component:
             here, arity = atom.arguments.index(Variable(nodes[-1])), len(atom.arguments)
             predicate = real_name(atom, names)
             if arity == 1:
-                steps.append(Step(predicate, arity=1))
+                steps.append(Step(predicate, arity=1, when=atom.when))
                 continue
             step = Step.leaving(predicate, here, arity)
             if onward is not None:
                 step = Step.between(predicate, here, atom.arguments.index(onward), arity)
-            steps.append(step)
+            steps.append(replace(step, when=atom.when))
             end = atom.arguments[step.places[not step.inverse]]
             if isinstance(end, Constant):
                 constant = _entity(end, atom.place)
@@ -259,7 +259,8 @@ class Component:
             there = second if first == here else first
             begin, reach = (atom.arguments.index(Variable(name)) for name in (here, there))
             reach = 1 if here == there else reach
-            steps.append(Step.between(real_name(atom, names), begin, reach, len(atom.arguments)))
+            step = Step.between(real_name(atom, names), begin, reach, len(atom.arguments))
+            steps.append(replace(step, when=atom.when) if atom.when.kind else step)
             nodes.append(there)
         if nodes[-1] != end:
             raise RefusedError(f"{no_path}: it ends at {nodes[-1]}", self.atoms[-1].place)

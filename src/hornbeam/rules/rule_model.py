@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
+from hornbeam.base.dates import TimeUnit
 from hornbeam.language.rule_texts import identifiers
 from hornbeam.language.syntax import CountedBracket
 from hornbeam.rules.body import Body
@@ -109,7 +110,8 @@ class Semantics:
     training pairs were evidence for one another, and known pairs should be facts when it scores. A
     `collective` model scores pairs together, by that method; one of two steps has the density of
     its training pairs, `asked`. `sampled_negatives` is how false training pairs were sampled, None
-    where all labels were given.
+    where all labels were given. A model over facts with a `time` scores pairs with a time of that
+    unit, each by the facts before it.
     """
 
     counts: Counts = Counts.RAW
@@ -121,6 +123,7 @@ class Semantics:
     cross_evidence: bool = False
     asked: PairDensity | None = None
     sampled_negatives: Sampling | None = None
+    time: TimeUnit | None = None
 
     @property
     def decides(self) -> bool:

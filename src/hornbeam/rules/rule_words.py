@@ -28,7 +28,7 @@ from hornbeam.language.syntax import (
     unescaped,
     weight_text,
 )
-from hornbeam.rules.body import Body, Kind, Part, body_ends, variables
+from hornbeam.rules.body import Body, Kind, Part, Step, body_ends, variables
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.number_conditions import NumberCondition, attribute_of
 from hornbeam.rules.rule_model import RuleModel
@@ -280,6 +280,7 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
             one, other = (place + 1 for place in step.places)
             template = f"{{}} and {{}} stand in {{}} at places {one} and {other}"
             pieces += _filled(template, first, second, _predicate(step.predicate))
+        pieces += _when(step)
     return tuple(pieces)
 
 
@@ -291,14 +292,14 @@ def _open(body: Body, argument: Term, other: Term, threshold: Threshold | None) 
         place = step.places[step.inverse] + 1
         words = _filled(f"{{}} stands in {many}{{}} at place {place}", argument, predicate)
         return (*words, *_share(threshold))
-    own = step.predicate == body.target and step.inverse == bool(body.argument)
+    own = step.stated == body.target and step.inverse == bool(body.argument)
     besides = _filled(" besides {}", other) if own else ()
     if step.inverse:
         who = f"{many}things" if many else "something"
         words = (Phrase(who), *besides, *_filled(" {} {}", predicate, argument))
     else:
         words = (*_filled(f"{{}} has {many}{{}}", argument, predicate), *besides)
-    return (*words, *_share(threshold))
+    return (*words, *_when(step), *_share(threshold))
 
 
 def _is_shared(body: Body) -> bool:
@@ -320,7 +321,13 @@ def _shared(
         words = _filled(f"{who} {{}} both {{}} and {{}}", _predicate(step.predicate), *ends)
     else:
         words = _filled(f"{{}} and {{}} share {many}{{}}", *ends, _predicate(step.predicate))
-    return (*words, *_share(threshold))
+    return (*words, *_when(step), *_share(threshold))
+
+
+def _when(step: Step) -> Words:
+    """When the atom of a step was true; nothing where it may have been ever."""
+    words = step.when.words if step.when.bracket else ""
+    return (Phrase(f" {words}"),) if words else ()
 
 
 def _many(threshold: Threshold | None) -> str:

@@ -140,9 +140,28 @@ def check_arities(model: RuleModel, engine: Engine) -> None:
 
 def warn_of_missing_names(model: RuleModel, engine: Engine) -> None:
     """Warn about rules over predicates, or constants, that the facts do not have."""
+    check_time(model, engine)
     check_arities(model, engine)
     _warn_of_missing_predicates(model, engine)
     _warn_of_missing_constants(model, engine)
+
+
+def check_time(model: RuleModel, engine: Engine) -> None:
+    """Refuse facts without a time for a model over time, and the other way round."""
+    unit, facts = model.semantics.time, engine.facts
+    known = None if facts is None or facts.events is None else facts.events.unit
+    if unit is not None and known is None:
+        raise InputError(
+            f"the model is over facts with a time (its unit is the {unit}), and these have none: "
+            "name the column by `time`"
+        )
+    if unit is None and known is not None:
+        raise InputError("the model was learned from facts without a time: leave out `time`")
+    if unit is not known:
+        raise InputError(f"times are {unit}s in the model and {known}s in the facts")
+    if unit is not None:
+        for step in {step for body in model.bodies for step in body.steps}:
+            step.when.span(unit)
 
 
 def _check_numbers(model: RuleModel, engine: Engine) -> None:

@@ -1,0 +1,367 @@
+"""Counts what every target sees at its time, by engines that know no time.
+
+Every time is a snapshot of the facts before it (`hornbeam.counting.snapshots`), in which another
+engine finds and counts bodies. Only atoms that decay with time are counted here: they weigh a sum
+over their events, which no snapshot has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from hornbeam.base.arrays import Floats, Ids, Ints, added_up, part_numbers, pointers
+from hornbeam.base.dates import SECONDS_OF_DAY, TimeUnit
+from hornbeam.base.progress import SILENT, Progress
+from hornbeam.counting.engine import Discovery, Engine
+from hornbeam.counting.event_index import EventIndex
+from hornbeam.counting.snapshots import SeenFacts, TimedRelation, snapshots, worlds
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.facts.names import Names
+from hornbeam.facts.numbers import Numbers
+from hornbeam.facts.table import ONE, Facts, Targets
+from hornbeam.language.time_brackets import EVER, TimeCondition
+from hornbeam.rules.body import Body, Kind, Step
+from hornbeam.rules.candidates import Candidates, RuleLimits
+
+#: Spans of time of the candidates, in days, and events that the longest of them has.
+SPANS, AT_LEAST = (7, 30, 90), 3
+#: The half-life of atoms that decay, by its place among the spans.
+HALF_LIFE = 1
+#: Quantiles of the times between events of one atom, which are the spans where days do not fit.
+QUANTILES = (0.25, 0.5, 0.75)
+COUNTING = "Counting what was seen"
+
+
+@dataclass(frozen=True, eq=False)
+class TimedEngine:
+    """An engine over facts with a time, for targets with a time; see `Engine`."""
+
+    facts: Facts
+    #: Opens engines of its kind over snapshots; its own facts are those without times.
+    inner: Engine
+
+    def over(self, facts: Facts) -> TimedEngine:
+        """An engine over other facts with a time."""
+        return self if facts is self.facts else timed_engine(facts, self.inner)
+
+    @cached_property
+    def index(self) -> EventIndex:
+        """The events by atom."""
+        return EventIndex.of(self.facts)
+
+    @property
+    def predicates(self) -> Names:
+        """Names of the predicates."""
+        return self.facts.predicates
+
+    @property
+    def not_binary(self) -> Mapping[str, int]:
+        """Arity of the predicates that are not binary."""
+        return self.facts.not_binary
+
+    @property
+    def numbers(self) -> Numbers:
+        """Numbers of the entities, which are the same at all times."""
+        return self.facts.numbers
+
+    def locate(self, names: Names) -> Ids:
+        """Ids of entities by name, -1 where no fact has them."""
+        return self.facts.locate(names)
+
+    def count(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: RuleLimits,
+        *,
+        progress: Progress = SILENT,
+    ) -> Statistics:
+        """Count the given bodies for the targets, each over what it sees."""
+        check_times(self.facts, targets)
+        untimed = [k for k, body in enumerate(bodies) if not body.steps]
+        decays = [k for k, body in enumerate(bodies) if body.decays]
+        walked = np.setdiff1d(np.arange(len(bodies)), [*untimed, *decays])
+        named = [k for k in walked.tolist() if needs_names(bodies[k])]
+        free = np.setdiff1d(walked, named).tolist()
+        parts, at = list[Statistics](), list[int]()
+        shares = language.shares or bool(decays)
+        if untimed:
+            # an entity that only later facts have counts as one that none has, and that is known
+            plain, everyone = replace(targets, time=None), self.facts.over(targets.entities)
+            engine = self.inner.over(replace(everyone, events=None))
+            parts.append(engine.count(plain, _chosen(bodies, untimed), language))
+        for some, whole in ((named, True), (free, False)):
+            if some:
+                asked = _chosen(bodies, some)
+                parts.append(self._counted(targets, asked, language, whole, progress))
+        if decays:
+            parts.append(self._decayed(targets, _chosen(bodies, decays), language))
+        at = [*untimed, *named, *free, *decays]
+        if not parts:
+            return Statistics.empty(bodies, len(targets), shares)
+        table = parts[0]
+        for part in parts[1:]:
+            table = table.followed_by(part)
+        place = np.argsort(at, kind="stable")
+        return table.only(place)
+
+    def _counted(
+        self,
+        targets: Targets,
+        bodies: Sequence[Body],
+        language: RuleLimits,
+        whole: bool,
+        progress: Progress,
+    ) -> Statistics:
+        """Count bodies in one world after the other; in `whole` snapshots entities have names."""
+        relations = relations_of(bodies)
+        radius = max(_radius(body, language.shares) for body in bodies)
+        parts, done = list[tuple[Ints, Statistics]](), 0
+        seen: Iterable[SeenFacts] = (
+            snapshots(self.facts, relations, targets)
+            if whole
+            else worlds(self.facts, self.index, relations, targets, radius)
+        )
+        for world in seen:
+            counted = self.inner.over(world.facts).count(world.targets, bodies, language)
+            parts.append((world.rows, counted))
+            done += len(world.rows)
+            progress.advance(COUNTING, done, len(targets))
+        if not parts:
+            return Statistics.empty(bodies, len(targets), language.shares)
+        return Statistics.united(len(targets), parts)
+
+    def discover(
+        self,
+        targets: Targets,
+        language: RuleLimits,
+        *,
+        statistics: bool = True,
+        progress: Progress = SILENT,
+    ) -> Discovery:
+        """Find every body that has groundings for targets; see `Engine.discover`.
+
+        Single atoms are tried with every condition on time, longer paths with what was ever true.
+        """
+        check_times(self.facts, targets)
+        unsearched = language.conditions & {Kind.ANCHORED, Kind.CHAIN}
+        if unsearched:
+            names = ", ".join(sorted(kind.value for kind in unsearched))
+            raise InputError(
+                f"`bodies` {names} are not searched for over facts with a time: leave them out "
+                "(own rules may have them)"
+            )
+        conditions = self.conditions()
+        wide = replace(language, min_coverage=1, top=None)
+        kept = self._found(targets, replace(wide, max_length=1), conditions, progress)
+        if language.max_length > 1 and language.searches_paths:
+            paths = replace(wide, bodies=(Kind.PATH,))
+            longer = self._found(targets, paths, conditions, progress, EVER)
+            rows = np.flatnonzero(longer.lengths > 1)
+            kept = _joined(kept, longer.take(rows))
+        found = len(kept)
+        counted = self.count(targets, kept.bodies, language, progress=progress)
+        kept = _with_figures(kept, counted, targets)
+        rows = kept.pruned(language)
+        to_entity = targets.entities.translate(self.facts.entities)
+        unseen = (to_entity[targets.subject] < 0) | (to_entity[targets.object] < 0)
+        return Discovery(
+            targets,
+            kept.take(rows),
+            counted.only(rows) if statistics else None,
+            found=found,
+            own_edges=0,
+            unseen=int(unseen.sum()),
+        )
+
+    def conditions(self) -> list[TimeCondition]:
+        """The conditions on time that are tried for every atom."""
+        unit, index = self.index.unit, self.index
+        spread = int(index.time.max(initial=0)) - int(index.time.min(initial=0))
+        day = {TimeUnit.DAY: 1, TimeUnit.SECOND: SECONDS_OF_DAY}.get(unit)
+        spans: tuple[int, ...] = SPANS
+        suffix = "d"
+        if day is None or spread < SPANS[-1] * day:
+            gaps = np.diff(index.time)[np.diff(index._atoms_of_events) == 0]
+            gaps = gaps if len(gaps) else np.array([max(spread, 1)])
+            lengths = np.quantile(gaps, QUANTILES, method="higher").tolist()
+            spans, suffix = tuple(sorted({max(int(length), 1) for length in lengths})), ""
+        last = [TimeCondition("last", span, suffix) for span in spans]
+        often = TimeCondition("last", spans[-1], suffix, AT_LEAST)
+        decay = TimeCondition("decay", spans[min(HALF_LIFE, len(spans) - 1)], suffix)
+        return [EVER, *last, often, decay]
+
+    def _found(
+        self,
+        targets: Targets,
+        language: RuleLimits,
+        conditions: Sequence[TimeCondition],
+        progress: Progress,
+        only: TimeCondition | None = None,
+    ) -> Candidates:
+        """The bodies that have groundings in some world, over the relations of all conditions.
+
+        With `only`, the facts of the others are left out.
+        """
+        relations = [TimedRelation(*two) for two in product(self.predicates, conditions)]
+        radius = _radius_of_length(language.max_length)
+        parts, done = list[Candidates](), 0
+        for world in worlds(self.facts, self.index, relations, targets, radius):
+            facts = world.facts if only is None else _of_condition(world.facts, only)
+            engine = self.inner.over(facts)
+            found = engine.discover(world.targets, language, statistics=False)
+            parts.append(replace(found.candidates, constants=Names.of(())))
+            done += len(world.rows)
+            progress.advance("Finding bodies over time", done, len(targets))
+        return _distinct(parts)
+
+    def _decayed(
+        self, targets: Targets, bodies: Sequence[Body], language: RuleLimits
+    ) -> Statistics:
+        """Count atoms that decay: their events, and as shares what is left of these."""
+        rows = list[tuple[Ints, Ints, Ints]]()
+        left = list[Floats]()
+        for k, body in enumerate(bodies):
+            row, atom = self._atoms_of(body, targets, language.distinct_variables)
+            assert targets.time is not None
+            time = targets.time[row]
+            n = self.index.events_before(atom, time)
+            some = n > 0
+            row, atom, time, n = row[some], atom[some], time[some], n[some]
+            share = self.index.decayed(body.steps[0].when, atom, time)
+            total = np.bincount(row, share, len(targets))
+            row, n = added_up(n, row)
+            rows.append((np.full(len(row), k), row, n))
+            left.append(total[row].astype(np.float64))
+        body_number, target, count = (np.concatenate(column) for column in zip(*rows, strict=True))
+        truth = np.full(len(target), ONE, dtype=np.int32)
+        return Statistics.of(
+            bodies, len(targets), body_number, target.astype(np.int32), truth, count,
+            np.concatenate(left),
+        )  # fmt: skip
+
+    def _atoms_of(self, body: Body, targets: Targets, distinct: bool) -> tuple[Ints, Ints]:
+        """Rows of targets, and the atoms that ground a body of one atom for them at any time."""
+        if len(body.steps) != 1 or body.constant is not None or body.number is not None:
+            raise InputError(
+                f"{body.steps[0].when} is for a body of one atom whose others are free, such as "
+                "visits(A, B), visits(A, X) or student(A)"
+            )
+        [step], index = body.steps, self.index
+        to_entity = targets.entities.translate(self.facts.entities).astype(np.int64)
+        ends = to_entity[targets.subject], to_entity[targets.object]
+        here = np.where(
+            targets.predicate == targets.predicates.index(body.target), ends[body.argument], -1
+        )
+        row, atom = index.atoms_at(here)
+        keep = index.predicate[atom] == self.predicates.index(step.predicate)
+        row, atom = row[keep], atom[keep]
+        near, far = index.subject[atom], index.object[atom]
+        if step.arity == 1:
+            keep = far < 0
+        else:
+            near, far = (far, near) if step.inverse else (near, far)
+            keep = near == here[row]
+            if body.is_path:
+                keep &= far == ends[1][row]
+            elif distinct:
+                keep &= (far != ends[0][row]) & (far != ends[1][row])
+        return row[keep], atom[keep]
+
+
+def timed_engine(facts: Facts, inner: Engine) -> TimedEngine:
+    """The engine over facts with a time that counts snapshots by engines of the kind of `inner`."""
+    return TimedEngine(facts, inner.over(replace(facts, events=None)))
+
+
+def check_times(facts: Facts, targets: Targets) -> None:
+    """Refuse targets without a time, or with times of another unit than those of the facts."""
+    assert facts.events is not None
+    if targets.time is None:
+        raise InputError("the facts have a time and the pairs have none; expected `time` for both")
+    if targets.unit is not facts.events.unit:
+        raise InputError(
+            f"times are {facts.events.unit}s in the facts and {targets.unit}s in the pairs; "
+            "expected one unit"
+        )
+
+
+def relations_of(bodies: Iterable[Body]) -> list[TimedRelation]:
+    """The relations of the atoms of bodies."""
+    steps = {step for body in bodies for step in body.steps}
+    return sorted({TimedRelation(step.predicate, step.when) for step in steps})
+
+
+def needs_names(body: Body) -> bool:
+    """Whether a body names an entity, or asks for numbers of one that it walks to."""
+    return body.constant is not None or body.number is not None
+
+
+def _chosen(bodies: Sequence[Body], places: Iterable[int]) -> list[Body]:
+    return [bodies[k] for k in places]
+
+
+def _radius(body: Body, shares: bool) -> int:
+    """How many steps from the ends of a target there are entities whose facts count."""
+    if body.is_path:
+        length = len(body.steps)
+        return _radius_of_length(length) + (shares and length > 1 and length % 2 == 0)
+    return max(len(body.steps) - 1, 0)
+
+
+def _radius_of_length(length: int) -> int:
+    """The radius of paths, whose facts are near either end."""
+    return (length - 1) // 2
+
+
+def _of_condition(facts: Facts, when: TimeCondition) -> Facts:
+    """The facts of the relations of one condition, over the same names."""
+    wanted = np.array([Step.along(name).when == when for name in facts.predicates], dtype=np.bool_)
+    atoms = {arity: table.select(wanted[table.predicate]) for arity, table in facts.atoms.items()}
+    return replace(facts, atoms={arity: table for arity, table in atoms.items() if len(table)})
+
+
+def _distinct(parts: Sequence[Candidates]) -> Candidates:
+    """The rows of all parts, each body once, without figures."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = _joined(whole, part)
+    bodies: dict[Body, int] = {}
+    for row, body in enumerate(whole.bodies):
+        bodies.setdefault(body, row)
+    return whole.take(np.array(list(bodies.values()), dtype=np.int64))
+
+
+def _joined(candidates: Candidates, more: Candidates) -> Candidates:
+    """The rows of both, over the same relations and targets."""
+    width = max(candidates.steps.shape[1], more.steps.shape[1])
+    first, second = (
+        replace(
+            some if some.conditions is not None else some.beside_conditions(
+                candidates.constants, candidates.unary_facts
+            ),
+            steps=np.pad(some.steps, ((0, 0), (0, width - some.steps.shape[1]))),
+        )
+        for some in (candidates, more)
+    )  # fmt: skip
+    facts = first.unary_facts | second.unary_facts
+    return replace(first.followed_by(second), unary_facts=facts)
+
+
+def _with_figures(candidates: Candidates, counted: Statistics, targets: Targets) -> Candidates:
+    """The candidates with their coverage and counts."""
+    n, body = len(candidates), part_numbers(counted.indptr)
+    seen = np.unique(np.stack([body, counted.target]), axis=1)
+    positive = targets.positive[seen[1]]
+    return replace(
+        candidates,
+        coverage=np.bincount(seen[0], minlength=n).astype(np.int64),
+        coverage_true=np.bincount(seen[0][positive], minlength=n).astype(np.int64),
+        paths=np.diff(pointers(counted.count)[counted.indptr]),
+    )

@@ -1,0 +1,299 @@
+"""Counts over facts with a time: those of the definition, and blind to the future."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import hornbeam as hb
+from hornbeam import RuleLimits
+from hornbeam.base.arrays import Floats
+from hornbeam.counting import snapshots
+from hornbeam.counting.opening import open_engine
+from hornbeam.counting.statistics import Statistics
+from hornbeam.errors import InputError
+from hornbeam.facts.reading.readers import as_labels
+from hornbeam.language.time_brackets import EVER, TimeCondition
+from hornbeam.rules.body import Body, Kind, Step
+
+TIMES = st.integers(0, 12)
+NAMES = st.sampled_from("abcd")
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(NAMES, st.sampled_from("pq"), NAMES, TIMES),
+        st.tuples(NAMES, st.just("s"), st.none(), TIMES),
+    ),
+    min_size=1,
+    max_size=25,
+)
+#: Entities without facts, and times before all facts and after, are asked for, too.
+QUERIES = st.lists(
+    st.tuples(st.sampled_from("abcdz"), st.sampled_from("abcdz"), st.integers(-2, 15)),
+    min_size=1, max_size=8,
+)  # fmt: skip
+CONDITIONS = [
+    EVER, TimeCondition("last", 3), TimeCondition("last", 100),
+    TimeCondition("last", 6, at_least=2), TimeCondition("ever", at_least=2),
+]  # fmt: skip
+DECAY = TimeCondition("decay", 4)
+
+
+def read(rows: Sequence[Any]) -> hb.Facts:
+    unary = [(s, p, t) for s, p, o, t in rows if o is None]
+    binary = [row for row in rows if row[2] is not None]
+    inputs: list[Any] = []
+    if unary:
+        inputs.append(hb.read_facts(unary, time=3))
+    if binary:
+        inputs.append(hb.read_facts(binary, time=4))
+    return hb.read_facts(*inputs)
+
+
+def asked(queries: Sequence[Any]) -> hb.Targets:
+    return hb.read_pairs([(s, "t", o, time) for s, o, time in queries], time=4)
+
+
+def bodies() -> list[Body]:
+    listed = []
+    for when in [*CONDITIONS, DECAY]:
+        listed += [
+            Body((Step("p", inverse, when=when),), "t", kind, argument)
+            for inverse in (False, True)
+            for kind, argument in ((Kind.PATH, 0), (Kind.OPEN, 0), (Kind.OPEN, 1))
+        ]
+        listed.append(Body((Step("s", arity=1, when=when),), "t", Kind.UNARY, 1))
+    for first, second in zip(CONDITIONS, reversed(CONDITIONS), strict=True):
+        listed.append(Body((Step("p", when=first), Step("q", True, when=second)), "t"))
+        listed.append(Body((Step("p", when=first),), "t", Kind.ANCHORED, 0, "b"))
+        chain = (Step("p", when=first), Step("q", when=second))
+        listed.append(Body(chain, "t", Kind.CHAIN, 1, "b"))
+    three = (Step("p", when=EVER), Step("q", True, when=CONDITIONS[1]), Step("p", when=EVER))
+    return [*listed, Body(three, "t")]
+
+
+def weight(rows: Sequence[Any], step: Step, s: str, o: str | None, time: int) -> float:
+    """What an atom weighs at a time, by the definition."""
+    if step.inverse:
+        s, o = str(o), s
+    ages = [time - t for x, p, y, t in set(rows) if (x, p, y) == (s, step.predicate, o)]
+    ages = [age for age in ages if age > 0]
+    when = step.when
+    if when.is_decay:
+        return math.fsum(0.5 ** (age / when.amount) for age in ages)
+    if when.kind == "last":
+        ages = [age for age in ages if age <= when.amount]
+    return float(len(ages) >= when.at_least)
+
+
+def counted(rows: Sequence[Any], body: Body, s: str, o: str, time: int) -> float:
+    """The groundings of a body for a query, each with the product of what its atoms weigh."""
+    if not body.steps:
+        return 1.0
+    here = (s, o)[body.argument]
+    if body.steps[-1].arity == 1:
+        return weight(rows, body.steps[0], here, None, time)
+    walks = [(here, 1.0)]
+    for step in body.steps:
+        walks = [
+            (there, x * weight(rows, step, node, there, time))
+            for node, x in walks
+            for there in "abcdz"
+        ]
+    end = body.constant or (o if body.is_path else None)
+    return sum(x for node, x in walks if end in (None, node))
+
+
+def figures(table: Statistics) -> Floats:
+    dense = np.zeros((len(table.bodies), table.n_targets))
+    for k in range(len(table.bodies)):
+        rows = table.column(k)
+        np.add.at(dense[k], table.target[rows], table.number[rows])
+    return dense
+
+
+@settings(deadline=None)
+@given(EVENTS, QUERIES)
+def test_counts_are_those_of_the_definition(rows: list[Any], queries: list[Any]) -> None:
+    engine, some = open_engine(read(rows), threads=1), bodies()
+    found = figures(engine.count(asked(queries), some, RuleLimits()))
+    for k, body in enumerate(some):
+        expected = [counted(rows, body, *query) for query in queries]
+        assert found[k].tolist() == pytest.approx(expected, abs=1e-12), (body, queries)
+
+
+@settings(deadline=None, max_examples=10)
+@given(EVENTS, QUERIES)
+def test_engines_and_sizes_of_worlds_agree(rows: list[Any], queries: list[Any]) -> None:
+    facts, some, pairs = read(rows), bodies(), asked(queries)
+    engines = [open_engine(facts, kind, 1) for kind in ("memory", "duckdb")]
+    limits = RuleLimits(shares=True)
+    tables = [engine.count(pairs, some, limits) for engine in engines]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(snapshots, "MAX_ATOMS", 1)
+        tables.append(open_engine(facts, threads=1).count(pairs, some, limits))
+    for table in tables[1:]:
+        assert np.allclose(figures(table), figures(tables[0]), rtol=0, atol=1e-12)
+        assert table.share is not None
+        assert tables[0].share is not None
+        assert np.allclose(table.share, tables[0].share, rtol=0, atol=1e-9)
+
+
+VISITS = [
+    (f"u{u}", place, f"v{(u * k) % 5}", 3 * k + u % 3)
+    for u in range(12)
+    for k in range(1, 12)
+    for place in (("visits", "calls") if (u + k) % 3 else ("visits",))
+]  # fmt: skip
+LABELS = [
+    (f"u{u}", "visits", f"v{v}", t, int((f"u{u}", "visits", f"v{v}", t) in set(VISITS)))
+    for u in range(12)
+    for v in range(5)
+    for t in (12, 17, 18, 21, 24)
+]
+LIMITS = RuleLimits(min_coverage=3, max_length=2)
+
+
+def learned(rows: Sequence[Any], labels: Sequence[Any] = LABELS, method: str = "joint") -> hb.Model:
+    known, truth = hb.read_facts(rows, time=4), hb.read_labels(labels, time=4)
+    return hb.learn(known, truth, method=method, language=LIMITS, threads=1)
+
+
+@pytest.mark.parametrize("method", ["joint", "boost"])
+def test_nobody_sees_the_future(method: str) -> None:
+    """Later facts are deleted, and shuffled: model and scores are the same to the bit.
+
+    A label has the time of its own fact, which it does not see either.
+    """
+    last, rng = max(label[3] for label in LABELS), np.random.default_rng(0)
+    earlier = [row for row in VISITS if row[3] < last]
+    later = [(row[2], row[1], row[0], int(rng.integers(last, 99))) for row in VISITS]
+    models = [learned(rows, method=method) for rows in (VISITS, earlier, earlier + later)]
+    assert len(models[0].rules) > 1
+    # the first line has a fingerprint of the facts, all of them
+    assert len({replace(model, provenance=None).text for model in models}) == 1
+    for time in (0, 17, last):
+        pairs = hb.read_pairs([(*label[:3], time) for label in LABELS[::5]], time=4)
+        before = [row for row in VISITS if row[3] < time] or later[:4]
+        whole, seen = (
+            np.asarray(models[0].predict(hb.read_facts(rows, time=4), pairs)["score"])
+            for rows in (VISITS, before)
+        )
+        if time:
+            assert whole.tolist() == seen.tolist()
+        assert not time or len(set(whole)) > 1
+        # before the first fact there is the prior alone
+        assert time or len(set(whole)) == 1
+
+
+def test_shuffled_times_tell_less() -> None:
+    """A control: rules find nothing in times that are those of other events."""
+    rng = np.random.default_rng(1)
+    rows, labels, last = list[Any](), list[Any](), dict[int, int]()
+    for time in range(200):
+        for u in range(8):
+            if rng.random() < (0.6 if last.get(u, -9) == time - 1 else 0.05):
+                rows.append((f"u{u}", "visits", "here", time))
+                last[u] = time
+    happened = set(rows)
+    labels = [
+        (f"u{u}", "visits", "here", t, int((f"u{u}", "visits", "here", t) in happened))
+        for u in range(8)
+        for t in range(50, 200)
+    ]
+    times = rng.permutation([row[3] for row in rows]).tolist()
+    other = [(*row[:3], time) for row, time in zip(rows, times, strict=True)]
+    early, late = ([row for row in labels if (row[3] < 150) == first] for first in (True, False))
+    scores = []
+    for some in (rows, other):
+        model, judged = learned(some, early), hb.read_labels(late, time=4)
+        scores.append(model.evaluate(hb.read_facts(some, time=4), judged).auc_roc or 0.0)
+    assert scores[0] > 0.7
+    assert abs(scores[1] - 0.5) < 0.1
+
+
+def test_a_model_is_read_back_and_says_its_time() -> None:
+    model = learned(VISITS)
+    assert '"time": "step"' in model.text
+    again = hb.Model.parse(model.text)
+    assert again.rules == model.rules
+    assert again.text == model.text
+    labels = as_labels(hb.read_labels(LABELS, time=4))
+    facts = hb.read_facts(VISITS, time=4)
+    assert np.array_equal(model.predict(facts, labels), again.predict(facts, labels))
+    evaluation = model.evaluate(facts, labels)
+    assert (evaluation.auc_roc or 0.0) > 0.5
+
+
+MODEL = """# hornbeam: {"time": "day"}
+2: visits(A, B) [last 30d] -> returns(A, B) [log]
+1: visits(A, B) [decay 10d] -> returns(A, B) [log]
+0.5: visits(A, X) [ever, n >= 2] -> !returns(A, B) [exists]
+1: !returns(A, B)
+"""
+
+
+def test_an_explanation_adds_up_and_has_dates() -> None:
+    days = ["2014-01-01", "2014-02-20", "2014-02-27", "2014-03-02"]
+    facts = hb.read_facts([("ann", "visits", "rome", day) for day in days], time=4)
+    model = hb.Model.parse(MODEL)
+    explained = model.explain(facts, ("ann", "rome"), at="2014-03-02")
+    decayed = sum(0.5 ** (age / 10) for age in (60, 10, 3))
+    margin = 2 * math.log2(2) + math.log2(1 + decayed) - 0.5 - 1
+    assert explained.score == pytest.approx(1 / (1 + math.exp(-margin)))
+    text = "\n".join(line for _, line in explained.lines())
+    assert "visits (2 times, the last one on 2014-02-27, 3 days before)" in text
+    assert "visits (3 times, the last one on 2014-02-27, 3 days before)" in text
+    pair = hb.read_pairs([("ann", "returns", "rome", "2014-03-02")], time=4)
+    assert model.predict(facts, pair)["score"] == [explained.score]
+    before = model.explain(facts, ("ann", "rome"), at="2014-01-01").score
+    assert before == pytest.approx(1 / (1 + math.e))
+
+
+def test_what_does_not_fit_is_one_message() -> None:
+    facts = hb.read_facts([("a", "visits", "b", "2014-01-01")], time=4)
+    model, pairs = hb.Model.parse(MODEL), hb.read_pairs([("a", "returns", "b")])
+    steps = hb.read_pairs([("a", "returns", "b", 3)], time=4)
+    wrong: list[tuple[Any, Any, str]] = [
+        (facts, pairs, "the facts have a time and the pairs have none"),
+        (facts, steps, "times are days in the facts and steps in the pairs"),
+        (hb.read_facts([("a", "visits", "b")]), pairs, "the model is over facts with a time"),
+    ]
+    for evidence, asked_pairs, message in wrong:
+        with pytest.raises(InputError, match=message):
+            model.predict(evidence, asked_pairs)
+    plain = hb.Model.parse("1: visits(A, B) -> returns(A, B)")
+    with pytest.raises(InputError, match="learned from facts without a time"):
+        plain.predict(facts, pairs)
+    with pytest.raises(InputError, match="is in hours, and times of these facts are days"):
+        hb.Model.parse(MODEL.replace("30d", "30h")).predict(facts, pairs)
+    with pytest.raises(hb.errors.DataError, match="is a condition on time; expected"):
+        hb.Model.parse(MODEL.split("\n", 1)[1])
+    with pytest.raises(InputError, match="`at` is 'soon'; expected a date"):
+        model.explain(facts, ("a", "b"), at="soon")
+    for doing in (
+        lambda: model.propose(facts),
+        lambda: model.rank(facts, [("a", "returns", "?")]),
+        lambda: model.export(facts, pairs, "nowhere"),
+    ):
+        with pytest.raises(InputError, match="scores pairs at a time"):
+            doing()
+    for labels, message in (
+        (None, "need `labels`, each with its time"),
+        (hb.read_labels([("u1", "visits", "v1", 1), ("u1", "visits", "v2", 0)]), "pairs have none"),
+    ):
+        with pytest.raises(InputError, match=message):
+            hb.learn(hb.read_facts(VISITS, time=4), labels, target="visits")
+    with pytest.raises(InputError, match="the labels have a time, and the facts have none"):
+        hb.learn([row[:3] for row in VISITS], hb.read_labels(LABELS, time=4))
+    with pytest.raises(InputError, match="are not searched for over facts with a time"):
+        hb.learn(
+            hb.read_facts(VISITS, time=4), hb.read_labels(LABELS, time=4),
+            language=RuleLimits(bodies=(Kind.ANCHORED,)),
+        )  # fmt: skip
