@@ -26,7 +26,6 @@ from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings, Sta
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
     count_given,
-    find_rules,
     held_pool,
     held_triples,
     training_pool,
@@ -35,7 +34,8 @@ from hornbeam.graphs.graph_stages import (
 from hornbeam.graphs.graph_text import rules_fingerprint
 from hornbeam.graphs.memory_graph import open_graph
 from hornbeam.graphs.model_parts import relation_rules
-from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed, longest_path
+from hornbeam.graphs.path_lengths import affordable_length, find_confirmed_rules
+from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import choose_ranking, choosing_trials, measuring_trials
 from hornbeam.graphs.ranking_fit import (
@@ -50,6 +50,7 @@ from hornbeam.graphs.ridge import MAX_NODES
 from hornbeam.graphs.rule_files import read_imported_rules
 from hornbeam.graphs.softmax import fit_calibration, softmax_log_odds
 from hornbeam.graphs.workload import Portion, Workload
+from hornbeam.ranking.queries import Triples
 from hornbeam.rules.body import MAX_PATH
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.provenance import (
@@ -95,7 +96,8 @@ def learn_graph(
     rules
         A file of AnyBURL or AMIE. Its path rules are used, and no path rules are discovered.
     max_length
-        The longest path, 1 to 5; "auto" by density.
+        The longest path, 1 to 5; "auto" by density and a forecast of walks; more than three
+        steps stay only if the MRR of `valid` gains by them.
     time_limit
         Seconds after which no work is started; the model is made of the finished parts.
     seed
@@ -138,14 +140,17 @@ def learn_graph(
     held = None if valid is None else as_facts(valid)
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
         raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
-    length = longest_path(size) if max_length == "auto" else max_length
+    extent, shorter = settings.extent or Extent.of(size), None
+    if max_length == "auto":
+        length, shorter = affordable_length(graph, extent)
+    else:
+        length = max_length
     if not is_keyed(size, length):
         raise InputError(
             f"`max_length` is {length}, too much for {size.predicates:,} relations: expected 3"
         )
     steps = _steps(graph, relations)
     work = Workload(progress, "Learning the graph", time_limit, threads)
-    extent = settings.extent or Extent.of(size)
     has_ridge = graph.ridge_penalty is not None
     sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
     shares = StageShares.of(size, length, extent, has_ridge, held is not None, sparse)
@@ -157,15 +162,18 @@ def learn_graph(
             "Constants are not fitted together (no ridge): that needs facts in memory, and at most "
             f"{MAX_NODES:,} entities and properties that several entities have."
         )
+    if shorter is not None:
+        progress.message(shorter)
+    triples = None if held is None else held_triples(graph, held)
     with announced(progress):
         if rules is None:
-            times = (shares.discovering, 0.2), (shares.judging, 0.4), (shares.counting, 0.5)
-            found = find_rules(learning, graph, *times)
+            confirms = triples if max_length == "auto" else None
+            learning, found = find_confirmed_rules(learning, confirms)
         else:
             imported = read_imported_rules(rules, set(graph.predicates), length)
             changed["rules"] = len(imported)
             found = count_given(learning, imported)
-        model = _ranked(learning, found, held, rediscover=rules is None)
+        model = _ranked(learning, found, triples, rediscover=rules is None)
     work.finish()
     return _with_provenance(model, changed, summary_of_facts(facts), held)
 
@@ -240,7 +248,7 @@ def _steps(graph: GraphCounter, relations: Sequence[str] | None) -> list[int]:
 def _ranked(
     learning: GraphLearning,
     rules: dict[int, PathRules],
-    valid: Facts | None,
+    triples: Triples | None,
     rediscover: bool,
 ) -> GraphModel:
     """Fit the ranking model to hidden folds, and put the model together."""
@@ -253,7 +261,6 @@ def _ranked(
     if not graph.counts_given_rules_only:
         rediscover = rediscover and plan.extent.rediscover
         train, graphs = training_pool(learning, rules, rediscover)
-    triples = None if valid is None else held_triples(graph, valid)
     linked, fitted = graph.linked_shares(triples), _Fitted()
     if train is not None:
         held = None if triples is None else held_pool(learning, rules, triples)

@@ -52,6 +52,9 @@ class GraphCounter(Protocol):
     def links_by_predicate(self) -> Ints:
         """Number of links of every predicate."""
 
+    def n_walks(self, length: int) -> float:
+        """Number of walks of so many links, whatever their relations; 1 counts both directions."""
+
     @property
     def holders_by_step(self) -> Ints:
         """Number of entities with links along each step."""

@@ -29,6 +29,7 @@ import numpy as np
 
 from hornbeam.base.arrays import (
     Bools,
+    Floats,
     Ids,
     Integers,
     Ints,
@@ -36,6 +37,7 @@ from hornbeam.base.arrays import (
     part_numbers,
     pointers,
     run_starts,
+    sums_by,
 )
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Facts
@@ -225,6 +227,16 @@ class GraphSize:
     def step_limit(self) -> int:
         """The smallest number above every step."""
         return code_limit(self.predicates)
+
+
+def n_walks(graph: LinkedGraph, length: int) -> float:
+    """Number of walks of `length` links, each in either direction, whatever their relations."""
+    walks: Floats = np.ones(graph.n_entities)
+    for _ in range(length):
+        walks = sums_by(graph.subject, walks[graph.object], graph.n_entities) + sums_by(
+            graph.object, walks[graph.subject], graph.n_entities
+        )
+    return float(walks.sum())
 
 
 # --- steps with the same links --------------------------------------------------------------------

@@ -25,7 +25,13 @@ from hornbeam.graphs.grouped_queries import (
     queries_of_links,
     sampled_links,
 )
-from hornbeam.graphs.linked_graph import GraphSize, LinkedGraph, canonical_links, canonical_steps
+from hornbeam.graphs.linked_graph import (
+    GraphSize,
+    LinkedGraph,
+    canonical_links,
+    canonical_steps,
+    n_walks,
+)
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.model_parts import best_constants
 from hornbeam.graphs.path_rules import PathRules, PathTable, counted_rules, discover_paths
@@ -111,6 +117,10 @@ class MemoryGraph:
     def links_by_predicate(self) -> Ints:
         """Number of links of every predicate."""
         return np.bincount(self.graph.predicate, minlength=self.graph.n_predicates)
+
+    def n_walks(self, length: int) -> float:
+        """Number of walks of so many links, whatever their relations; 1 counts both directions."""
+        return n_walks(self.graph, length)
 
     @property
     def holders_by_step(self) -> Ints:

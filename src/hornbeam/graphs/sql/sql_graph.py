@@ -118,6 +118,16 @@ class SqlGraph:
         )
         return _scattered(found["predicate"], found["n"], len(self.predicates))
 
+    def n_walks(self, length: int) -> float:
+        """Number of walks of so many links, whatever their relations; 1 counts both directions."""
+        walks = "SELECT entity, CAST(count(*) AS DOUBLE) AS walks FROM @links GROUP BY entity"
+        for _ in range(length - 1):
+            walks = (
+                "SELECT l.entity, sum(w.walks) AS walks FROM @links AS l "
+                f"JOIN ({walks}) AS w ON w.entity = l.other GROUP BY l.entity"
+            )
+        return float(self.tables.fetch(f"SELECT sum(walks) AS n FROM ({walks}) AS w")["n"][0])
+
     @cached_property
     def holders_by_step(self) -> Ints:
         """Number of entities with links along each step."""
