@@ -144,6 +144,23 @@ def test_inference_runs_the_result_wherever_it_is_written(tmp_path: Path) -> Non
         np.testing.assert_array_equal(values[0], other)
 
 
+def test_inference_runs_a_result_without_a_guard(tmp_path: Path) -> None:
+    """Learned rules lead to pairs that are no targets, which change no value."""
+    path = program(tmp_path, [GIVEN, PRIOR])
+    found = learn_program(path, language=LIMITS)
+    assert found.learned
+    values = []
+    for output in ("more.json", "more.psl"):
+        found.save(tmp_path / output)
+        values.append(hb.infer(tmp_path / output).values("T"))
+    np.testing.assert_array_equal(*values)
+    document = json.loads((tmp_path / "more.json").read_text())
+    document["options"] = {"pam.throw": "true"}
+    (tmp_path / "strict.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="is neither observed nor among the targets of T"):
+        hb.infer(tmp_path / "strict.json")
+
+
 def test_rules_of_an_extended_program_are_not_learned_again(tmp_path: Path) -> None:
     path = program(tmp_path, [GIVEN, PRIOR])
     first = learn_program(path, guard="Cand", language=LIMITS)

@@ -21,13 +21,17 @@ from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.syntax import weight_text
 from hornbeam.programs.program import Program
 
+#: The option that refuses programs whose rules need open atoms that are no targets.
+REQUIRE_TARGETS = "pam.throw"
+
 
 @dataclass(frozen=True, eq=False)
 class ExtendedProgram:
     """A program's given rules with their weights, and the rules that were learned beside them.
 
     `before` are the given rules as they were; `targets` is the number of targets with truth, and
-    `candidates` that of the bodies that learning chose from.
+    `candidates` that of the bodies that learning chose from. Learned rules that are not `guarded`
+    also have groundings for pairs that are no targets: inference takes these for false.
     """
 
     program: Program
@@ -37,6 +41,7 @@ class ExtendedProgram:
     targets: int
     candidates: int
     seconds: Mapping[str, float]
+    guarded: bool = False
 
     @property
     def rules(self) -> tuple[PslRule, ...]:
@@ -96,6 +101,8 @@ class ExtendedProgram:
         names = set(PARTITIONS.values())
         for key in names & moved.keys():
             moved[key] = _moved(moved[key], source, folder)
+        if self.learned and not self.guarded:
+            moved["options"] = {REQUIRE_TARGETS: "false", **(moved.get("options") or {})}
         moved["predicates"] = _with_moved(moved["predicates"], names, source, folder)
         return moved
 

@@ -117,7 +117,7 @@ def extend_program(
     seconds["learn"] = time.perf_counter() - clock
     return ExtendedProgram(
         program, fitted, program.rules, tuple(rules), len(known.labels), len(found.candidates),
-        seconds,
+        seconds, guarded=guard is not None,
     )  # fmt: skip
 
 
