@@ -96,7 +96,7 @@ class NumberCounter:
             nodes = self.object if argument else self.subject
             entity, value = self.numbers.values_of(attribute)
             low, high = (np.searchsorted(entity, nodes, side=side) for side in ("left", "right"))
-            self._runs[key] = value, np.where(nodes >= 0, low, high), high
+            self._runs[key] = value, low, high  # -1 is before all entities
         return self._runs[key]
 
     def meeting(self, condition: NumberCondition, argument: int) -> tuple[Ints, Floats]:
