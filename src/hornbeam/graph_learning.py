@@ -34,7 +34,11 @@ from hornbeam.graphs.graph_stages import (
 from hornbeam.graphs.graph_text import rules_fingerprint
 from hornbeam.graphs.memory_graph import open_graph
 from hornbeam.graphs.model_parts import relation_rules
-from hornbeam.graphs.path_lengths import affordable_length, find_confirmed_rules
+from hornbeam.graphs.path_lengths import (
+    affordable_length,
+    find_confirmed_rules,
+    with_confirmed_ridge,
+)
 from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import choose_ranking, choosing_trials, measuring_trials
@@ -173,6 +177,7 @@ def learn_graph(
             imported = read_imported_rules(rules, set(graph.predicates), length)
             changed["rules"] = len(imported)
             found = count_given(learning, imported)
+        learning = with_confirmed_ridge(learning, found, triples)
         model = _ranked(learning, found, triples, rediscover=rules is None)
     work.finish()
     return _with_provenance(model, changed, summary_of_facts(facts), held)

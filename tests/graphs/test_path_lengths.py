@@ -1,5 +1,7 @@
 """The length of paths: walks are forecast exactly, budgets bound them, held-out facts confirm."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
@@ -79,3 +81,27 @@ def test_held_out_facts_choose_the_length(steps: int, length: int) -> None:
     first, second = learned
     assert first.max_length == length
     assert first.text == second.text
+
+
+def test_held_out_facts_decide_on_constants_fitted_together_in_large_graphs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # who speaks a language lives where it is spoken: that takes constants, and no path has them
+    rows = [(f"p{i:03}", "speaks", f"language{i % 7}") for i in range(280)]
+    ends = [(f"p{i:03}", "lives_in", f"land{i % 7 * 3 % 7}") for i in range(280)]
+    noise = [(f"p{i:03}", "likes", f"thing{i * i % 11}") for i in range(280)]
+    settings = replace(SMALL, ridge=True)
+    for gain, valid, stays in (
+        (-1.0, ends[::2], True),
+        (1.0, ends[::2], False),
+        (0.0, None, False),
+    ):
+        monkeypatch.setattr(path_lengths, "MANY_ENTITIES", 100)
+        monkeypatch.setattr(path_lengths, "MIN_GAIN", gain)
+        progress = RecordedProgress()
+        model = hb.learn_graph(
+            rows + noise + ends[1::2], valid, settings=settings, progress=progress, max_length=2
+        )
+        said = [text for text in progress.messages if text.startswith("Constants are not fitted")]
+        assert len(said) == (0 if stays else 1)
+        assert stays or model.ridge is None

@@ -253,7 +253,7 @@ class LanguageOptions(Options):
     #: Larger than the limit for one target: whole graphs have their own limit.
     max_length: int | None = rule_option(
         "Longest body of a rule, in atoms (default: 3; with --all-relations by how dense "
-        "the graph is).",
+        "the graph is, by how many walks it has, and by what --valid gains).",
         min=1,
         metavar="N",
     )

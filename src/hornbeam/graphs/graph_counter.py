@@ -44,6 +44,9 @@ class GraphCounter(Protocol):
     def with_chosen_ridge(self, plan: GraphPlan, work: Workload) -> GraphCounter:
         """The same graph with the ridge penalty chosen by hidden links, if time allows."""
 
+    def without_ridge(self) -> GraphCounter:
+        """The same graph, whose constants are not fitted together."""
+
     @property
     def counts_given_rules_only(self) -> bool:
         """Whether the graph only counts given rules, and neither discovers nor ranks (Spark)."""

@@ -113,6 +113,11 @@ class MemoryGraph:
         queries = hidden.sampled(steps, LINKS_PER_RELATION, plan.seed, CHOOSING)
         return replace(self, ridge_penalty=choose_penalty(rest.graph, queries))
 
+    def without_ridge(self) -> MemoryGraph:
+        """The same graph, whose constants are not fitted together."""
+        self.graph.kept.pop("ridge", None)
+        return replace(self, ridge_penalty=None)
+
     @cached_property
     def links_by_predicate(self) -> Ints:
         """Number of links of every predicate."""

@@ -10,16 +10,18 @@ w_0(v) = 1 and w_k(v) the sum of w_(k-1) over v's links. The ends of random link
 
 walks of k steps, where W_k is the number of all walks of k steps. The longest length whose walks
 are within a budget is tried, and three steps beside it. The longer paths stay if the MRR of
-held-out facts gains enough by them.
+held-out facts gains enough by them. In graphs of very many entities, held-out facts decide in the
+same way whether constants are fitted together (`hornbeam.graphs.ridge`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from hornbeam.graphs.features import FEATURES
+from hornbeam.graphs.features import FEATURES, RIDGE
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent
 from hornbeam.graphs.graph_stages import GraphLearning, find_rules, held_pool
@@ -35,6 +37,8 @@ SHORT = 3
 MAX_WALKS = 1e12
 #: Minimum gain of MRR by longer paths, and how many held-out facts it is measured on.
 MIN_GAIN, JUDGED = 0.005, 1_000
+#: Number of entities above which constants are fitted together only if that gains.
+MANY_ENTITIES = 20_000
 #: Minimum number of held-out queries that decide; with fewer, the budget alone does.
 MIN_QUERIES = 200
 
@@ -76,25 +80,60 @@ def find_confirmed_rules(
         return learning, found
     no_share = replace(shares, held=0.0, ridge=0.0)
     trial = replace(learning, shares=no_share)
+    if needs_confirmation(learning.graph):  # what is judged then is worth less than its time
+        trial = replace(trial, graph=learning.graph.without_ridge())
     short = replace(trial, plan=replace(learning.plan, length=SHORT))
     fewer = find_rules(short, learning.graph, (0.0, 0.4), (0.0, 0.5), (0.0, 0.6))
-    sample = held.select(np.arange(len(held)) % -(-len(held) // JUDGED) == 0)
+    sample = _sampled(held)
     long_mrr, short_mrr = (
-        _held_out_mrr(held_pool(trial, rules, sample), learning) for rules in (found, fewer)
+        _held_out_mrr(held_pool(trial, rules, sample), learning, BASIC) for rules in (found, fewer)
     )
     length, stays = learning.plan.length, long_mrr >= short_mrr + MIN_GAIN
     learning.work.progress.message(
         f"Paths of up to {length if stays else SHORT} steps: on held-out facts the MRR is "
         f"{long_mrr:.3f} with {length} steps and {short_mrr:.3f} with {SHORT}."
     )
-    return (learning, found) if stays else (replace(short, shares=shares), fewer)
+    shorter = replace(learning, plan=short.plan)
+    return (learning, found) if stays else (shorter, fewer)
 
 
-def _held_out_mrr(pool: Pool | None, learning: GraphLearning) -> float:
+def needs_confirmation(graph: GraphCounter) -> bool:
+    """Whether a graph is so large that constants are fitted together only if that gains."""
+    return graph.ridge_penalty is not None and graph.size.entities > MANY_ENTITIES
+
+
+def with_confirmed_ridge(
+    learning: GraphLearning, rules: dict[int, PathRules], held: Triples | None
+) -> GraphLearning:
+    """Leave out the ridge of a large graph, unless the MRR of held-out facts gains by it."""
+    if not needs_confirmation(learning.graph):
+        return learning
+    why = "there are too few held-out facts to show what it gains"
+    if held is not None and 2 * len(held) >= MIN_QUERIES and not learning.work.expired(0.5):
+        trial = replace(learning, shares=replace(learning.shares, held=0.0, ridge=0.0))
+        pool = held_pool(trial, rules, _sampled(held))
+        plain = tuple(name for name in BASIC if name not in RIDGE)
+        mrr, without = (_held_out_mrr(pool, learning, names) for names in (BASIC, plain))
+        if mrr >= without + MIN_GAIN:
+            return learning
+        why = f"on held-out facts the MRR is {mrr:.3f} with it and {without:.3f} without"
+    learning.work.progress.message(
+        f"Constants are not fitted together in a graph of more than {MANY_ENTITIES:,} entities: "
+        f"{why}."
+    )
+    return replace(learning, graph=learning.graph.without_ridge())
+
+
+def _sampled(held: Triples) -> Triples:
+    """About `JUDGED` of the held-out facts, evenly."""
+    return held.select(np.arange(len(held)) % -(-len(held) // JUDGED) == 0)
+
+
+def _held_out_mrr(pool: Pool | None, learning: GraphLearning, names: Sequence[str]) -> float:
     """MRR of queries by the graph's weights, fitted to one half and evaluated on the other."""
     if pool is None or not pool.truth.any():
         return 0.0
-    features = tuple(name for name in BASIC if FEATURES.index(name) < pool.feature.shape[1])
+    features = tuple(name for name in names if FEATURES.index(name) < pool.feature.shape[1])
     total = 0.0
     for trial in choosing_trials(pool, learning.plan.seed):
         ranking = fit_graph(trial.fitted.informative(), features, None, learning.work)

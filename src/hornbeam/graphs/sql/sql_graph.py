@@ -160,6 +160,10 @@ class SqlGraph:
         """The same graph: a graph in a database has no ridge."""
         return self
 
+    def without_ridge(self) -> SqlGraph:
+        """The same graph: a graph in a database has no ridge."""
+        return self
+
     def links(self, relation: str) -> tuple[Ids, Ids]:
         """Subjects and objects of a relation's links; none if the relation is unknown."""
         predicate = self.predicates.index(relation)
