@@ -47,6 +47,7 @@ from hornbeam.graphs.ranking_fit import (
     Trial,
     fit_ranking,
     fit_rule_weights,
+    part_lifts,
     scores_of,
 )
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares
@@ -262,24 +263,27 @@ def _ranked(
     learning = replace(learning, graph=graph)
     if graph.counts_given_rules_only:
         settings = replace(settings, constants=False, backward=False, slots=False)
+    linked, fitted = graph.linked_shares(triples), _Fitted()
     train, graphs = None, list[GraphCounter]()
     if not graph.counts_given_rules_only:
         rediscover = rediscover and plan.extent.rediscover
-        train, graphs = training_pool(learning, rules, rediscover)
-    linked, fitted = graph.linked_shares(triples), _Fitted()
+        # how pairs are linked reveals how the facts were split
+        unlinked = linked.caution is not None
+        train, graphs = training_pool(learning, rules, rediscover, unlinked)
     if train is not None:
         held = None if triples is None else held_pool(learning, rules, triples)
         fitted = _fitted(learning, train, held, graphs, rules, linked)
     ranking, own = fitted.ranking, fitted.own
     uses_ridge = any(name.startswith("ridge") for name in ranking.features)
     queries = np.zeros(graph.size.step_limit, dtype=np.int64)
+    parts = {} if train is None else part_lifts(train, ranking)
     if train is not None:
         step = np.repeat(train.step, np.diff(train.offsets))
         queries += np.bincount(step[train.truth], minlength=len(queries))
     portion = Portion(work, learning.shares.naming)
     constants = graph.best_constants(sorted(rules), portion) if settings.constants else {}
     return GraphModel(
-        relations=relation_rules(graph.predicates, rules, constants, ranking, own, queries),
+        relations=relation_rules(graph.predicates, rules, constants, ranking, own, queries, parts),
         features=ranking.features,
         weights=tuple(significant(ranking.weights).tolist()),
         ridge=graph.ridge_penalty if uses_ridge else None,
@@ -329,7 +333,7 @@ def _fitted(
 ) -> _Fitted:
     settings, work, shares = learning.settings, learning.work, learning.shares
     available = FEATURES[: train.feature.shape[1]]
-    if linked.caution:  # how pairs are linked reveals how the facts were split
+    if linked.caution:
         available = tuple(name for name in available if name not in LINKED)
     if not settings.slots:
         available = tuple(name for name in available if name != SLOT)

@@ -13,6 +13,7 @@ import hornbeam as hb
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.errors import DataError
 from hornbeam.graph_model import GraphModel
+from hornbeam.graphs.graph_text import BEST
 from hornbeam.graphs.ranking_model import (
     Calibration,
     LinkedShares,
@@ -20,6 +21,7 @@ from hornbeam.graphs.ranking_model import (
 )
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Step
+from hornbeam.rules.rule_model import CountedRule
 from tests.support.graph_rules import constant_rule, path_rule
 
 names = st.one_of(
@@ -48,14 +50,20 @@ def sections(draw: st.DrawFn) -> RelationRules:
         constant_rule(relation, direction, *about, draw(counts), draw(counts))
         for about in draw(st.lists(st.tuples(a_step, st.none() | names, names), max_size=4))
     ]
+    paths *= draw(st.sampled_from([1, 1, 9]))  # more than stand in the first section
     weights = draw(st.none() | st.tuples(floats, floats))
     queries = draw(counts)
-    return RelationRules(relation, direction, queries, tuple(paths), tuple(constants), weights)
+    parts = tuple(draw(st.dictionaries(names, floats, max_size=2)).items())
+    return RelationRules(
+        relation, direction, queries, tuple(paths), tuple(constants), weights, parts
+    )
 
 
 models = st.builds(
     GraphModel,
-    st.lists(sections(), max_size=4).map(tuple),
+    st.lists(sections(), max_size=4, unique_by=lambda one: (one.relation, one.direction)).map(
+        tuple
+    ),
     st.just(("path_best", "ridge_sum")),
     st.tuples(floats, floats),
     st.none() | floats,
@@ -118,6 +126,27 @@ def test_people_can_read_it() -> None:
     assert "\n0.2857: speaks(X, 'Greek') -> lives_in(X, 'Athens') [2 of 2]\n" in text
     measured = replace(a_model(), chosen={"held_out": "valid", "held_out_mrr": 0.25})
     assert "\n# MRR 0.250 on facts of valid, " in measured.text
+
+
+def test_the_best_rules_and_what_they_are_worth_come_first() -> None:
+    """Weights of the ranking and the other rules follow; reading puts both together again."""
+    model, [section] = a_model(), a_model().relations
+    clause = section.rules[0].clause
+    rules = tuple(CountedRule.of(clause, hits, 40) for hits in range(BEST + 3, 0, -1))
+    parts = (("paths", 1.5), ("how common the answer is", 0.5), ("all rules", -0.25))
+    model = replace(model, relations=(replace(section, rules=rules, weights=(0.5,), parts=parts),))
+    first, further = model.text.split("# The rest is less to read")
+    assert "# It rests on paths (75 %), how common the answer is (25 %).\n" in first
+    assert first.count("born_in(X, A)") == BEST
+    assert "# 3 further path rules stand below.\n" in first
+    assert '## lives_in(X, Y), Y is asked for, further: {"weights": {"best": 0.5}}\n' in further
+    assert further.count("born_in(X, A)") == 3
+    assert GraphModel.parse(model.text) == model
+    head = "## lives_in(X, Y), Y is asked for"
+    with pytest.raises(DataError, match="'lives_in' has a section already, in this direction"):
+        GraphModel.parse(model.text.replace(f"{head}, further: {{", f'{head}: {{"queries": 3, '))
+    with pytest.raises(DataError, match="line 6: 'lives_in' has no section before"):
+        GraphModel.parse(model.text.replace(f"{head}:", f"{head}, further:"))
 
 
 def test_a_notebook_shows_the_surest_rules_by_identifiers() -> None:

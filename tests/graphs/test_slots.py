@@ -14,6 +14,7 @@ from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.slots import (
     PROPOSED,
+    entities_by_steps,
     graph_slot_weights,
     proposed_by_step,
     proposed_entities,
@@ -38,7 +39,7 @@ def test_scores_are_those_of_a_ridge_per_relation(some: set[Triple], penalty: fl
     weights = graph_slot_weights(graph, penalty)
     steps = list(range(2, graph.step_limit))
     for step in steps:
-        found = slot_scores(graph, weights_for(weights, step)) / MILLION
+        found = slot_scores(entities_by_steps(graph), weights_for(weights, step)) / MILLION
         expected = by_regression(brute, steps, step ^ 1, penalty)
         assert np.allclose(found, expected, atol=1e-5)
 
@@ -52,7 +53,7 @@ def test_parts_propose_what_the_whole_graph_does(some: set[Triple], size: int) -
         runs = slice(links.first_run[low], links.first_run[min(low + size, ENTITIES)])
         parts.append((links.run_entity[runs], links.run_step[runs]))
     for step, proposed in proposed_by_step(parts, weights).items():
-        whole = proposed_entities(slot_scores(graph, weights_for(weights, step)))
+        whole = proposed_entities(slot_scores(entities_by_steps(graph), weights_for(weights, step)))
         assert proposed.tolist() == whole.tolist()
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.graphs.constants import (
@@ -26,6 +27,7 @@ from hornbeam.graphs.path_rules import PathRules, Trie, TrieWalk
 from hornbeam.graphs.ridge import Ridge, fitted_ridge
 from hornbeam.graphs.slots import (
     SLOT_PENALTY,
+    entities_by_steps,
     graph_slot_weights,
     proposed_entities,
     slot_scores,
@@ -170,7 +172,12 @@ class GraphEvidence:
 
     def slot_scores(self, step: int) -> Ints:
         """Slot scores of all entities as answers along a step, in millionths."""
-        return slot_scores(self.graph, weights_for(self.slot_weights, step))
+        return slot_scores(self._steps_of_entities, weights_for(self.slot_weights, step))
+
+    @cached_property
+    def _steps_of_entities(self) -> sparse.csr_array:
+        """Which steps every entity has links along."""
+        return entities_by_steps(self.graph)
 
     def common(self, step: int) -> StepStatistics:
         """Statistics of a step, which do not depend on the sources of queries."""

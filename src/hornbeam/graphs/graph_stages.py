@@ -114,12 +114,13 @@ def count_rules(
 
 
 def training_pool(
-    learning: GraphLearning, rules: dict[int, PathRules], rediscover: bool
+    learning: GraphLearning, rules: dict[int, PathRules], rediscover: bool, unlinked: bool = False
 ) -> tuple[Pool | None, list[GraphCounter]]:
     """Training queries of all hidden folds; for weights of rules also the graphs without a fold.
 
     With `rediscover` the rules for a fold's queries are discovered without the fold. In a small
     graph, rules of the whole graph depend on hidden links and would get too high confidences.
+    With `unlinked` no candidate has a further link with its source, as in the held-out facts.
     """
     pools: list[Pool] = []
     graphs: list[GraphCounter] = []
@@ -142,7 +143,8 @@ def training_pool(
             portion = learning.portion(learning.shares.recounting, 0.7)
             seen = count_rules(learning, rest, paths, portion)
         portion = learning.portion(learning.shares.gathering, 0.8, learning.shares.ridge)
-        pools += rest.pools(seen, queries, extent.pool, number, portion)
+        gathered = rest.pools(seen, queries, extent.pool, number, portion)
+        pools += [pool.unlinked() if unlinked else pool for pool in gathered]
         if learning.shares.weighting:
             graphs.append(rest)
     return (Pool.concatenated(pools) if pools else None), graphs

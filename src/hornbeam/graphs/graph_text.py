@@ -1,16 +1,23 @@
 """Models of graphs as text: a header of JSON, then the rules of every relation and direction.
 
-    # hornbeam-graph: {"format": 2, "features": ["path_best", ...], "weights": [...], ...}
-    ## treats(X, Y), Y is asked for: {"queries": 120, "weights": {"path_best": 0.71, ...}}
+    # hornbeam-graph: {"format": 3, "features": ["path_best", ...], "weights": [...], ...}
+    ## treats(X, Y), Y is asked for: {"queries": 120, "parts": {"paths": 2.1, ...}}
+    # It rests on paths (71 %), constants together (20 %), how common the answer is (9 %).
     0.6429: contains(X, A) & treats(A, Y) -> treats(X, Y) [9 of 9]
     0.4167: class(X, 'antiviral') -> treats(X, 'flu') [5 of 7]
+
+    # The rest is less to read: ...
+    ## treats(X, Y), Y is asked for, further: {"weights": {"path_best": 0.71, ...}}
+    0.0513: class(X, A) & class(B, A) & treats(B, Y) -> treats(X, Y) [2 of 34]
 
     # end
 
 Rules are written in the language of rule models (`hornbeam.language.syntax`): X is known and Y is
 the answer. The number before a rule is its confidence, for people only: models are read from hits
 and predictions, in the bracket. A rule's own weight follows them. The header has the names of
-relations that are not identifiers. The last line shows that the model was not cut off.
+relations that are not identifiers. First every relation and direction has its best path rules and
+what its ranking rests on. All other path rules and the weights of the ranking follow in further
+sections. The last line shows that the model was not cut off.
 """
 
 from __future__ import annotations
@@ -18,7 +25,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
@@ -72,7 +79,10 @@ TIMED_NOTES = (
     "# (predictions + 5), at an age (hits + 5 confidence) / (predictions + 5).",
 )
 #: The line that begins the rules of a relation and direction.
-SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for: (\{.*\})", re.ASCII)
+SECTION = re.compile(r"## (\w+)\((X|Y), (X|Y)\), Y is asked for(, further)?: (\{.*\})", re.ASCII)
+#: Number of path rules that the first section of a relation and direction has.
+BEST = 20
+FURTHER = "# The rest is less to read: the weights of the ranking, and all other path rules."
 #: The known argument and the answer in rules.
 KNOWN, ANSWER = Variable("X"), Variable("Y")
 
@@ -105,19 +115,46 @@ def rules_fingerprint(model: RankingModel) -> str:
 def _sections(model: RankingModel) -> Iterator[str]:
     for part in model.relations:
         yield from _section(part, model)
+    further = [line for part in model.relations for line in _further(part, model)]
+    if further:
+        yield from ("", FURTHER, *further)
 
 
 def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
-    spelt = model.identifiers
+    """What people read about a relation and direction: parts and best rules."""
     figures: dict[str, Any] = {"queries": part.queries}
+    if part.parts:
+        figures["parts"] = dict(part.parts)
+    yield from _begun(part, model, "Y is asked for", figures)
+    if part.rests_on:
+        yield f"# It rests on {part.rests_on}."
+    yield from _rules(part, (*part.rules[:BEST], *part.constants), model)
+    if len(part.rules) > BEST:
+        yield f"# {len(part.rules) - BEST:,} further path rules stand below."
+
+
+def _further(part: RelationRules, model: RankingModel) -> Iterator[str]:
+    """What a ranking needs and few people read: weights and the other path rules."""
+    figures: dict[str, Any] = {}
     if part.weights is not None:
         figures["weights"] = dict(zip(model.features, part.weights, strict=True))
+    if figures or len(part.rules) > BEST:
+        yield from _begun(part, model, "Y is asked for, further", figures)
+        yield from _rules(part, part.rules[BEST:], model)
+
+
+def _begun(
+    part: RelationRules, model: RankingModel, asked: str, figures: Mapping[str, Any]
+) -> Iterator[str]:
     subject, object_ = rule_ends(part.direction)
-    head = f"{spelt[part.relation]}({subject}, {object_})"
+    head = f"{model.identifiers[part.relation]}({subject}, {object_})"
     yield ""
-    yield f"## {head}, Y is asked for: {json.dumps(figures, ensure_ascii=False)}"
-    for rule in part.all_rules:
-        text = rule_text(rule.clause, part.direction, spelt)
+    yield f"## {head}, {asked}: {json.dumps(figures, ensure_ascii=False)}"
+
+
+def _rules(part: RelationRules, rules: Iterable[CountedRule], model: RankingModel) -> Iterator[str]:
+    for rule in rules:
+        text = rule_text(rule.clause, part.direction, model.identifiers)
         bracket = str(rule.bracket)
         if model.time is not None and isinstance(rule, TimedRule):
             bracket = rule.bracket_text(model.time)
@@ -228,7 +265,11 @@ def _read_sections(
     for number, line in enumerate(lines, start=1):
         rule = written.rule(line) if is_plain else None
         at = bisect(starts, number) - 1
-        if rule is not None and at >= 0 and _mistake(rule, begun[starts[at]], starts[at]) is None:
+        if (
+            rule is not None
+            and at >= 0
+            and _mistake(rule, begun[starts[at]][0], starts[at]) is None
+        ):
             rules[starts[at]][number] = rule
             left[number - 1] = ""
     for stated in parse_logical_rules("\n".join(left), source):
@@ -237,40 +278,53 @@ def _read_sections(
         if at < 0:
             raise refusal(stated, "expected a line `## relation(X, Y), ...` before it", source)
         rule = parsed_counted_rule(stated, names, source)
-        mistake = _mistake(rule, begun[starts[at]], starts[at])
+        mistake = _mistake(rule, begun[starts[at]][0], starts[at])
         if mistake is not None:
             raise refusal(stated, mistake, source)
         rules[starts[at]][number] = rule
     for by_line in rules.values():
         for number in by_line.keys() & by_age.keys():
             by_line[number] = TimedRule.of_ages(by_line[number].clause, by_age[number])
-    return tuple(
-        replace(
-            section,
-            rules=tuple(by_line[at] for at in sorted(by_line) if is_path_rule(by_line[at])),
-            constants=tuple(by_line[at] for at in sorted(by_line) if not is_path_rule(by_line[at])),
+    sections: dict[tuple[str, Direction], RelationRules] = {}
+    for start, (section, is_further) in begun.items():
+        listed = [rules[start][at] for at in sorted(rules[start])]
+        paths = tuple(rule for rule in listed if is_path_rule(rule))
+        constants = tuple(rule for rule in listed if not is_path_rule(rule))
+        key = section.relation, section.direction
+        if is_further != (key in sections):
+            problem = "has no section before" if is_further else "has a section already"
+            raise DataError(source, f"{section.relation!r} {problem}, in this direction", start)
+        before = sections.get(key, section)
+        sections[key] = replace(
+            before,
+            rules=(*before.rules, *paths),
+            constants=(*before.constants, *constants),
+            weights=before.weights if section.weights is None else section.weights,
         )
-        for section, by_line in zip(begun.values(), rules.values(), strict=True)
-    )
+    return tuple(sections.values())
 
 
 def _section_without_rules(
     line: str, number: int, names: Mapping[str, str], features: Sequence[str], source: str
-) -> RelationRules:
-    """The section that a line begins, still without rules."""
+) -> tuple[RelationRules, bool]:
+    """The section that a line begins, still without rules, and whether it is a further one."""
     match = SECTION.fullmatch(line)
     if match is None or match[2] == match[3]:
         expected = '`## relation(X, Y), Y is asked for: {"queries": 12}`'
         raise DataError(source, f"is not the beginning of a section; expected {expected}", number)
     try:
-        figures = json.loads(match[4])
-        weights = figures.get("weights")
-        return RelationRules(
+        figures, is_further = json.loads(match[5]), match[4] is not None
+        weights, queries = figures.get("weights"), 0 if is_further else figures["queries"]
+        section = RelationRules(
             names.get(match[1].lower(), match[1]),
             Direction.OBJECT if match[2] == KNOWN.name else Direction.SUBJECT,
-            whole_number_in(json.dumps(figures["queries"])),
+            whole_number_in(json.dumps(queries)),
             weights=None if weights is None else format_1.named_weights(weights, features),
+            parts=tuple(
+                (str(kind), float(lift)) for kind, lift in figures.get("parts", {}).items()
+            ),
         )
+        return section, is_further
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
 

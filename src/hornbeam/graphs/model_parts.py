@@ -11,6 +11,7 @@ from hornbeam.base.arrays import Floats, Ints
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.constants import ConstantRules
+from hornbeam.graphs.features import EvidenceKind
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules, path_table
 from hornbeam.graphs.ranking_fit import FittedRanking
@@ -57,6 +58,7 @@ def relation_rules(
     ranking: FittedRanking,
     own: Mapping[int, Floats],
     queries: Ints,
+    parts: Mapping[int, Mapping[EvidenceKind, float]],
 ) -> tuple[RelationRules, ...]:
     """All rules with names in place of ids, per relation and direction, the best rules first."""
     return tuple(
@@ -67,6 +69,7 @@ def relation_rules(
             _path_rules(predicates, rules[step], own.get(step)),
             constants.get(step, ()),
             tuple(significant(ranking.by_step[step]).tolist()) if step in ranking.by_step else None,
+            tuple((kind.value, lift) for kind, lift in parts.get(step, {}).items()),
         )
         for step in sorted(rules)
     )

@@ -13,6 +13,7 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.graph.link_hashes import LinkHash
 from hornbeam.graphs.evidence_kernels import fired_paths, gather
+from hornbeam.graphs.features import COLUMN
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
 from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
@@ -117,6 +118,14 @@ class Pool:
     def where(self, kept: Bools) -> Pool:
         """Keep the candidates where `kept` is true."""
         return self._keeping(kept, self.truth, self.missed)
+
+    def unlinked(self) -> Pool:
+        """Leave out candidates, right ones too, that a further link connects with their source."""
+        counts = self.feature[:, COLUMN.linked_along : COLUMN.linked_together]
+        linked: Bools = np.asarray(counts.any(axis=1))
+        of_true = part_numbers(self.offsets)[linked & self.truth]
+        missed = self.missed + np.bincount(of_true, minlength=len(self.source))
+        return self._keeping(~linked, self.truth, missed)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out the given answers, which are true by other links, unless they are asked for."""

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ints, pointers
+from hornbeam.base.arrays import Bools, Floats, Ints, part_numbers, pointers
 from hornbeam.graph.link_hashes import REPORTING
-from hornbeam.graphs.features import columns_of
+from hornbeam.graphs.features import EvidenceKind, columns_of
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import Pool
@@ -36,6 +36,8 @@ from hornbeam.graphs.workload import Portion, Workload
 
 #: L2 penalty of the graph's weights.
 GRAPH_PENALTY = 1.0
+#: Maximum number of sources per step by which lifts are averaged.
+LIFTED = 1_000
 #: L2 penalty of rules' weights, and of features' weights if the graph's model alone was best.
 RULE_PENALTY, FEATURE_PENALTY = 3.0, 30.0
 
@@ -156,6 +158,32 @@ def fit_graph(
     penalties = np.full(len(columns), GRAPH_PENALTY)
     weights = fit_softmax(rows, scale, np.zeros(len(columns)), penalties, start, work.expired)
     return FittedRanking(features, scale, weights, {}, None)
+
+
+def part_lifts(queries: Pool, ranking: FittedRanking) -> dict[int, dict[EvidenceKind, float]]:
+    """By step, how far each part of the score lifts right answers above the mean candidate.
+
+    Means over at most `LIFTED` sources of a step, the part that lifts most first.
+    """
+    columns, found = columns_of(ranking.features), {}
+    kinds = [EvidenceKind.of_feature(name) for name in ranking.features]
+    of_step = queries.step[np.diff(queries.offsets) > 0]
+    for step in np.unique(of_step).tolist():
+        there = (queries.step == step) & (np.diff(queries.offsets) > 0)
+        some = queries.select(np.flatnonzero(there)[:LIFTED])
+        if not some.truth.any():
+            continue
+        feature = some.feature[:, columns].astype(np.float64)
+        sizes = np.diff(some.offsets)[:, np.newaxis]
+        mean = np.add.reduceat(feature, some.offsets[:-1]) / sizes
+        own = mean[part_numbers(some.offsets)[some.truth]]
+        lifts = (feature[some.truth] - own).mean(axis=0) * ranking.of(step)
+        parts = dict.fromkeys(EvidenceKind, 0.0)
+        for kind, lift in zip(kinds, lifts.tolist(), strict=True):
+            parts[kind] += lift
+        ordered = sorted(parts.items(), key=lambda part: -part[1])
+        found[step] = {kind: round(lift, 2) for kind, lift in ordered if round(lift, 2)}
+    return found
 
 
 # --- weights of rules -----------------------------------------------------------------------------

@@ -74,7 +74,8 @@ class RelationRules:
     """Rules and ranking weights of one relation in one direction.
 
     `weights` belong to the model's features; None means the weights of the whole graph.
-    `constants` are the best rules with constants, for reading only.
+    `constants` are the best rules with constants, for reading only. So are `parts`: how far every
+    part of the score lifts right answers above other candidates, in log odds, the largest first.
     """
 
     relation: str
@@ -83,6 +84,22 @@ class RelationRules:
     rules: tuple[CountedRule, ...] = ()
     constants: tuple[CountedRule, ...] = ()
     weights: tuple[float, ...] | None = None
+    parts: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def rests_on(self) -> str:
+        """The parts that lift right answers, with their shares, in words; empty if none does.
+
+        Examples
+        --------
+        >>> parts = (("paths", 3.0), ("all rules", 1.0), ("how common the answer is", -0.5))
+        >>> RelationRules("p", Direction.OBJECT, 9, parts=parts).rests_on
+        'paths (75 %), all rules (25 %)'
+        """
+        lifts = [(name, lift) for name, lift in self.parts if lift > 0]
+        total = sum(lift for _, lift in lifts)
+        shares = [(name, round(100 * lift / total)) for name, lift in lifts]
+        return ", ".join(f"{name} ({share} %)" for name, share in shares if share)
 
     @property
     def all_rules(self) -> tuple[CountedRule, ...]:

@@ -48,13 +48,13 @@ def graph_slot_weights(graph: LinkedGraph, penalty: float) -> Ints:
     """The slot weights of a graph; an empty array if the graph has too many relations."""
     if graph.step_limit > MAX_STEPS:
         return NO_WEIGHTS
-    x = _entities_by_steps(graph)
+    x = entities_by_steps(graph)
     return slot_weights((x.T @ x).toarray(), penalty)
 
 
-def slot_scores(graph: LinkedGraph, weights: Ints) -> Ints:
+def slot_scores(x: sparse.csr_array, weights: Ints) -> Ints:
     """Scores of all entities in millionths, by the weights of all steps for one step."""
-    scores: Ints = _entities_by_steps(graph) @ weights
+    scores: Ints = x @ weights
     return scores
 
 
@@ -92,9 +92,10 @@ def weights_for(weights: Ints, step: int) -> Ints:
     return np.ascontiguousarray(weights[:, inverse_code(step)]) if len(weights) else NO_SLOTS
 
 
-def _entities_by_steps(graph: LinkedGraph) -> sparse.csr_array:
+def entities_by_steps(graph: LinkedGraph) -> sparse.csr_array:
     """The matrix X: an entity's runs are the ones of its row."""
     links = graph.links
     ones = np.ones(len(links.run_step), dtype=np.int64)
     shape = graph.n_entities, graph.step_limit
-    return sparse.csr_array((ones, links.run_step, links.first_run), shape=shape)
+    first_run = links.first_run.astype(np.int32)  # as many runs as 32 bits count, at most
+    return sparse.csr_array((ones, links.run_step, first_run), shape=shape)
