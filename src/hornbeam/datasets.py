@@ -8,6 +8,7 @@ Facts(1,254 facts, 357 entities, 5 predicates)
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from hornbeam.errors import InputError
@@ -52,3 +53,33 @@ def countries(fold: int = 0) -> Task:
             read_labels(own / "train.tsv"),
             read_labels(own / "test.tsv"),
         )
+
+
+def deliveries() -> Facts:
+    """Three months of a small town's invented trade, as facts with a date.
+
+    Shops order from suppliers, which deliver three or four days later, mostly; shops complain, and
+    suppliers visit those that did.
+
+    Examples
+    --------
+    >>> import hornbeam as hb
+    >>> hb.datasets.deliveries().events
+    Events(278 from 2024-03-01 to 2024-05-31)
+    """
+    from importlib.resources import as_file, files
+
+    from hornbeam.facts.reading.readers import read_facts
+
+    with as_file(files("hornbeam.examples") / "trade" / "deliveries.tsv") as path:
+        return read_facts(path, time=4)
+
+
+def save_deliveries(path: str | os.PathLike[str]) -> None:
+    """Write the events of `deliveries` to a file: subject, relation, object and date."""
+    from importlib.resources import files
+
+    from hornbeam.base.files import save_text
+
+    bundled = files("hornbeam.examples") / "trade" / "deliveries.tsv"
+    save_text(path, bundled.read_text(encoding="utf-8"))

@@ -20,6 +20,7 @@ from hornbeam.graphs.graph_explainer import REASONS, GraphExplainer
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.graphs.graph_scorer import GraphScorer, new_facts
 from hornbeam.graphs.graph_text import read_model, rule_text, write_model
+from hornbeam.graphs.opened_rankers import InMemoryRanker, explainer_of, ranker_in_memory
 from hornbeam.graphs.ranking_model import RankingModel, known_argument
 from hornbeam.graphs.timed.timed_explainer import TimedExplainer
 from hornbeam.graphs.timed.timed_ranker import TimedRanker
@@ -104,7 +105,8 @@ class GraphModel(RankingModel, AnyModel):
         _check_score(score)
         known = facts_of(facts)
         self._warn_of_another_graph(known)
-        ranker = self.memory_ranker(known, threads, leave_out_linked)
+        ranker = self.ranker(known, threads=threads, leave_out_linked=leave_out_linked)
+        assert isinstance(ranker, InMemoryRanker)
         return new_facts(
             ranker, relations=None if target is None else [target], subjects=subjects,
             objects=objects, top=top, per_subject=per_subject,
@@ -182,14 +184,6 @@ class GraphModel(RankingModel, AnyModel):
             ranker = SqlRanker.of(self, known, None if test is None else as_facts(test))
         return ranker.without_linked() if leave_out_linked else ranker
 
-    def memory_ranker(
-        self, facts: Facts, threads: int | None = None, leave_out_linked: bool = False
-    ) -> MemoryRanker | TimedRanker:
-        """The ranker over facts in memory."""
-        ranker = self.ranker(facts, threads=threads, leave_out_linked=leave_out_linked)
-        assert isinstance(ranker, MemoryRanker | TimedRanker)
-        return ranker
-
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
@@ -225,7 +219,7 @@ class GraphModel(RankingModel, AnyModel):
         reasons: int = REASONS,
     ) -> GraphExplainer | TimedExplainer:  # fmt: skip
         """Prepare to explain many triples by `reasons` rules per score part; ignores `pairs`."""
-        return explainer_of(self.memory_ranker(facts_of(facts), threads), reasons)
+        return explainer_of(ranker_in_memory(self, facts_of(facts), threads), reasons)
 
     def report(
         self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
@@ -319,15 +313,6 @@ class GraphModel(RankingModel, AnyModel):
             f"the facts have none of the model's {n:,} relations ({first}): was it learned from "
             "another graph?"
         )
-
-
-def explainer_of(
-    ranker: MemoryRanker | TimedRanker, reasons: int = REASONS
-) -> GraphExplainer | TimedExplainer:
-    """The explainer of a ranker's answers."""
-    if isinstance(ranker, TimedRanker):
-        return TimedExplainer(ranker, reasons)
-    return GraphExplainer(ranker, reasons)
 
 
 def _check_score(score: Score | str) -> None:

@@ -29,6 +29,7 @@ from hornbeam.explaining.explainer import (
 from hornbeam.explaining.independent_explainer import IndependentExplainer
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.graphs.graph_explainer import GraphExplainer
+from hornbeam.graphs.timed.timed_explainer import TimedExplainer
 from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.rule_words import rule_words
@@ -99,7 +100,7 @@ def implementations(package: str, method: str) -> set[type]:
 def test_every_implementation_is_held_to_the_contract() -> None:
     assert set(CONTRACT) == {None, *CollectiveMethod}
     assert implementations("hornbeam.explaining", "explain") == set(CONTRACT.values())
-    assert implementations("hornbeam.graphs", "explain") == {GraphExplainer}
+    assert implementations("hornbeam.graphs", "explain") == {GraphExplainer, TimedExplainer}
 
 
 @every_kind

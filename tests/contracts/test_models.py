@@ -52,7 +52,6 @@ ONE_KIND: dict[type[AnyModel], dict[str, str]] = {
         "ranker(test)": "a database fetches the known answers of a test's queries at once",
         "evaluate_ranks(filter_time)": "test facts with a time are asked at it",
         "evaluate_ranks(history)": "test facts with a time are asked at it",
-        "memory_ranker": "which of its rankers, without or with times, facts in memory have",
         "explain(at)": "pairs of a rule model have a time each",
         "explain(reasons)": "a graph has too many rules to show all that fire",
         "explainer(reasons)": "a graph has too many rules to show all that fire",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from pathlib import Path
@@ -15,11 +16,13 @@ import hornbeam as hb
 from hornbeam.base.dates import TimeUnit
 from hornbeam.errors import DataError, InputError
 from hornbeam.graphs.timed.time_scale import TimeScale
+from hornbeam.graphs.timed.timed_explainer import TimedExplainer
 from hornbeam.graphs.timed.timed_features import TIMED_FEATURES
 from hornbeam.graphs.timed.timed_kernels import FLOOR, MIN_TIMED_HITS, MOST, PRIOR, UNSEEN
-from hornbeam.graphs.timed.timed_queries import TimedGraph
+from hornbeam.graphs.timed.timed_queries import QueryTimes, TimedGraph
 from hornbeam.graphs.timed.timeline import RuleTable
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
+from tests.support.commands import hornbeam_, write
 from tests.support.kernels import both_ways, compiles, kernels_are
 
 Event = tuple[str, str, str, int]
@@ -279,6 +282,62 @@ class TestModels:
         assert told["time"] == str(time)
         with pytest.raises(InputError, match="`at`: 'soon' is no whole number"):
             model.explain(facts_of(events), (a, "visits", b), at="soon")
+
+    def test_parts_of_a_score_add_up(self, planted: tuple[list[Event], hb.GraphModel]) -> None:
+        events, model = planted
+        facts = facts_of(events)
+        explainer = model.explainer(facts)
+        assert isinstance(explainer, TimedExplainer)
+        for step, ends in ((step_code(facts.predicates.index("visits")), ("e1", "e2")),):
+            known, answer = map(facts.entity, ends)
+            asked = QueryTimes(np.array([known], np.int32), np.array([explainer.time]))
+            pool, score = explainer.ranker.scored(step, asked)
+            [row] = np.flatnonzero(pool.entity == answer).tolist()
+            told = explainer.explain(ends[0], "visits", ends[1]).directions[0]
+            assert told.total == pytest.approx(score[row] - score.mean(), rel=1e-6, abs=1e-9)
+            assert told.rank == 1 + np.count_nonzero(score > score[row])
+            assert told.candidates == len(score)
+
+    def test_a_report_judges_the_forecast(self, planted: tuple[list[Event], hb.GraphModel]) -> None:
+        events, model = planted
+        test = [event for event in delayed_world(0) if event[3] >= 50 and event[1] == "visits"]
+        page = model.report(facts_of(events), test=facts_of(test))
+        found = model.evaluate_ranks(facts_of(events), facts_of(test))
+        assert f"{found.mrr:.3f}" in page
+        assert 'id="mistakes"' in page
+
+    def test_triples_are_scored_as_what_comes_next(
+        self, planted: tuple[list[Event], hb.GraphModel]
+    ) -> None:
+        events, model = planted
+        facts = facts_of(events)
+        ranked = model.rank(facts, [("e1", "visits", "?")], top=100)
+        triples = list(zip(ranked["subject"], ranked["relation"], ranked["object"], strict=True))
+        scored = model.predict(facts, triples)
+        np.testing.assert_allclose(scored["score"], ranked["score"], rtol=1e-9)
+        proposed = model.propose(facts, target="visits", subjects=["e1"], top=1)
+        assert proposed["object"][0] == ranked["object"][0]
+
+    def test_commands_do_the_same(
+        self, planted: tuple[list[Event], hb.GraphModel], tmp_path: Path
+    ) -> None:
+        events, model = planted
+        test = [("e1", "visits", "e2", 53), ("e3", "visits", "e4", 54)]
+        old, new = write(tmp_path / "old.tsv", events), write(tmp_path / "new.tsv", test)
+        queries = write(tmp_path / "queries.tsv", [("e1", "visits", "?", 50)])
+        model.save(tmp_path / "m.hornbeam")
+        given = (tmp_path / "m.hornbeam", "--facts", old, "--time", "4")
+        judged = hornbeam_("evaluate", *given, "--test", new, "--json")
+        found = model.evaluate_ranks(facts_of(events), facts_of(test))
+        assert json.loads(judged.stdout)["mrr"] == found.mrr
+        answered = hornbeam_("predict", *given, "--queries", queries)
+        assert answered.stdout.splitlines()[0].split("\t")[4:7] == ["1", "1", "50"]
+        told = hornbeam_("explain", *given, "--at", "50", "e1", "visits", "e2")
+        assert told.code == 0
+        bad = hornbeam_("explain", *given, "--at", "x", "e1", "visits", "e2")
+        assert (bad.code, "is no whole number" in bad.stderr) == (2, True)
+        untimed = hornbeam_("evaluate", given[0], "--facts", new, "--test", new)
+        assert untimed.code == 2
 
 
 @compiles

@@ -205,7 +205,8 @@ def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
     """Queries with the ids of the facts, which a ranker knows; all other ids become -1."""
     known = np.where(queries.known < len(united.facts.entities), queries.known, -1)
     relation = np.where(queries.relation < len(united.facts.predicates), queries.relation, -1)
-    return Queries(relation.astype(np.int32), known.astype(np.int32), queries.asks_subject)
+    asks_subject, time = queries.asks_subject, queries.time
+    return Queries(relation.astype(np.int32), known.astype(np.int32), asks_subject, time=time)
 
 
 @dataclass(frozen=True, eq=False)

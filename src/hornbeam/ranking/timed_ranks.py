@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints, pointers, ranges
+from hornbeam.base.arrays import Array, Bools, Ids, Ints, pointers, ranges
 from hornbeam.base.choices import FilterTime
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
@@ -22,7 +22,7 @@ from hornbeam.ranking.filtered_ranks import (
     MIN_QUERIES,
     KnownAnswers,
 )
-from hornbeam.ranking.queries import Queries, Ranker, answered
+from hornbeam.ranking.queries import Queries, Ranker, Triples, answered
 
 
 class AnswerTable(NamedTuple):
@@ -112,6 +112,15 @@ def _keys(queries: Queries, times: Ints, filter_time: FilterTime, n_entities: in
     if filter_time is FilterTime.ALL:
         return key
     return pair_keys(key, np.searchsorted(times, queries.time), len(times) + 1)
+
+
+def are_events(triples: Triples, time: Ints, events: Events) -> Bools:
+    """Which triples were true at a time."""
+    asked: list[Array] = [triples.relation, triples.subject, triples.object, time]
+    rows = np.concatenate([np.stack(asked), np.stack(events.columns)], axis=1, dtype=np.int64)
+    _, number = np.unique(rows, axis=1, return_inverse=True)
+    number = number.reshape(-1)
+    return np.isin(number[: len(triples)], number[len(triples) :])
 
 
 def were_before(events: Events, history: Events, n_entities: int, n_relations: int) -> Bools:

@@ -30,6 +30,7 @@ from hornbeam.learning.trace import Trace
 from hornbeam.ranking.filtered_ranks import Ranks, in_facts
 from hornbeam.ranking.queries import Direction, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, RelationRanks
+from hornbeam.ranking.timed_ranks import are_events
 from hornbeam.reporting import charts, report_charts
 from hornbeam.reporting.data_profile import DataProfile, profile
 from hornbeam.reporting.model_card import model_card
@@ -46,7 +47,7 @@ from hornbeam.scoring.evaluation import confusion, evaluate
 from hornbeam.scoring.model_checks import warn_of_other_targets
 
 if TYPE_CHECKING:
-    from hornbeam.graphs.graph_ranker import MemoryRanker
+    from hornbeam.graphs.opened_rankers import InMemoryRanker
     from hornbeam.graphs.ranking_model import RankingModel
 
 #: Maximum number of explained errors: wrong pairs of each kind, and true answers that rank low.
@@ -318,8 +319,8 @@ def graph_report(
     names all files of triples that are not wrong.
     """
     # imported late, here and below: the report of a rule model needs none of these modules
-    from hornbeam.graphs.graph_explainer import GraphExplainer
-    from hornbeam.graphs.graph_ranker import MemoryRanker
+    from hornbeam.graphs.opened_rankers import explainer_of, ranker_in_memory
+    from hornbeam.graphs.timed.timed_ranker import TimedRanker
 
     rules = [rule for part in model.relations for rule in part.all_rules]
     in_bodies = set[str]().union(*(rule.clause.body.predicates for rule in rules))
@@ -333,12 +334,14 @@ def graph_report(
     figures = dict[str, list[report_charts.Figure]]()
     judged = None
     if test is not None and facts is not None:
-        ranker = MemoryRanker.of(model, facts, threads=threads)
+        ranker = ranker_in_memory(model, facts, threads)
         judged = ranker.evaluate(test, filter, progress)
+        if isinstance(ranker, TimedRanker):
+            ranker = ranker.seeing([test, *([] if filter is None else [filter])])
         answers = evaluate(*_true_and_stated(ranker, judged.ranks, progress))
         asked = min(CALIBRATED, judged.queries)
         figures["quality"] = report_charts.rank_figures(judged.ranks, answers, asked)
-        hardest = _hardest(GraphExplainer(ranker, reasons=1), judged.ranks, names, progress)
+        hardest = _hardest(explainer_of(ranker, reasons=1), judged.ranks, names, progress)
         values |= {"filtered_by": filtered_by, "ranks": judged, "failures": {"": hardest}}
     values["relations"] = _relations(model, judged, names)
     data = None
@@ -375,7 +378,7 @@ def _relations(
 
 
 def _true_and_stated(
-    ranker: MemoryRanker, ranks: Ranks, progress: Progress
+    ranker: InMemoryRanker, ranks: Ranks, progress: Progress
 ) -> tuple[Bools, Floats]:
     """Whether answers to test queries are among the test triples, and their probabilities.
 
@@ -385,11 +388,18 @@ def _true_and_stated(
     rows = np.flatnonzero(queries.askable)
     rows = rows[np.linspace(0, len(rows) - 1, min(CALIBRATED, len(rows))).astype(np.int64)]
     # several test triples may have the same query; its answers count once
-    columns = queries.relation[rows], queries.asks_subject[rows], queries.known[rows]
+    columns = [queries.relation[rows], queries.asks_subject[rows], queries.known[rows]]
+    if queries.time is not None:
+        columns.append(queries.time[rows])
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     asked = queries.select(rows[first])
     found = answered(replace(ranker, listed=0), asked, progress)  # no more than the pool
     answers = found.triples(asked)
+    if asked.time is not None and ranker.facts.events is not None:
+        return (
+            are_events(answers, asked.time[found.query], ranker.facts.events),
+            ranker.probabilities(found),
+        )
     test, *filters = (united.among(answers, table) for table in united.tables[1:])
     kept = ~np.logical_or.reduce([np.zeros_like(test), *filters])
     return test[kept], ranker.probabilities(found)[kept]
@@ -399,6 +409,9 @@ def _hardest(
     explainer: Explainer, ranks: Ranks, names: EntityNames, progress: Progress
 ) -> list[Failure]:
     """The true answers that rank lowest, at most one per relation and direction."""
+    # imported late, as above
+    from hornbeam.graphs.timed.timed_explainer import TimedExplainer
+
     united, queries = ranks.united, ranks.queries
     assert queries.answer is not None
     n_entities = len(explainer.facts.entities)
@@ -412,7 +425,10 @@ def _hardest(
         seen.add(kind)
         ends = (answer, known) if kind[1] else (known, answer)
         triple = united.entity(ends[0]), united.relation(kind[0]), united.entity(ends[1])
-        why = explainer.explain(*triple, paths=1).in_names(names)
+        asked = explainer
+        if queries.time is not None and isinstance(explainer, TimedExplainer):
+            asked = replace(explainer, at=int(queries.time[row]))
+        why = asked.explain(*triple, paths=1).in_names(names)
         asks = Direction.SUBJECT if kind[1] else Direction.OBJECT
         # the score of a pair by a rule model is the same for both queries
         both = why.directions

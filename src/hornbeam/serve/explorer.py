@@ -27,6 +27,7 @@ from hornbeam.serve.shown_values import (
     ShownDirection,
     ShownLink,
 )
+from hornbeam.serve.timelines import EventTimeline, timeline_about
 
 
 class UnknownNameError(InputError):
@@ -163,6 +164,12 @@ class ModelExplorer(Explorer):
     @abstractmethod
     def explain(self, subject: str, relation: str, object_: str, edits: Edits) -> Explanation:
         """Explain the score of a link."""
+
+    def timeline(self, entity: str, other: str | None = None) -> EventTimeline | None:
+        """When the facts about an entity were true, or those about two; None without times."""
+        return timeline_about(
+            self.facts, self.entity_id(entity), None if other is None else self.entity_id(other)
+        )
 
     def counted_rules(self, relation: str) -> Sequence[ShownDirection]:
         """Rules of a relation in both directions; none for a model whose rules have weights."""

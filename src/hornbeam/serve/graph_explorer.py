@@ -20,12 +20,11 @@ from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
-from hornbeam.graphs.graph_explainer import GraphExplainer
-from hornbeam.graphs.graph_ranker import MemoryRanker
 from hornbeam.graphs.graph_scorer import GraphScorer
 from hornbeam.graphs.graph_text import graph_rule_words, rule_text
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import direction_of, step_of
+from hornbeam.graphs.opened_rankers import InMemoryRanker, explainer_of, ranker_in_memory
 from hornbeam.graphs.ranking_model import RelationRules
 from hornbeam.ranking.fact_ranker import tied_ranks
 from hornbeam.ranking.queries import Direction, Queries
@@ -117,7 +116,7 @@ class GraphExplorer(ModelExplorer):
     ) -> None:
         super().__init__(facts, name, EntitySearch.of(facts.entities, entity_names))
         self.model = model
-        self.ranker = MemoryRanker.of(model, facts, threads=threads).named(entity_names)
+        self.ranker: InMemoryRanker = ranker_in_memory(model, facts, threads).named(entity_names)
         self.expected = ExpectedSteps(self.ranker.graph)
         self._missing = BoundedCache[list[MissingFacts]](CACHED)
         self._explained = BoundedCache[Explanation](CACHED)
@@ -279,6 +278,6 @@ class GraphExplorer(ModelExplorer):
         triple = (subject, relation, object_)
 
         def made() -> Explanation:
-            return GraphExplainer(self.ranker, REASONS).explain(*triple, paths=GROUNDINGS)
+            return explainer_of(self.ranker, REASONS).explain(*triple, paths=GROUNDINGS)
 
         return self._explained.get(triple, made)

@@ -129,6 +129,7 @@ class Pages:
             "n_listed": n_listed,
             "known": known,
             "stated": stated,
+            "timeline": explorer.timeline(name),
         }
         return View("entity.html", values, plain)
 
@@ -158,6 +159,8 @@ class Pages:
         explained = self.explorer.explain(*link.triple, visit.edits)
         is_fact = self.explorer.is_fact(*link.triple)
         values: dict[str, Any] = {"link": link, "explained": explained, "is_fact": is_fact}
+        if self.explorer.facts.events is not None and not explained.unseen:
+            values["timeline"] = self.explorer.timeline(link.subject, link.object)
         if self.weighted is not None:
             values |= self.weighted.link_values(explained, visit.edits)
 

@@ -194,6 +194,8 @@ class TimedExplainer:
             values=(Phrase(f"{often}, {before}" if len(times) == 1 else f"{often} {before}"),),
         )
         hits, predicted = rule.by_age[place]
+        if not predicted:  # the rule was never asked at this age: its confidence is that of all
+            hits, predicted = rule.hits, rule.predicted
         return Reason(
             None,
             rule_text(rule.clause, direction, identifiers),

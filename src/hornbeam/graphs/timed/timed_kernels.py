@@ -30,6 +30,8 @@ N_TIMED = len(TIMED_FEATURES)
 MIN_TIMED_HITS = 2
 #: Usual answers of the relation that are candidates of every query.
 USUAL = 50
+#: The usual answers are selected anew after a fraction of 1 / REFRESHED of all answers in events.
+REFRESHED = 8
 #: Weight of the prior in shares of faded counts, and the share that an unseen pair has there.
 PRIOR, UNSEEN = 1.0, 0.01
 #: Added to confidences and sums before logarithms are taken, and the largest confidence.
@@ -94,22 +96,29 @@ def see_events(events, done, time, scale, answered, usual):
         add_event(answered.of_all, answered.all_last, 0, at, half)
         if done >= usual.size[2]:
             select_usual(usual, answered, at, half)
-            usual.size[2] = done + 1 + usual.size[0] // 16
+            usual.size[2] = done + 1 + usual.size[0] // REFRESHED
         done += 1
     return done
 
 
 def select_usual(usual, answered, time, half):
-    """Select the answers with the largest counts by the long half-life."""
-    n = usual.size[0]
-    weight = np.empty(n)
-    for i in range(n):
+    """Select the answers with the largest counts by the long half-life; of equal ones the first."""
+    chosen = 0
+    weight = np.empty(USUAL)
+    for i in range(usual.size[0]):
         answer = usual.seen[i]
-        weight[i] = -faded(answered.of_answer, answered.answer_last, answer, time, half, LONG)
-    order = np.argsort(weight, kind="mergesort")
-    usual.size[1] = min(n, USUAL)
-    for i in range(usual.size[1]):
-        usual.best[i] = usual.seen[order[i]]
+        count = faded(answered.of_answer, answered.answer_last, answer, time, half, LONG)
+        if chosen == USUAL and count <= weight[USUAL - 1]:
+            continue
+        place = min(chosen, USUAL - 1)
+        while place > 0 and weight[place - 1] < count:
+            weight[place] = weight[place - 1]
+            usual.best[place] = usual.best[place - 1]
+            place -= 1
+        weight[place] = count
+        usual.best[place] = answer
+        chosen = min(chosen + 1, USUAL)
+    usual.size[1] = chosen
 
 
 def rows_before(timeline, source, time, history):

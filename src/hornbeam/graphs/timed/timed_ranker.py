@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple, Self
@@ -195,6 +195,13 @@ class TimedRanker(FactRanker):
         order = np.lexsort((pool.entity, -score, part_numbers(pool.offsets)))
         found = Answers(pool.offsets, pool.entity[order], score[order])
         return found if self.listed is None else found.best(max(self.listed, self.model.pool))
+
+    def seeing(self, tables: Sequence[Facts]) -> TimedRanker:
+        """The same ranker over the facts and further ones, each seen after its time."""
+        whole = self.facts
+        for table in tables:
+            whole = whole + table
+        return TimedRanker.of(self.model, whole, threads=self.threads)
 
     def evaluate(
         self,
