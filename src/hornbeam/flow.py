@@ -26,6 +26,7 @@ from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
 from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
+from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.registry import make_learner
@@ -48,6 +49,7 @@ from hornbeam.rules.provenance import (
     changed_settings,
     plain_values,
 )
+from hornbeam.rules.rule_model import RuleModel
 from hornbeam.rules.weighing import Counts
 from hornbeam.two_step import learn_second_step
 
@@ -70,6 +72,7 @@ def learn(
     rules: RuleInput | None = None,
     keep: bool = False,
     guard: str | None = None,
+    start: RuleModel | str | os.PathLike[str] | None = None,
     refit: bool = False,
     negatives: float = 1.0,
     negative_sampling: Sampling = "typed",
@@ -117,6 +120,9 @@ def learn(
         Keep the weights of your own rules where they have one.
     guard
         A predicate of pairs that every learned rule has as a further condition.
+    start
+        An earlier model, or its file, to begin with: the joint learner then looks for its strength
+        near that model's. The result is that of learning without it, up to the tolerance of fits.
     refit
         Fit the selected rules once more, together and without L1.
     negatives, negative_sampling
@@ -146,8 +152,10 @@ def learn(
     if timed and labels is None:
         raise InputError("facts with a time need `labels`, each with its time: none are sampled")
     labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
+    if start is not None:
+        plan = replace(plan, learner=_beginning_with(plan.learner, start))
     settings = {
-        **changed_settings(plan.learner, ("seed", "fixed_path")),
+        **changed_settings(plan.learner, ("seed", "fixed_path", "start")),
         **changed_settings(language or RuleLimits()),
         **_given(
             target=target, counts=counts, relaxation=relaxation, cross_evidence=cross_evidence,
@@ -206,6 +214,15 @@ def learn(
         own=tuple(made.clause_text(rule.clause) for rule in plan.own.rules),
     )
     return Model(made.rules, made.semantics, made.beliefs, provenance, trace)
+
+
+def _beginning_with(learner: Learner, start: RuleModel | str | os.PathLike[str]) -> Learner:
+    """The learner with the rules of an earlier model to begin with."""
+    if not isinstance(learner, Joint):
+        raise InputError(f'`start` is for `method="joint"`, not for {learner.name!r}: leave it out')
+    model = start if isinstance(start, RuleModel) else Model.load(start)
+    # the first step of a collective model is the plain one
+    return replace(learner, start=model.beliefs or model.rules)
 
 
 def _given(**settings: object) -> dict[str, Any]:

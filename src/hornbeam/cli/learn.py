@@ -150,6 +150,7 @@ def learn(
             rules=own.rules,
             keep=own.keep,
             guard=own.guard,
+            start=fitting.start,
             refit=fitting.refit,
             negatives=fitting.negatives,
             negative_sampling=fitting.negative_sampling,

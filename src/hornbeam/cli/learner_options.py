@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from inspect import Parameter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
@@ -129,6 +130,11 @@ class FitOptions(Options):
         "(uniform, which teaches types).",
         words=lambda: get_args(Sampling),
         default="typed",
+    )
+    start: Path | None = options.learner_option(
+        "An earlier model to begin with, such as yesterday's: joint looks for its strength near "
+        "that model's. The same result as without it, sooner.",
+        metavar="MODEL",
     )
     settings: LearnerOptions
 

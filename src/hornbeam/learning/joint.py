@@ -4,6 +4,7 @@ The strength of the L1 penalty decreases along a path, from the strength that ke
 thousandth of it. Each fit starts from the previous fit. Cross-validation within the training labels
 chooses the strength by the log-loss of held-out labels: the shortest model within one standard
 error of the best. A body has one clause per way of counting, and the penalty chooses among them.
+An earlier model may say where on the path to begin (`Joint.start`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from hornbeam.learning.problem import Problem, fit_priors
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.learning.trace import Choice, PathPoint, Validation
 from hornbeam.rules.body import Kind
+from hornbeam.rules.clause import Clause
+from hornbeam.rules.rule_model import Rule
 from hornbeam.rules.weighing import Counts
 
 #: Minimum number of entries of a problem for its folds to run in threads. In smaller problems the
@@ -60,6 +63,9 @@ class Joint:
         Seed of the assignment of targets to folds.
     fixed_path
         Strengths to fit instead of choosing one by validation; the last fit is the result.
+    start
+        Rules of an earlier model. The path begins at the strength at which their weights would be
+        the best, and is followed both ways, so that strengths far from it are not tried.
     """
 
     name: ClassVar[str] = "joint"
@@ -81,6 +87,7 @@ class Joint:
     all_rules: bool = option("all_rules")
     seed: int = 0
     fixed_path: tuple[float, ...] = ()
+    start: tuple[Rule, ...] = field(default=(), repr=False)
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
     def __post_init__(self) -> None:
@@ -102,7 +109,13 @@ class Joint:
         Returns the result, and E[y] of every target by weights that did not see its fold.
         """
         run, scores = self.validate(problem, fold, progress)
-        fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))
+        strengths = np.array(run.strengths[: self._chosen(run) + 1])
+        fits = self.path(problem, strengths, self._earlier(problem))
+        stronger = self.grid(problem)
+        if self._too_long(problem, fits[0]) and strengths[0] < stronger[0]:
+            # too many rules even where an earlier model made the path begin
+            run, scores = replace(self, start=()).validate(problem, fold, progress)
+            fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))
         while len(fits) > 1 and self._too_long(problem, fits[-1]):
             fits.pop()
         path = tuple(
@@ -111,7 +124,7 @@ class Joint:
         )
         at = len(fits) - 1
         choice = Choice(run.strengths[at], run.log_loss[at], run, path)
-        chosen = replace(self, fixed_path=run.strengths[: at + 1])
+        chosen = replace(self, fixed_path=run.strengths[: at + 1], start=())
         return Learned(problem, fits[-1], choice, chosen), scores[at]
 
     def held_out(self, problem: Problem, fold: Ints, progress: Progress = SILENT) -> Floats:
@@ -132,10 +145,13 @@ class Joint:
         kept = (fit.weights > 0) & ~problem.is_base
         return self.max_rules is not None and int(kept.sum()) > self.max_rules
 
-    def path(self, problem: Problem, strengths: Floats) -> list[Fit]:
-        """One fit per strength; each starts from the previous fit, the first from the base."""
+    def path(self, problem: Problem, strengths: Floats, earlier: Floats | None = None) -> list[Fit]:
+        """One fit per strength; each starts from the previous one.
+
+        The first starts from the weights of an earlier model, or else from the base.
+        """
         fits: list[Fit] = []
-        start = self.priors(problem).weights
+        start = self.priors(problem).weights if earlier is None else earlier
         for strength in strengths:
             fits.append(self.fit(problem, strength, start))
             start = fits[-1].weights
@@ -167,6 +183,31 @@ class Joint:
         """Strengths of the path, from the strongest down."""
         return self.strongest(problem) * np.geomspace(1.0, self.smallest, self.strengths)
 
+    def _earlier(self, problem: Problem) -> Floats | None:
+        """The weights that the earlier model has for the clauses of a problem, None without one.
+
+        Medians of shares differ from day to day, so clauses are the same if they count alike.
+        """
+        if not self.start:
+            return None
+        known = {_counted_clause(rule.clause): rule.weight for rule in self.start}
+        return np.array([known.get(_counted_clause(clause), 0.0) for clause in problem.clauses])
+
+    def _begin(self, problem: Problem, strengths: Floats, earlier: Floats | None) -> int:
+        """Index of the strength to begin with: that of the earlier model, 0 without one.
+
+        At its own strength the gradient of a kept clause is its penalty.
+        """
+        if earlier is None:
+            return 0
+        unit = self.unit_penalty(problem) * len(problem.y)
+        kept = (earlier > 0) & (unit > 0)
+        if not kept.any():
+            return 0
+        gradient = problem.gradient(earlier) + earlier / self.weight_variance
+        strength = float(np.median(-gradient[kept] / unit[kept]))
+        return int(np.argmin(np.abs(np.log(strengths / max(strength, strengths[-1])))))
+
     def validate(
         self, problem: Problem, fold: Ints, progress: Progress = SILENT
     ) -> tuple[Validation, list[Floats]]:
@@ -174,38 +215,63 @@ class Joint:
 
         A target is scored by weights that did not see its fold. All folds follow the path together,
         and stop when the loss has not fallen for `patience` strengths: fits at the weakest
-        strengths take longest and are never chosen.
+        strengths take longest and are never chosen. If an earlier model made the path begin in the
+        middle, it is then followed to stronger penalties, until `patience` strengths in a row have
+        a loss at which they would not be chosen.
         """
-        strengths = self.grid(problem)
+        strengths, earlier = self.grid(problem), self._earlier(problem)
         parts = range(int(fold.max()) + 1)
         training = [problem.subset(fold != k) for k in parts]
         held_out = [problem.subset(fold == k) for k in parts]
         places = [np.flatnonzero(fold == k) for k in parts]
-        starts = [self.priors(part).weights for part in training]
+        starts = [self.priors(part).weights if earlier is None else earlier for part in training]
+        scores, losses, means = dict[int, Floats](), dict[int, Floats](), dict[int, float]()
 
         def held_out_score(k: int, strength: float) -> Floats:
             starts[k] = self.fit(training[k], strength, starts[k]).weights
             return held_out[k].score(starts[k])
 
-        scores, losses, means = list[Floats](), list[Floats](), list[float]()
+        def score_at(executor: ThreadPoolExecutor, i: int) -> None:
+            score = np.empty(len(problem.y))
+            by_fold = executor.map(held_out_score, parts, repeat(strengths[i]))
+            for place, fold_score in zip(places, by_fold, strict=True):
+                score[place] = fold_score
+            scores[i], losses[i] = score, log_losses(problem.y, score)
+            means[i] = float(losses[i].mean())
+            progress.advance(self.stage, len(means), len(strengths))
+
+        def tried() -> Validation:
+            order, best = sorted(means), min(sorted(means), key=means.__getitem__)
+            of_folds = np.bincount(fold, losses[best]) / np.maximum(np.bincount(fold), 1)
+            return Validation(
+                tuple(strengths[order].tolist()), tuple(means[i] for i in order),
+                tuple(of_folds.tolist()),
+            )  # fmt: skip
+
+        begin, best = self._begin(problem, strengths, earlier), 0
         # folds are independent: threads change no number
         workers = min(len(parts), worker_threads()) if problem.size >= WORTH_THREADS else 1
         with ThreadPoolExecutor(workers) as executor:
-            for i, strength in enumerate(strengths):
-                score = np.empty(len(problem.y))
-                by_fold = executor.map(held_out_score, parts, repeat(strength))
-                for place, fold_score in zip(places, by_fold, strict=True):
-                    score[place] = fold_score
-                scores.append(score)
-                losses.append(log_losses(problem.y, score))
-                means.append(float(losses[-1].mean()))
-                progress.advance(self.stage, i + 1, len(strengths))
-                if i - int(np.argmin(means)) >= self.patience:
+            for i in range(begin, len(strengths)):
+                score_at(executor, i)
+                best = min(means, key=means.__getitem__)
+                if i == begin:
+                    at_begin = list(starts)
+                if i - best >= self.patience:
                     break
-        sums = np.bincount(fold, losses[int(np.argmin(means))])
-        of_folds = sums / np.maximum(np.bincount(fold), 1)
-        tried = tuple(strengths[: len(means)].tolist())
-        return Validation(tried, tuple(means), tuple(of_folds.tolist())), scores
+            starts[:] = at_begin
+            for i in reversed(range(begin)):
+                score_at(executor, i)
+                run = tried()
+                enough = min(run.log_loss) + (0.0 if self.all_rules else run.standard_error)
+                if all(means[j] > enough for j in range(i, min(i + self.patience, max(means) + 1))):
+                    break
+        return tried(), [scores[i] for i in sorted(scores)]
+
+
+def _counted_clause(clause: Clause) -> tuple[object, ...]:
+    """What two clauses have in common that differ at most in the median of their shares."""
+    return clause.body, clause.negated, clause.weighing and clause.weighing.counts
 
 
 def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
