@@ -189,3 +189,14 @@ def test_numbers_that_are_asked_for_must_be_there() -> None:
     labels = hb.read_labels([("a", "t", "b", 1.0), ("b", "t", "a", 0.0)])
     with pytest.raises(InputError, match="no numbers to compare: give them by `numbers`"):
         discover(facts, labels, LANGUAGE)
+
+
+def test_dates_and_numbers_are_not_subtracted_from_each_other() -> None:
+    rows = [(f"p{k}", "size", k) for k in range(20)]
+    days = [(f"p{k}", "born", f"19{50 + k}-01-01") for k in range(20)]
+    facts = hb.read_facts([("p0", "likes", "p1")], numbers=rows, dates=days)
+    pairs = [(f"p{a}", "after", f"p{b}", float(a > b)) for a in range(20) for b in (3, 9, 15)]
+    found = discover(facts, hb.read_labels(pairs), LANGUAGE)
+    numbers = (body.number for body in found.candidates.bodies if body.number is not None)
+    compared = {(number.attribute, number.minus) for number in numbers if number.minus}
+    assert compared == {("size", "size"), ("born", "born")}
