@@ -171,3 +171,20 @@ except hornbeam.errors.MissingExtraError as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'hornbeam[sklearn]'" in done.stdout
+
+
+def test_rules_and_their_importances_are_those_of_the_model() -> None:
+    classifier = fitted_classifier()
+    weights = {
+        text: rule.weight
+        for rule, text in zip(classifier.model_.rules, classifier.model_.clause_texts, strict=True)
+        if not rule.clause.is_prior
+    }
+    assert set(classifier.rules_) == set(weights)
+    importances = classifier.feature_importances_
+    assert importances.sum() == pytest.approx(1.0)
+    assert list(importances) == sorted(importances, reverse=True)
+    total = sum(weights.values())
+    assert [weights[text] / total for text in classifier.rules_] == pytest.approx(list(importances))
+    with pytest.raises(NotFittedError):
+        _ = RuleClassifier(COUNTRIES.facts).feature_importances_

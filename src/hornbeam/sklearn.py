@@ -54,6 +54,12 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model_
         The learned `hornbeam.Model`, which proposes, explains and reports.
+    rules_
+        The texts of its rules, priors left out, the heaviest first.
+    feature_importances_
+        The share of the weights that each rule of `rules_` has; they add up to 1. Weights say how
+        much one grounding counts; `model_.to_table(facts, labels, worth=True)` measures what every
+        rule is worth.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -121,6 +127,24 @@ class RuleClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             threads=self.n_jobs,
         )
         return self
+
+    @property
+    def rules_(self) -> list[str]:
+        """The texts of the rules, priors left out, the heaviest first."""
+        return [text for _, text in self._weighted_rules()]
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The share of all weights that each rule of `rules_` has."""
+        weights = np.array([weight for weight, _ in self._weighted_rules()])
+        total = weights.sum()
+        return weights / total if total else weights
+
+    def _weighted_rules(self) -> list[tuple[float, str]]:
+        check_is_fitted(self)
+        rules = zip(self.model_.rules, self.model_.clause_texts, strict=True)
+        found = [(rule.weight, text) for rule, text in rules if not rule.clause.is_prior]
+        return sorted(found, key=lambda item: (-item[0], item[1]))
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         """Probabilities of the two classes, in the order of `classes_`."""

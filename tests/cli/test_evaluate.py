@@ -97,6 +97,36 @@ def test_true_triples_are_ranked(graph: dict[str, Path]) -> None:
     assert shown.told == []
 
 
+def test_any_k_and_every_query_are_shown(graph: dict[str, Path], tmp_path: Path) -> None:
+    words = ("evaluate", graph["model"], "--facts", graph["train"], "--test", graph["test"])
+    found = hornbeam_(*words, "--hits", "2", "--json").json
+    assert (found["hits_2"], found["mean_rank"]) == (0.75, 6.5 / 4)
+    assert "Hits@2     0.7500\nmean rank  1.6\n" in hornbeam_(*words, "--hits", "2").stdout
+    written = tmp_path / "ranks.csv"
+    assert hornbeam_(*words, "--each-query", "-o", written).code == 0
+    header, *rows = [line.split(",") for line in written.read_text().splitlines()]
+    assert header == ["subject", "relation", "object", "asks", "rank", "ties", "candidates"]
+    assert ["ann", "works_in", "oslo", "object", "1", "0"] in [row[:-1] for row in rows]
+    assert len(rows) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--labels", "FACTS", "--hits", "2"], "give --test"),
+        (["--test", "FACTS", "--each-query"], "give -o FILE"),
+        (["--test", "FACTS", "--hits", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_options_of_ranks_are_checked(
+    graph: dict[str, Path], words: list[str], problem: str
+) -> None:
+    words = [str(graph["test"]) if word == "FACTS" else word for word in words]
+    ended = hornbeam_("evaluate", graph["model"], "--facts", graph["train"], *words)
+    assert ended.code == 2
+    assert problem in " ".join(ended.stderr.split())
+
+
 def test_relations_may_have_any_name(tmp_path: Path, graph: dict[str, Path]) -> None:
     train = write(tmp_path / "odd.tsv", [("a", name, "b") for name in HOSTILE])
     test = write(tmp_path / "odd_test.tsv", [("b", name, "a") for name in HOSTILE])

@@ -102,7 +102,15 @@ def test_ranks_are_those_of_the_definition(
     rank = np.array(list(realistic.values()))
     assert found.mrr == pytest.approx(np.mean(1 / rank))
     for k, share in ((1, found.hits_1), (3, found.hits_3), (10, found.hits_10)):
-        assert share == pytest.approx(np.mean(rank <= k))
+        assert share == pytest.approx(np.mean(rank <= k)) == found.hits(k)
+    assert found.hits(2) == pytest.approx(np.mean(rank <= 2))
+    assert found.mean_rank == pytest.approx(np.mean(rank))
+    table = found.to_ranks_table()
+    listed = {
+        ((row["subject"], row["relation"], row["object"]), row["asks"] == "subject"): row["rank"]
+        for row in table.dicts()
+    }
+    assert listed == realistic
     names = {name for s, _, o in [*train, *valid, *test] for name in (s, o)}
     assert found.candidates == len(names)
     assert found.queries == 2 * len(test)
@@ -124,7 +132,10 @@ def test_relations_add_up_to_the_whole(
         for direction in ("object", "subject")
     ]
     assert sum(row.queries for row in rows) == found.queries
-    for name in ("mrr", "hits_1", "hits_3", "hits_10"):
+    for name in ("mrr", "hits_1", "hits_3", "hits_10", "mean_rank"):
+        assert getattr(found.macro, name) == pytest.approx(
+            np.mean([getattr(row, name) for row in rows])
+        )
         total = sum(getattr(row, name) * row.queries for row in rows)
         assert total == pytest.approx(getattr(found, name) * found.queries)
 
@@ -141,10 +152,14 @@ def test_a_worked_example() -> None:
         "hits_1": 0.0,
         "hits_3": 0.5,
         "hits_10": 1.0,
+        "mean_rank": 3.0,
+        "macro": {"mrr": pytest.approx((1 / 2.5 + 1 / 3.5) / 2), "hits_1": 0.0, "hits_3": 0.5,
+                  "hits_10": 1.0, "mean_rank": 3.0},
         "queries": 2,
         "relations": [
             {"relation": "p", "direction": direction, "mrr": 1 / rank, "hits_1": 0.0,
-             "hits_3": float(rank <= 3), "hits_10": 1.0, "queries": 1}
+             "hits_3": float(rank <= 3), "hits_10": 1.0, "mean_rank": rank,
+             "queries": 1}
             for direction, rank in (("object", 2.5), ("subject", 3.5))
         ],
         "candidates": 6,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,16 @@ def evaluate(
         "With --labels, what every rule is worth: the figures without it, the others unchanged.",
         default=False,
     ),
+    hits: list[int] | None = option(
+        "With --test, also the fraction of ranks up to this one. Give it again for more.",
+        min=1,
+        metavar="K",
+    ),
+    each_query: bool = option(
+        "With --test, the table (-o, --out-format) has one row per query, with its rank.",
+        "--each-query",
+        default=False,
+    ),
     leave_out_linked: bool = options.leave_out_linked_option(),
     forecast: ForecastOptions,
     score: Score = options.score_option(),
@@ -72,6 +83,8 @@ def evaluate(
       hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --filter valid.tsv
 
       hornbeam evaluate events.hornbeam --facts old.tsv --test new.tsv --time 4
+
+      hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --each-query -o ranks.csv
     """
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
@@ -80,6 +93,10 @@ def evaluate(
         raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
     if truth.filter_ and not truth.test:
         raise InputError("--filter is for --test: labels say themselves what is false")
+    if (hits or each_query) and not truth.test:
+        raise InputError("--hits and --each-query are about ranks: give --test")
+    if each_query and not table.wanted:
+        raise InputError("--each-query writes a table: give -o FILE or --out-format")
     table.check(run.console.as_json)
     model = hb.load(given.model)
     if rules and not (truth.labels and isinstance(model, hb.Model)):
@@ -113,10 +130,11 @@ def evaluate(
     further: dict[str, Any] = {"filtered_by": truth.filtered_by(given.facts.files)}
     if apart is not None:
         further["leave_out_linked"] = apart.as_dict()
+    further |= {f"hits_{k}": ranked.hits(k) for k in hits or ()}
     table.write_or_show(
-        ranked.to_table,
+        ranked.to_ranks_table if each_query else ranked.to_table,
         lambda: ranked.as_dict() | further,
-        lambda: _show_ranks(ranked, further["filtered_by"], apart),
+        lambda: _show_ranks(ranked, further["filtered_by"], apart, hits or ()),
         run.console,
     )
 
@@ -187,12 +205,21 @@ def _show_agreement(result: Evaluation, worth: ResultTable | None) -> None:
 
 
 def _show_ranks(
-    ranked: GraphEvaluation, files: list[str], without_linked: GraphEvaluation | None
+    ranked: GraphEvaluation,
+    files: list[str],
+    without_linked: GraphEvaluation | None,
+    hits: Sequence[int],
 ) -> None:
     """Show the comparable figures, then the figures without linked candidates, if any."""
     out = screen()
-    for name, value in _rank_figures(ranked).items():
+    further = {f"Hits@{k}": f"{ranked.hits(k):.4f}" for k in hits}
+    further["mean rank"] = f"{ranked.mean_rank:.1f}"
+    for name, value in (_rank_figures(ranked) | further).items():
         out.print(f"{name:10} {value}")
+    macro = ranked.macro
+    if len(ranked.relations) > 2:
+        said = f"MRR {macro.mrr:.4f}, Hits@10 {macro.hits_10:.4f}, mean rank {macro.mean_rank:.1f}"
+        print_sentence(f"mean over relations and directions: {said}")
     print_sentence(
         f"{ranked.queries:,} queries, {ranked.candidates:,} candidates each, filtered by "
         f"{', '.join(files)}, in {ranked.seconds:.2f} s"

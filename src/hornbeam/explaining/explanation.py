@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hornbeam.base.arrays import Array
 from hornbeam.base.result_table import ResultTable
+from hornbeam.errors import InputError
 from hornbeam.explaining.explanation_views import explanation_html, explanation_lines
 from hornbeam.explaining.flips import FLIP, Crossing, Flip
 from hornbeam.explaining.known_scores import ScorePlace
@@ -35,6 +36,9 @@ from hornbeam.explaining.waterfall import Waterfall, waterfall
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Version of the JSON of `Explanation.as_dict`.
 SCHEMA = 1
@@ -288,6 +292,20 @@ class Explanation:
         None where log-odds are not a sum over rules; see `hornbeam.explaining.waterfall`.
         """
         return None if self.is_ranked else waterfall(self.reasons, most)
+
+    def plot(self, most: int | None = 12) -> Figure:
+        """The waterfall of log-odds as a figure of matplotlib, with at most `most` rules.
+
+        It needs matplotlib: `pip install 'hornbeam[plots]'`.
+        """
+        from hornbeam.explaining.waterfall_plot import waterfall_figure
+
+        fall = self.waterfall(most)
+        if fall is None:
+            raise InputError(
+                "no waterfall: log-odds are no sum over rules here; `to_table()` has the reasons"
+            )
+        return waterfall_figure(fall, " ".join(self.words))
 
     def to_table(self) -> ResultTable:
         """The reasons: rule, words, figures, the first grounding, and the part that each is of.

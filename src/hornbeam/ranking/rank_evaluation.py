@@ -31,6 +31,7 @@ class RelationRanks:
     hits_1: float
     hits_3: float
     hits_10: float
+    mean_rank: float
     queries: int
 
 
@@ -42,7 +43,19 @@ class RankFigures:
     hits_1: float
     hits_3: float
     hits_10: float
+    mean_rank: float
     queries: int
+
+
+@dataclass(frozen=True)
+class MacroRanks:
+    """The mean over relations and directions, each counting once, of their figures."""
+
+    mrr: float
+    hits_1: float
+    hits_3: float
+    hits_10: float
+    mean_rank: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +65,10 @@ class GraphEvaluation:
     Attributes
     ----------
     mrr, hits_1, hits_3, hits_10
-        Mean of 1 / rank, and fractions of ranks up to 1, 3 and 10, over all queries.
+        Mean of 1 / rank, and fractions of ranks up to 1, 3 and 10, over all queries; `hits` gives
+        them for any number.
+    mean_rank
+        Mean of the ranks; few bad ones decide it.
     queries
         Two per test triple.
     relations
@@ -78,6 +94,7 @@ class GraphEvaluation:
     hits_1: float
     hits_3: float
     hits_10: float
+    mean_rank: float
     queries: int
     relations: tuple[RelationRanks, ...]
     candidates: int
@@ -97,9 +114,46 @@ class GraphEvaluation:
         figures = {name: asdict(part) for name, part in apart.items() if part is not None}
         return {
             **{name: getattr(self, name) for name in names},
+            "macro": asdict(self.macro),
             "relations": relations,
             **figures,
         }
+
+    def hits(self, k: int) -> float:
+        """The fraction of queries whose true answer has a rank of at most k."""
+        if k < 1:
+            raise InputError(f"hits at {k}; expected a rank of at least 1")
+        return float(np.mean(self.ranks.rank <= k))
+
+    @property
+    def macro(self) -> MacroRanks:
+        """The means over relations and directions: a rare relation counts as much as others."""
+        names = [field.name for field in fields(MacroRanks)]
+        return MacroRanks(
+            *(float(np.mean([getattr(part, name) for part in self.relations])) for name in names)
+        )
+
+    def to_ranks_table(self) -> ResultTable:
+        """One row per query: the triple, what is asked for, the rank, and the number of candidates.
+
+        `ties` are other candidates with the same score; the rank is the mean of theirs.
+        """
+        united, queries = self.ranks.united, self.ranks.queries
+        assert queries.answer is not None  # of an evaluation
+        subject = np.where(queries.asks_subject, queries.answer, queries.known)
+        object_ = np.where(queries.asks_subject, queries.known, queries.answer)
+        directions = (Direction.OBJECT.value, Direction.SUBJECT.value)
+        return ResultTable(
+            {
+                "subject": [united.entity(i) for i in subject.tolist()],
+                "relation": [united.relation(i) for i in queries.relation.tolist()],
+                "object": [united.entity(i) for i in object_.tolist()],
+                "asks": [directions[asks] for asks in queries.asks_subject.tolist()],
+                "rank": self.ranks.rank,
+                "ties": self.ranks.ties,
+                "candidates": self.ranks.candidates,
+            }
+        )
 
     def to_table(self) -> ResultTable:
         """Figures by relation and direction, as one table."""
@@ -283,8 +337,9 @@ def _by_relation(ranks: Ranks) -> tuple[RelationRanks, ...]:
     return tuple(sorted(found, key=lambda ranks: ranks.relation))
 
 
-def _figures(ranks: Ranks, rows: Bools | slice) -> tuple[float, float, float, float, int]:
-    """MRR, Hits@1, Hits@3 and Hits@10 of the queries at `rows`, and the number of queries."""
+def _figures(ranks: Ranks, rows: Bools | slice) -> tuple[float, float, float, float, float, int]:
+    """MRR, Hits@1, 3 and 10 and mean rank of the queries at `rows`, and the number of queries."""
     rank = ranks.rank[rows]
     hits_1, hits_3, hits_10 = (float(np.mean(rank <= k)) for k in (1, 3, 10))
-    return float(np.mean(1.0 / rank)), hits_1, hits_3, hits_10, len(rank)
+    mrr, mean_rank = float(np.mean(1.0 / rank)), float(np.mean(rank))
+    return mrr, hits_1, hits_3, hits_10, mean_rank, len(rank)

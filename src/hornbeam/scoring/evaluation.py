@@ -7,8 +7,8 @@ significant digits, are a single point of every curve.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ import numpy.typing as npt
 from hornbeam.base.arrays import Bools, Floats, Ints, are_ties
 from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Scores are kept this far from 0 and 1 in the log-loss, so that it stays finite.
 CLIP = 1e-15
@@ -57,6 +60,8 @@ class Evaluation:
         The bins of a reliability diagram; those that no score falls into are left out.
     n, positives
         Numbers of targets and of true ones among them.
+    roc, pr
+        The curves as by `roc_points` and `pr_points`; None where labels are of one class.
     """
 
     auc_roc: float | None
@@ -69,15 +74,34 @@ class Evaluation:
     calibration: tuple[CalibrationBin, ...]
     n: int
     positives: int
+    roc: Floats | None = field(default=None, compare=False)
+    pr: Floats | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain numbers, lists and None, ready for JSON."""
-        return {**asdict(self), "calibration": [asdict(part) for part in self.calibration]}
+        """Plain numbers, lists and None, ready for JSON; without the curves."""
+        return {**self._figures, "calibration": [asdict(part) for part in self.calibration]}
 
     def to_table(self) -> ResultTable:
         """The figures as a table of one row, without the bins of the calibration."""
-        figures = asdict(self)
+        figures = self._figures
         return ResultTable({name: [figures[name]] for name in figures if name != "calibration"})
+
+    @property
+    def _figures(self) -> dict[str, Any]:
+        """The attributes without the curves."""
+        names = [one.name for one in fields(self) if one.name not in ("roc", "pr")]
+        return {name: getattr(self, name) for name in names}
+
+    def plot(self) -> Figure:
+        """ROC, precision and recall, and reliability, as a figure of matplotlib.
+
+        It needs matplotlib: `pip install 'hornbeam[plots]'`. A notebook shows the figure;
+        `figure.savefig("quality.png")` writes it. The dots of the reliability diagram are as large
+        as their bins.
+        """
+        from hornbeam.scoring.evaluation_plots import evaluation_figure
+
+        return evaluation_figure(self)
 
     @property
     def shown(self) -> list[tuple[str, str]]:
@@ -149,6 +173,8 @@ def evaluate(truth: npt.ArrayLike, score: npt.ArrayLike) -> Evaluation:
         calibration=bins,
         n=len(y),
         positives=int(true.sum()),
+        roc=_roc_curve(true, false) if true.any() and false.any() else None,
+        pr=_pr_curve(true, false) if true.any() and false.any() else None,
     )
 
 
@@ -199,7 +225,7 @@ def roc_points(truth: npt.ArrayLike, score: npt.ArrayLike) -> Floats:
     _, true, false = _by_score(*_checked(truth, score))
     if not true.any() or not false.any():
         raise InputError("a ROC curve needs both true and false labels; all are of one class")
-    return np.vstack([np.zeros((1, 2)), np.column_stack([_rates(false), _rates(true)])])
+    return _roc_curve(true, false)
 
 
 def pr_points(truth: npt.ArrayLike, score: npt.ArrayLike) -> Floats:
@@ -215,7 +241,7 @@ def pr_points(truth: npt.ArrayLike, score: npt.ArrayLike) -> Floats:
     _, true, false = _by_score(*_checked(truth, score))
     if not true.any():
         raise InputError("a precision-recall curve needs true labels; there are none")
-    return np.column_stack([_rates(true), _precision(true, false)])
+    return _pr_curve(true, false)
 
 
 @dataclass(frozen=True)
@@ -320,6 +346,14 @@ def _rates(count: Ints) -> Floats:
     """Cumulative share of the targets down to each distinct score."""
     met: Floats = np.cumsum(count) / count.sum()
     return met
+
+
+def _roc_curve(true: Ints, false: Ints) -> Floats:
+    return np.vstack([np.zeros((1, 2)), np.column_stack([_rates(false), _rates(true)])])
+
+
+def _pr_curve(true: Ints, false: Ints) -> Floats:
+    return np.column_stack([_rates(true), _precision(true, false)])
 
 
 def _precision(true: Ints, false: Ints) -> Floats:
