@@ -66,6 +66,7 @@ BACKWARDS = {
     ("hornbeam.counting.sql.spark_reading", "hornbeam.counting.sql.spark_engine"),
     ("hornbeam.explaining.explanation_views", "hornbeam.explaining.explanation"),
     ("hornbeam.facts.table", "hornbeam.facts.growth"),
+    ("hornbeam.scoring.evaluation_plots", "hornbeam.scoring.evaluation"),
 }
 
 
