@@ -133,9 +133,7 @@ def test_relations_add_up_to_the_whole(
     ]
     assert sum(row.queries for row in rows) == found.queries
     for name in ("mrr", "hits_1", "hits_3", "hits_10", "mean_rank"):
-        assert getattr(found.macro, name) == pytest.approx(
-            np.mean([getattr(row, name) for row in rows])
-        )
+        assert found.macro[name] == pytest.approx(np.mean([getattr(row, name) for row in rows]))
         total = sum(getattr(row, name) * row.queries for row in rows)
         assert total == pytest.approx(getattr(found, name) * found.queries)
 

@@ -218,7 +218,8 @@ def _show_ranks(
         out.print(f"{name:10} {value}")
     macro = ranked.macro
     if len(ranked.relations) > 2:
-        said = f"MRR {macro.mrr:.4f}, Hits@10 {macro.hits_10:.4f}, mean rank {macro.mean_rank:.1f}"
+        said = f"MRR {macro['mrr']:.4f}, Hits@10 {macro['hits_10']:.4f}"
+        said += f", mean rank {macro['mean_rank']:.1f}"
         print_sentence(f"mean over relations and directions: {said}")
     print_sentence(
         f"{ranked.queries:,} queries, {ranked.candidates:,} candidates each, filtered by "

@@ -38,7 +38,7 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Plot
 
 #: Version of the JSON of `Explanation.as_dict`.
 SCHEMA = 1
@@ -293,7 +293,7 @@ class Explanation:
         """
         return None if self.is_ranked else waterfall(self.reasons, most)
 
-    def plot(self, most: int | None = 12) -> Figure:
+    def plot(self, most: int | None = 12) -> Plot:
         """The waterfall of log-odds as a figure of matplotlib, with at most `most` rules.
 
         It needs matplotlib: `pip install 'hornbeam[plots]'`.

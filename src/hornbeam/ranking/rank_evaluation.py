@@ -47,17 +47,6 @@ class RankFigures:
     queries: int
 
 
-@dataclass(frozen=True)
-class MacroRanks:
-    """The mean over relations and directions, each counting once, of their figures."""
-
-    mrr: float
-    hits_1: float
-    hits_3: float
-    hits_10: float
-    mean_rank: float
-
-
 @dataclass(frozen=True, eq=False)
 class GraphEvaluation:
     """Filtered ranks of the true answers of test triples, in both directions.
@@ -114,7 +103,7 @@ class GraphEvaluation:
         figures = {name: asdict(part) for name, part in apart.items() if part is not None}
         return {
             **{name: getattr(self, name) for name in names},
-            "macro": asdict(self.macro),
+            "macro": self.macro,
             "relations": relations,
             **figures,
         }
@@ -126,12 +115,12 @@ class GraphEvaluation:
         return float(np.mean(self.ranks.rank <= k))
 
     @property
-    def macro(self) -> MacroRanks:
+    def macro(self) -> dict[str, float]:
         """The means over relations and directions: a rare relation counts as much as others."""
-        names = [field.name for field in fields(MacroRanks)]
-        return MacroRanks(
-            *(float(np.mean([getattr(part, name) for part in self.relations])) for name in names)
-        )
+        names = ("mrr", "hits_1", "hits_3", "hits_10", "mean_rank")
+        return {
+            name: float(np.mean([getattr(part, name) for part in self.relations])) for name in names
+        }
 
     def to_ranks_table(self) -> ResultTable:
         """One row per query: the triple, what is asked for, the rank, and the number of candidates.

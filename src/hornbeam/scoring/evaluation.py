@@ -18,7 +18,7 @@ from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Plot
 
 #: Scores are kept this far from 0 and 1 in the log-loss, so that it stays finite.
 CLIP = 1e-15
@@ -92,7 +92,7 @@ class Evaluation:
         names = [one.name for one in fields(self) if one.name not in ("roc", "pr")]
         return {name: getattr(self, name) for name in names}
 
-    def plot(self) -> Figure:
+    def plot(self) -> Plot:
         """ROC, precision and recall, and reliability, as a figure of matplotlib.
 
         It needs matplotlib: `pip install 'hornbeam[plots]'`. A notebook shows the figure;
