@@ -183,7 +183,7 @@ def test_wrong_declarations_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'Named' has a function and atoms"):
         hb.infer(people(tmp_path), functions={"Named": fails})
     for read in (people(tmp_path), hb.read_program(people(tmp_path))):
-        with pytest.raises(InputError, match=r"'simlar', which is no predicate of .*program\.json"):
+        with pytest.raises(InputError, match=r"'Simlar', which is no predicate of .*program\.json"):
             hb.infer(read, functions={"Simlar": fails})
     unary = write_program(
         tmp_path, ["1: S(A) & T(A) -> !T(A)"], {"S/1": {"function": "jaccard"}, "T/1": {}}

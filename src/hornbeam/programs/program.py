@@ -105,16 +105,17 @@ class Program:
 
     def with_functions(self, functions: Mapping[str, AtomFunction]) -> Program:
         """The program whose predicates without atoms have functions; see `read_program`."""
-        given = {name.lower(): function for name, function in functions.items()}
-        if not given:
+        if not functions:
             return self
-        predicates = []
-        for predicate in self.predicates:
-            if predicate.name.lower() in given:
-                function = given.pop(predicate.name.lower())
-                predicate = predicate.with_function(function, self.name)
-            predicates.append(predicate)
-        for name in given:
+        given = {name.lower(): function for name, function in functions.items()}
+        predicates = [
+            one.with_function(given[one.name.lower()], self.name)
+            if one.name.lower() in given
+            else one
+            for one in self.predicates
+        ]
+        known = {one.name.lower() for one in predicates}
+        for name in (name for name in functions if name.lower() not in known):
             raise InputError(f"`functions` has {name!r}, which is no predicate of {self.name}")
         check_rules(zip(self.rules, self.sources, strict=True), predicates)
         return replace(self, predicates=tuple(predicates))
