@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import hornbeam as hb
@@ -46,6 +47,17 @@ def test_answers(model: hb.GraphModel) -> None:
     shares = zip(kept, table["probability"].tolist(), strict=True)
     assert all(row["probability"] <= share for row, share in shares)
     assert len(every) > len(kept)
+
+
+def test_scores_of_all_entities(model: hb.GraphModel) -> None:
+    """Entities of other types, and known answers, have the lowest score of all."""
+    found = model.ranker(FACTS).scores([("Drug::13", "treats", "?"), ("Drug::1", "treats", "?")])
+    known = set(FACTS.links("treats")[1][FACTS.links("treats")[0] == FACTS.entity("Drug::1")])
+    for row, facts in zip(found.values, (set(), known), strict=True):
+        fit = [name.startswith("Disease::") for name in found.entities]
+        out = [not ok or i in facts for i, ok in enumerate(fit)]
+        assert (row[out] == row.min()).all()
+        assert (row[np.logical_not(out)] > row.min()).all()
 
 
 def test_new_facts(model: hb.GraphModel) -> None:
