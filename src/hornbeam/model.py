@@ -45,7 +45,13 @@ from hornbeam.rules.model_file import (
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.collective_scorer import CollectiveState, infer_pairs
 from hornbeam.scoring.evaluation import Evaluation, evaluate
-from hornbeam.scoring.model_checks import check_time, labels_for, named_atom, pairs_for
+from hornbeam.scoring.model_checks import (
+    check_time,
+    labels_for,
+    named_atom,
+    pairs_for,
+    refuse_time,
+)
 from hornbeam.scoring.scored_links import RuleScorer, propose_links
 
 if TYPE_CHECKING:
@@ -382,7 +388,7 @@ class Model(RuleModel, AnyModel):
         links between these are proposed. See `hornbeam.scoring.proposals.proposable` for which
         pairs may be proposed.
         """
-        self._refuse_time("proposes none")
+        refuse_time(self, "proposes none")
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
         return propose_links(
@@ -395,7 +401,6 @@ class Model(RuleModel, AnyModel):
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
     ) -> RuleRanker:
         """Prepare to answer many queries over the same facts."""
-        self._refuse_time("answers no queries")
         return RuleRanker.of(self, open_in_memory(facts, threads), score=Score(score))
 
     def explainer(
@@ -439,13 +444,6 @@ class Model(RuleModel, AnyModel):
             time_in(at, self.semantics.time),
         )
 
-    def _refuse_time(self, doing: str) -> None:
-        """Refuse what a model over facts with a time does not do."""
-        if self.semantics.time is not None:
-            raise InputError(
-                f"a model over facts with a time scores pairs at a time, and {doing}: give `pairs`"
-            )
-
     def report(
         self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
@@ -470,7 +468,7 @@ class Model(RuleModel, AnyModel):
             return report_without_facts(self, trace or self.trace, as_names(names))
         known = None if labels is None else labels_for(self, labels)
         if test is not None:
-            self._refuse_time("ranks no test triples")
+            refuse_time(self, "ranks no test triples")
         engine = self._walkable(facts, threads)
         explainer = open_explainer(self, engine, known)
         ranks = None
@@ -502,7 +500,7 @@ class Model(RuleModel, AnyModel):
             )
         if output is None:
             raise InputError("name a folder for the program: `output`")
-        self._refuse_time("PSL knows no time, so that it is not exported")
+        refuse_time(self, "PSL knows no time, so that it is not exported")
         engine = open_in_memory(facts)
         return export_program(self, engine, pairs_for(self, pairs), output, plain=plain)
 

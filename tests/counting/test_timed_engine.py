@@ -18,6 +18,7 @@ from hornbeam.base.arrays import Floats
 from hornbeam.counting import snapshots
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.statistics import Statistics
+from hornbeam.counting.timed_engine import TimedEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.readers import as_labels
 from hornbeam.language.time_brackets import EVER, TimeCondition
@@ -216,6 +217,23 @@ def test_shuffled_times_tell_less() -> None:
         scores.append(model.evaluate(hb.read_facts(some, time=4), judged).auc_roc or 0.0)
     assert scores[0] > 0.7
     assert abs(scores[1] - 0.5) < 0.1
+
+
+def test_spans_suit_the_times() -> None:
+    """Weeks, months and quarters where days span as much; else quantiles of the gaps."""
+    for times, spans in (
+        (["2014-01-01", "2014-06-01"], ["7d", "30d", "90d"]),
+        (["2014-01-01", "2014-01-02", "2014-01-04"], ["2"]),
+        ([1, 4, 5, 105], ["3", "100"]),
+    ):
+        facts = hb.read_facts([("a", "p", "b", time) for time in times], time=4)
+        engine = open_engine(facts)
+        assert isinstance(engine, TimedEngine)
+        found = engine.conditions()
+        last = [f"[last {span}]" for span in spans]
+        often = f"[last {spans[-1]}, n >= 3]"
+        half_life = f"[decay {spans[min(1, len(spans) - 1)]}]"
+        assert list(map(str, found)) == ["[ever]", *last, often, half_life]
 
 
 def test_a_model_is_read_back_and_says_its_time() -> None:

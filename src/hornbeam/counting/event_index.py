@@ -71,8 +71,9 @@ class EventIndex:
     @cached_property
     def _keys(self) -> Ints:
         """Atom and moment of every event as one ascending number."""
-        atom = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
-        return atom * (len(self.moments) + 1) + np.searchsorted(self.moments, self.time)
+        return self.atom_of_event * (len(self.moments) + 1) + np.searchsorted(
+            self.moments, self.time
+        )
 
     def _seen(self, atom: Ints, time: Ints) -> Ints:
         """The place after the last event of each atom before a time."""
@@ -101,7 +102,7 @@ class EventIndex:
 
     def _sums(self, half_life: int) -> Floats:
         """The decayed sum of the events of an atom up to each of its events."""
-        sums, place = np.ones(len(self.time)), places_in_runs(self._atoms_of_events)
+        sums, place = np.ones(len(self.time)), places_in_runs(self.atom_of_event)
         fade = np.zeros(len(self.time))
         fade[1:] = np.exp2(-np.diff(self.time.astype(np.float64)).clip(min=0) / half_life)
         order = np.argsort(place, kind="stable")
@@ -112,7 +113,8 @@ class EventIndex:
         return sums
 
     @cached_property
-    def _atoms_of_events(self) -> Ints:
+    def atom_of_event(self) -> Ints:
+        """The atom of every event."""
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @cached_property

@@ -183,12 +183,12 @@ class TimedEngine:
     def conditions(self) -> list[TimeCondition]:
         """The conditions on time that are tried for every atom."""
         unit, index = self.index.unit, self.index
-        spread = int(index.time.max(initial=0)) - int(index.time.min(initial=0))
+        spread = int(np.ptp(index.time)) if len(index.time) else 0
         day = {TimeUnit.DAY: 1, TimeUnit.SECOND: SECONDS_OF_DAY}.get(unit)
         spans: tuple[int, ...] = SPANS
         suffix = "d"
         if day is None or spread < SPANS[-1] * day:
-            gaps = np.diff(index.time)[np.diff(index._atoms_of_events) == 0]
+            gaps = np.diff(index.time)[np.diff(index.atom_of_event) == 0]
             gaps = gaps if len(gaps) else np.array([max(spread, 1)])
             lengths = np.quantile(gaps, QUANTILES, method="higher").tolist()
             spans, suffix = tuple(sorted({max(int(length), 1) for length in lengths})), ""

@@ -6,7 +6,6 @@ from typing import Protocol
 
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
-from hornbeam.counting.snapshot_engine import SnapshotEngine
 from hornbeam.errors import InputError
 from hornbeam.explaining.collective_explainer import CollectiveExplainer, TwoStepExplainer
 from hornbeam.explaining.explanation import PATHS, Explanation
@@ -57,7 +56,7 @@ def open_explainer(
 
     The engine is one in memory, whose graph is walked for groundings.
     """
-    warn_of_missing_names(model, engine.timed if isinstance(engine, SnapshotEngine) else engine)
+    warn_of_missing_names(model, engine)
     if not model.semantics.collective:
         return IndependentExplainer.of(model, engine)
     return open_joint_explainer(model, engine, pairs)

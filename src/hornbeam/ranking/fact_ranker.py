@@ -34,7 +34,7 @@ from hornbeam.rules.codes import is_inverse, predicate_of
 from hornbeam.rules.rule_model import RuleModel
 from hornbeam.scoring.best_links import ScoredPairs
 from hornbeam.scoring.independent_scores import score_targets
-from hornbeam.scoring.model_checks import warn_of_missing_names
+from hornbeam.scoring.model_checks import refuse_time, warn_of_missing_names
 from hornbeam.scoring.proposals import Proposer
 from hornbeam.scoring.scored_links import with_names
 
@@ -266,6 +266,7 @@ class RuleRanker(FactRanker):
     @classmethod
     def of(cls, model: RuleModel, engine: MemoryEngine, *, score: Score = Score.MEAN) -> RuleRanker:
         """A ranker over an engine's facts; targets that the facts lack become predicates."""
+        refuse_time(model, "answers no queries")
         warn_of_missing_names(model, engine)
         if model.semantics.collective:
             raise InputError(

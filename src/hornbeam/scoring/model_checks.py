@@ -13,6 +13,7 @@ from hornbeam.base.progress import Progress
 from hornbeam.base.texts import NUMBER
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import check_targets
+from hornbeam.counting.snapshot_engine import SnapshotEngine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.facts.names import Names
@@ -140,10 +141,20 @@ def check_arities(model: RuleModel, engine: Engine) -> None:
 
 def warn_of_missing_names(model: RuleModel, engine: Engine) -> None:
     """Warn about rules over predicates, or constants, that the facts do not have."""
+    if isinstance(engine, SnapshotEngine):
+        engine = engine.timed  # its own facts are relations that rules ask for
     check_time(model, engine)
     check_arities(model, engine)
     _warn_of_missing_predicates(model, engine)
     _warn_of_missing_constants(model, engine)
+
+
+def refuse_time(model: RuleModel, doing: str) -> None:
+    """Refuse what a model over facts with a time does not do."""
+    if model.semantics.time is not None:
+        raise InputError(
+            f"a model over facts with a time scores pairs at a time, and {doing}: give `pairs`"
+        )
 
 
 def check_time(model: RuleModel, engine: Engine) -> None:

@@ -19,7 +19,9 @@ import numpy as np
 from hornbeam.base.arrays import Floats
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.counting.opening import open_in_memory
+from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.opening import open_engine, open_in_memory
+from hornbeam.counting.snapshot_engine import SnapshotEngine, as_timed
 from hornbeam.errors import InputError
 from hornbeam.explaining.explainer import JointExplainer, open_joint_explainer
 from hornbeam.explaining.explanation import Explanation
@@ -34,7 +36,7 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.rules.codes import path_codes, step_code
 from hornbeam.scoring.entity_proposals import EntityProposer
 from hornbeam.scoring.independent_scores import CachedCounts, RuleLayout
-from hornbeam.scoring.model_checks import labels_for, pairs_for
+from hornbeam.scoring.model_checks import check_time, labels_for, pairs_for
 from hornbeam.serve.cache import BoundedCache
 from hornbeam.serve.edits import NO_EDITS, Edits
 from hornbeam.serve.entity_search import EntitySearch
@@ -79,7 +81,8 @@ def open_rule_explorer(
     refuse_without_pairs([(model, name), (other, other_name)], pairs is not None)
     labels = None if labels is None else labels_for(model, labels)
     pairs = None if pairs is None else pairs_for(model, pairs)
-    engine, types = open_in_memory(facts, threads), ArgumentTypes(facts, entity_names, labels)
+    engine = _engine(facts, [model, *([] if other is None else [other])], threads)
+    types = ArgumentTypes(engine.facts, entity_names, labels)
     search = EntitySearch.of(facts.entities, entity_names)
     evidence = Evidence(engine, search, types, labels, pairs)
 
@@ -88,6 +91,17 @@ def open_rule_explorer(
         return kind(evidence, model, name, other, progress)
 
     return opened(model, name, None if other is None else opened(other, other_name))
+
+
+def _engine(facts: Facts, models: Sequence[Model], threads: int | None) -> MemoryEngine:
+    """The engine over facts; of models over facts with a time, over what was true before now."""
+    if not any(model.semantics.time for model in models):
+        return open_in_memory(facts, threads)
+    opened = open_engine(facts, threads=threads)
+    for model in models:
+        check_time(model, opened)
+    timed = as_timed(opened, "the facts have no time")
+    return SnapshotEngine.of(timed, [body for model in models for body in model.bodies])
 
 
 def refuse_without_pairs(models: Sequence[tuple[Model | None, str]], pairs_given: bool) -> None:

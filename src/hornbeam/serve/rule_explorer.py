@@ -24,6 +24,7 @@ from hornbeam.explaining.known_scores import CAUTION, KnownScores, cautions
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import Targets
+from hornbeam.language.time_brackets import EVER, NO_TIME
 from hornbeam.model import Model
 from hornbeam.ranking.fact_ranker import RuleRanker
 from hornbeam.ranking.queries import Direction
@@ -287,7 +288,7 @@ class RuleExplorer(ModelExplorer):
         bounds = [*starts.tolist(), high - low]
         for code, first, last in zip(own[starts].tolist(), bounds, bounds[1:], strict=False):
             step = Step.along(self.engine.predicates[predicate_of(code)], is_inverse(code))
-            if step.arity == 2:
+            if step.arity == 2 and step.when in (NO_TIME, EVER):
                 edges.append(KnownEdges(step.predicate, step.inverse, others[first:last]))
         return edges
 
