@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import Protocol
+
+LOG = logging.getLogger("hornbeam")
 
 
 class Progress(Protocol):
@@ -18,13 +21,19 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Silent:
-    """Reports nothing: the default of the Python interface."""
+    """Shows nothing: the default of the Python interface.
+
+    The logger `hornbeam` has the messages, and which stages are done, at the level INFO.
+    """
 
     def message(self, text: str) -> None:
-        """Ignore the message."""
+        """Log the message."""
+        LOG.info("%s", text)
 
     def advance(self, stage: str, done: int, total: int) -> None:
-        """Ignore the progress."""
+        """Log the end of a stage."""
+        if done >= total:
+            LOG.info("%s: %d of %d.", stage, done, total)
 
 
 SILENT = Silent()
