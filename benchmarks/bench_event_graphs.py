@@ -53,6 +53,7 @@ def icews14(seed: int) -> str:
 def write_planted(path: Path, facts: int) -> None:
     """Write a planted graph of about so many facts as Parquet."""
     entities, causes = facts // FACTS_PER_ENTITY, facts * 100 // (100 + EFFECT)
+    duckdb.sql("SET enable_progress_bar = false")
     duckdb.sql(
         f"""COPY (
             WITH causes AS (

@@ -283,6 +283,17 @@ class TestModels:
         with pytest.raises(InputError, match="`at`: 'soon' is no whole number"):
             model.explain(facts_of(events), (a, "visits", b), at="soon")
 
+    def test_queries_have_a_past_and_the_unit_of_the_facts(
+        self, planted: tuple[list[Event], hb.GraphModel]
+    ) -> None:
+        events, model = planted
+        early = hb.read_queries([("e1", "visits", "?", "0")], time=4)
+        with pytest.warns(UserWarning, match="asked before any fact"):
+            assert not len(model.rank(facts_of(events), early))
+        dated = hb.read_queries([("e1", "visits", "?", "2014-01-01")], time=4)
+        with pytest.raises(InputError, match="one unit"):
+            model.rank(facts_of(events), dated)
+
     def test_parts_of_a_score_add_up(self, planted: tuple[list[Event], hb.GraphModel]) -> None:
         events, model = planted
         facts = facts_of(events)

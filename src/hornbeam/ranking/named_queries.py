@@ -11,6 +11,7 @@ from hornbeam.base.arrays import Bools
 from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.entity_names import EntityNames
+from hornbeam.facts.events import check_units
 from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, plain_pairs, sources_of
@@ -54,6 +55,8 @@ class NamedQueries:
         relation = self.rows.predicates.translate(facts.predicates)[self.rows.predicate]
         known = np.where(self.asks_subject, self.rows.object, self.rows.subject)
         entity = self.rows.entities.translate(facts.entities)[known]
+        if self.rows.time is not None and facts.events is not None:
+            check_units(self.rows.unit, facts.events.unit)
         return Queries(relation, entity, self.asks_subject, time=self.rows.time)
 
     def __repr__(self) -> str:

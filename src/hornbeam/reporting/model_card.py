@@ -220,7 +220,9 @@ def _card_of_graph(model: RankingModel, names: EntityNames) -> ModelCard:
         predicates, [],
         [
             f"Facts of {_listed(predicates)}.",
-            "Rules with constants are counted again from the facts that it is used with.",
+            "Rules with constants are counted again from the facts that it is used with."
+            if model.time is None
+            else f"A time of every fact, in {model.time.unit.value}s.",
         ],
         [model.linked.caution] if model.linked.caution else [],
     )  # fmt: skip
