@@ -5,8 +5,11 @@
 Events of ICEWS14 of the 12 commonest relations. At every week (`--every` days), pairs that have had
 an event before are asked: will the first make a statement about the second within 7 days? All pairs
 that will are asked, and `--others` more, drawn at random. Weeks of the training set teach, weeks
-after it judge; average precision depends on how many others are asked.  Rules have one atom. *Ever*
+after it judge; average precision depends on how many others are asked. Rules have one atom. *Ever*
 has no condition on time.
+
+`--distinct-times` measures instead what a search costs where every pair has a time of its own:
+events and pairs at random seconds of a year, paths and open conditions.
 """
 
 from __future__ import annotations
@@ -21,11 +24,13 @@ from dataclasses import replace
 import numpy as np
 
 from common import DATA, finish, markdown
-from hornbeam import Evaluation, Facts, RuleLimits, Targets, learn, read_facts
+from hornbeam import Evaluation, Facts, RuleLimits, Targets, learn, read_facts, read_labels
 from hornbeam.base.dates import TimeUnit
+from hornbeam.counting.opening import discover_bodies, open_engine
 from hornbeam.counting.timed_engine import TimedEngine
 from hornbeam.facts.events import Events
 from hornbeam.language.time_brackets import EVER, TimeCondition
+from hornbeam.rules.body import Kind
 
 FOLDER = DATA / "icews14"
 #: What is forecast, for how many days; relations that are evidence.
@@ -94,8 +99,6 @@ def labelled(others: int, every: int, method: str) -> list[tuple[str, Evaluation
         for seed, days in enumerate((TEACHING, JUDGING))
     )
     print(f"{teaching}, {judging}")
-    from hornbeam.counting.opening import open_engine
-
     figures = []
     for name in ("ever", "with time"):
         engine = open_engine(facts)
@@ -112,13 +115,44 @@ def labelled(others: int, every: int, method: str) -> list[tuple[str, Evaluation
     return figures
 
 
+def distinct_times(n_events: int, n_pairs: int, max_length: int) -> tuple[object, ...]:
+    """CPU seconds of a search and its counts, and how many candidates it found."""
+    rng = np.random.default_rng(0)
+
+    def drawn(n: int, predicates: int, first: int) -> dict[str, object]:
+        seconds = rng.integers(first, 86_400 * 365, size=n).astype("datetime64[s]")
+        ends = rng.integers(5000, size=(2, n))
+        names = [[f"e{k}" for k in side] for side in ends]
+        predicate = [f"p{k}" for k in rng.integers(predicates, size=n)]
+        return {"subject": names[0], "predicate": predicate, "object": names[1], "when": seconds}
+
+    facts = read_facts(drawn(n_events, 10, 0), time="when")
+    pairs = drawn(n_pairs, 1, 86_400 * 100) | {"label": rng.integers(0, 2, size=n_pairs)}
+    labels = read_labels(pairs, time="when")
+    engine, limits = open_engine(facts, threads=1), RuleLimits(max_length=max_length)
+    limits = replace(limits, bodies=(Kind.PATH, Kind.OPEN))
+    clock = time.process_time()
+    found = discover_bodies(engine, labels, limits)
+    seconds = f"{time.process_time() - clock:.1f}"
+    times = len(np.unique(labels.times))
+    return n_events, n_pairs, times, max_length, len(found.candidates), seconds
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--others", type=int, default=1500)
     parser.add_argument("--every", type=int, default=7, help="days between times that are asked")
     parser.add_argument("--methods", default="joint")
+    parser.add_argument("--distinct-times", action="store_true")
     given = parser.parse_args()
+    if given.distinct_times:
+        sizes = ((50_000, 1000), (50_000, 10_000), (200_000, 10_000))
+        costs = [distinct_times(*size, length) for size in sizes for length in (1, 2)]
+        header = ("events", "pairs", "times", "length", "candidates", "CPU s")
+        print(markdown(header, costs))
+        finish()
+        return
     rows, missed = [], False
     for method in given.methods.split(","):
         for name, judged, rules, seconds in labelled(given.others, given.every, method):
