@@ -158,9 +158,11 @@ class Pages:
         link = link_in(visit, self.explorer)
         explained = self.explorer.explain(*link.triple, visit.edits)
         is_fact = self.explorer.is_fact(*link.triple)
-        values: dict[str, Any] = {"link": link, "explained": explained, "is_fact": is_fact}
-        if self.explorer.facts.events is not None and not explained.unseen:
-            values["timeline"] = self.explorer.timeline(link.subject, link.object)
+        has_times = self.explorer.facts.events is not None and not explained.unseen
+        timeline = self.explorer.timeline(link.subject, link.object) if has_times else None
+        values: dict[str, Any] = {
+            "link": link, "explained": explained, "is_fact": is_fact, "timeline": timeline,
+        }  # fmt: skip
         if self.weighted is not None:
             values |= self.weighted.link_values(explained, visit.edits)
 
