@@ -74,6 +74,7 @@ BASES: dict[str, tuple[tuple[str, ...], ...]] = {
         ("graph.hornbeam", "a0", "p", "b0", *FACTS),
     ),
     "report": (("model.psl", *FACTS, *LABELS, "-o", "out.html"),),
+    "show": (("model.psl",), ("graph.hornbeam", "--json")),
     "diff": (("model.psl", "model.psl"), ("model.psl", "model.psl", *FACTS, *LABELS)),
     "serve": (("model.psl", *FACTS, "--port", "0"),),
     "infer": (("program.json", "-o", "inferred"), ("program.json", "--json")),

@@ -102,8 +102,10 @@ class EvidenceKind(StrEnum):
         return named or (cls.OVERALL if name in ("best", "noisy_or") else cls.PRIOR)
 
 
-#: The column of every feature; graphs with time have pools of their own columns.
+#: The column of every feature. Graphs with time have pools of their own columns, and names of
+#: features that no other pool has.
 COLUMN_OF = {name: k for names in (FEATURES, TIMED_FEATURES) for k, name in enumerate(names)}
+assert len(COLUMN_OF) == len(FEATURES) + len(TIMED_FEATURES), "two features have one name"
 
 
 def columns_of(features: Sequence[str]) -> Ints:

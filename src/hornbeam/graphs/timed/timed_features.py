@@ -16,7 +16,7 @@ N_FADED = 3
 
 
 class TimedColumns(NamedTuple):
-    """Columns of a pool; all but `itself` are logarithms.
+    """Columns of a pool; all but `same_entity` (is the candidate the known entity?) are logarithms.
 
     `again_...` is the share of the answer among the answers that the query had before, smoothed by
     `usual_...`, its share among all answers of the relation. `together_...` is the share of the
@@ -37,7 +37,7 @@ class TimedColumns(NamedTuple):
     rule_second: int
     rule_sum: int
     rule_fired: int
-    itself: int
+    same_entity: int
 
 
 TIMED = TimedColumns(*range(len(TimedColumns._fields)))

@@ -209,7 +209,7 @@ def finish_features(timeline, source, time, scale, answered, scratch, size):
         for k in range(TIMED.rule_same, TIMED.rule_fired):
             feature[row, k] = math.log(feature[row, k] + FLOOR)
         feature[row, TIMED.rule_fired] = math.log(feature[row, TIMED.rule_fired] + 1.0)
-        feature[row, TIMED.itself] = 1.0 if entity == source else 0.0
+        feature[row, TIMED.same_entity] = 1.0 if entity == source else 0.0
 
 
 def count_rules(timeline, queries, q, scale, table, totals, scratch):
