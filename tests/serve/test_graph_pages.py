@@ -166,7 +166,7 @@ def test_a_fact_is_explained_as_if_it_were_none(client: Client) -> None:
 
 
 def test_what_no_rule_proposes_is_said() -> None:
-    site = Site(graph_explorer(ridge=None))
+    site = Site(graph_explorer(ridge=None, slots=False))
     visit = Visit({"subject": "ann", "relation": "trusts", "object": "ann"})
     assert "Not proposed" in Page.of(site.addresses["/link"].page(visit).body).words
 

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Event, Thread
@@ -187,9 +187,11 @@ def graph_model(ridge: float | None = 2.0) -> GraphModel:
     )  # fmt: skip
 
 
-def graph_explorer(names: EntityNames = NO_NAMES, ridge: float | None = 2.0) -> GraphExplorer:
+def graph_explorer(
+    names: EntityNames = NO_NAMES, ridge: float | None = 2.0, *, slots: bool = True
+) -> GraphExplorer:
     """An explorer on a model of the whole hostile world."""
-    facts, model = hb.read_facts(GRAPH_FACTS), graph_model(ridge)
+    facts, model = hb.read_facts(GRAPH_FACTS), replace(graph_model(ridge), slots=slots)
     return GraphExplorer(facts, model, "graph.hornbeam", entity_names=names, threads=1)
 
 
