@@ -134,7 +134,7 @@ def check_flip(model: hb.Model, world: RichWorld, pair: Pair, searched: bool = T
         assert flip.status in (FlipStatus.IMPOSSIBLE, FlipStatus.NOT_FOUND)
     doubtful = model.shares or model.semantics.max_fanout is not None
     if flip.status is FlipStatus.EXACT:
-        assert not model.shares
+        assert len(flip.facts) == 1 or not model.shares, "no set is smaller than that of one fact"
         assert not some_removal_flips(model, world, pair, len(flip.facts))
     elif flip.status is FlipStatus.IMPOSSIBLE:
         assert not model.shares
@@ -196,7 +196,16 @@ def test_what_needs_no_fact_cannot_be_taken_away() -> None:
     assert (flip.status, flip.facts) == (FlipStatus.IMPOSSIBLE, ())
 
 
-def test_shares_are_never_said_to_be_exact() -> None:
+def test_a_single_fact_is_exact_beside_shares_too() -> None:
+    model = hb.Model.parse("0.4: u(A) -> !t(A, B)\n0: p(A, B) -> t(A, B) [share / 0.1]\n")
+    assert model.shares
+    check_flip(model, RichWorld({("u", "a"): ONE}), ("a", "t", "a"))
+    flip = model.explain(RichWorld({("u", "a"): ONE}).facts, ("a", "a")).flip
+    assert flip is not None
+    assert (flip.status, len(flip.facts)) == (FlipStatus.EXACT, 1)
+
+
+def test_several_facts_are_never_said_to_be_exact_beside_shares() -> None:
     """Without x1 the other path has more of its ends: one fact less does not flip, two do."""
     edges = [("a", "p", "x1"), ("a", "p", "x2"), ("b", "p", "x1"), ("b", "p", "x2")]
     model = hb.Model.parse("2: p(A, X) & p(B, X) -> t(A, B) [share / 0.5]\n1: !t(A, B)\n")
