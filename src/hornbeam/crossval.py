@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import facts_of, open_engine
@@ -148,6 +149,7 @@ def cross_validate(
     folds: int = 5,
     seed: int = 0,
     cross_evidence: bool = False,
+    progress: Progress | bool = SILENT,
 ) -> list[MethodResult]:
     """Split labels into folds; per fold, learn from the other folds and evaluate on this fold.
 
@@ -167,6 +169,8 @@ def cross_validate(
         Number of folds, and the seed by which pairs are assigned to them.
     cross_evidence
         Let the true training pairs be facts when test pairs are scored; see `hornbeam.learn`.
+    progress
+        Callback that is given how many folds are done, or True for a bar on stderr.
 
     Examples
     --------
@@ -187,7 +191,15 @@ def cross_validate(
             for name in methods
         }
     worlds = label_worlds(facts_of(facts), as_labels(labels, target), folds, seed)
-    results = cross_validate_worlds(worlds, methods, cross_evidence=cross_evidence)
+    with as_progress(progress) as shown:
+        begun = count()
+        results = cross_validate_worlds(
+            worlds,
+            methods,
+            lambda fold: shown.advance("Cross-validation", next(begun), folds),
+            cross_evidence,
+        )
+        shown.advance("Cross-validation", folds, folds)
     if failed := failures_text(results):
         warn(failed)
     return results

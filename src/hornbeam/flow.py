@@ -15,7 +15,7 @@ import numpy as np
 from hornbeam.base.choices import Relaxation, Sampling
 from hornbeam.base.compiled import announced
 from hornbeam.base.files import fingerprint
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.version import __version__
 from hornbeam.counting.data_summaries import summary_of_facts, summary_of_labels
 from hornbeam.counting.engine import Discovery, Engine
@@ -79,7 +79,7 @@ def learn(
     seed: int = 0,
     engine: str = "memory",
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Model:
     """Learn a rule model from facts and labelled targets.
 
@@ -134,7 +134,7 @@ def learn(
     threads
         Threads to use; one per core by default.
     progress
-        Callback that is given the progress of the work.
+        Callback that is given the progress of the work, or True for a bar on stderr.
     """
     sampling = negative_sampling if labels is None else None
     plan = learning_plan(
@@ -179,10 +179,11 @@ def learn(
         )  # fmt: skip
         own = read_own_rules(rules, known, keep=keep, guard=guard)
         plan = with_own_rules(plan, own, relaxation)
-    search = LabelledSearch(opened, labels, plan.language, progress, sampling, plan.own)
-    found = _search(search, plan, cross_evidence, seed)
-    searched = time.perf_counter()
-    learned, second = _fit(search, plan, found, refit, seed)
+    with as_progress(progress) as shown:
+        search = LabelledSearch(opened, labels, plan.language, shown, sampling, plan.own)
+        found = _search(search, plan, cross_evidence, seed)
+        searched = time.perf_counter()
+        learned, second = _fit(search, plan, found, refit, seed)
     made = learned.model
     if plan.own.rules:
         settings["own_rules"] = len(plan.own.rules)
@@ -310,7 +311,7 @@ def learn_program(
     seed: int = 0,
     max_ground_rules: int | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> ExtendedProgram:
     """Learn rules beside those of a PSL program, from the truth of its targets.
 
@@ -342,7 +343,7 @@ def learn_program(
     threads
         Threads to use; one per core by default.
     progress
-        Callback that is given the progress of the work.
+        Callback that is given the progress of the work, or True for a bar on stderr.
     """
     # imported late: learning a model needs no program
     from hornbeam.programs.program import Program, read_program
@@ -351,20 +352,21 @@ def learn_program(
     learner = make_learner(method, seed) if isinstance(method, str) else method
     if not isinstance(program, Program):
         program = read_program(program, split or "learn")
-    return extend_program(
-        program,
-        learner,
-        partial(open_engine, threads=threads),
-        target=target,
-        language=language or RuleLimits(),
-        relaxation=relaxation,
-        keep=keep,
-        guard=guard,
-        refit=refit,
-        max_ground_rules=max_ground_rules,
-        threads=threads,
-        progress=progress,
-    )
+    with as_progress(progress) as shown:
+        return extend_program(
+            program,
+            learner,
+            partial(open_engine, threads=threads),
+            target=target,
+            language=language or RuleLimits(),
+            relaxation=relaxation,
+            keep=keep,
+            guard=guard,
+            refit=refit,
+            max_ground_rules=max_ground_rules,
+            threads=threads,
+            progress=shown,
+        )
 
 
 def check_labels(labels: Targets) -> None:

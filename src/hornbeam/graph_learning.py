@@ -12,7 +12,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 from hornbeam.base.compiled import announced
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.version import __version__
 from hornbeam.counting.data_summaries import summary_of_facts
 from hornbeam.counting.opening import facts_or_database
@@ -81,7 +81,7 @@ def learn_graph(
     time_limit: float | None = None,
     seed: int = 0,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
     settings: GraphSettings | None = None,
 ) -> GraphModel:
     """Learn rules for every relation in both directions, and how to rank answers by them.
@@ -110,7 +110,7 @@ def learn_graph(
     threads
         Threads to use; one per core by default.
     progress
-        Called with the progress made.
+        Callback that is given the progress of the work, or True for a bar on stderr.
     settings
         Parts of the method to leave out, for comparisons.
 
@@ -132,9 +132,10 @@ def learn_graph(
                 "rules of facts with a time have one atom in their body: leave out `rules` and "
                 "`max_length`"
             )
-        work = Workload(progress, "Learning the graph", time_limit, threads)
-        held = None if valid is None else as_facts(valid)
-        model = _learned_events(facts, held, relations, seed, work, settings)
+        with as_progress(progress) as shown:
+            work = Workload(shown, "Learning the graph", time_limit, threads)
+            held = None if valid is None else as_facts(valid)
+            model = _learned_events(facts, held, relations, seed, work, settings)
         return _with_provenance(model, changed, summary_of_facts(facts), held)
     graph = open_graph(facts, settings)
     size = graph.size
@@ -155,22 +156,22 @@ def learn_graph(
             f"`max_length` is {length}, too much for {size.predicates:,} relations: expected 3"
         )
     steps = _steps(graph, relations)
-    work = Workload(progress, "Learning the graph", time_limit, threads)
-    has_ridge = graph.ridge_penalty is not None
-    sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
-    shares = StageShares.of(size, length, extent, has_ridge, held is not None, sparse)
-    plan = GraphPlan(length, graph.canonical_steps, extent, seed)
-    learning = GraphLearning(graph, steps, plan, settings, work, shares)
-    work.advance(0.0)  # starts the estimate of the remaining time
-    if settings.ridge and not has_ridge:
-        progress.message(
-            "Constants are not fitted together (no ridge): that needs facts in memory, and at most "
-            f"{MAX_NODES:,} entities and properties that several entities have."
-        )
-    if shorter is not None:
-        progress.message(shorter)
-    triples = None if held is None else held_triples(graph, held)
-    with announced(progress):
+    with as_progress(progress) as shown, announced(shown):
+        work = Workload(shown, "Learning the graph", time_limit, threads)
+        has_ridge = graph.ridge_penalty is not None
+        sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
+        shares = StageShares.of(size, length, extent, has_ridge, held is not None, sparse)
+        plan = GraphPlan(length, graph.canonical_steps, extent, seed)
+        learning = GraphLearning(graph, steps, plan, settings, work, shares)
+        work.advance(0.0)  # starts the estimate of the remaining time
+        if settings.ridge and not has_ridge:
+            shown.message(
+                "Constants are not fitted together (no ridge): that needs facts in memory, and at "
+                f"most {MAX_NODES:,} entities and properties that several entities have."
+            )
+        if shorter is not None:
+            shown.message(shorter)
+        triples = None if held is None else held_triples(graph, held)
         if rules is None:
             confirms = triples if max_length == "auto" else None
             learning, found = find_confirmed_rules(learning, confirms)
@@ -180,7 +181,7 @@ def learn_graph(
             found = count_given(learning, imported)
         learning = with_confirmed_ridge(learning, found, triples)
         model = _ranked(learning, found, triples, rediscover=rules is None)
-    work.finish()
+        work.finish()
     return _with_provenance(model, changed, summary_of_facts(facts), held)
 
 

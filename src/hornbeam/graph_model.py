@@ -9,7 +9,7 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Self
 
 from hornbeam.base.choices import EngineName, FilterTime, History, Score
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
 from hornbeam.errors import InputError, warn
@@ -90,7 +90,8 @@ class GraphModel(RankingModel, AnyModel):
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
         subjects: Sequence[str] | None = None, objects: Sequence[str] | None = None,
         score: Score | str = Score.MEAN, names: Input | None = None, engine: str = "memory",
-        threads: int | None = None, progress: Progress = SILENT, leave_out_linked: bool = False,
+        threads: int | None = None, progress: Progress | bool = SILENT,
+        leave_out_linked: bool = False,
     ) -> ResultTable:  # fmt: skip
         """Find the `top` most probable new links of `target`; without it, of each relation.
 
@@ -107,16 +108,18 @@ class GraphModel(RankingModel, AnyModel):
         self._warn_of_another_graph(known)
         ranker = self.ranker(known, threads=threads, leave_out_linked=leave_out_linked)
         assert isinstance(ranker, InMemoryRanker)
-        return new_facts(
-            ranker, relations=None if target is None else [target], subjects=subjects,
-            objects=objects, top=top, per_subject=per_subject,
-            names=None if names is None else as_names(names), progress=progress,
-        )  # fmt: skip
+        with as_progress(progress) as shown:
+            return new_facts(
+                ranker, relations=None if target is None else [target], subjects=subjects,
+                objects=objects, top=top, per_subject=per_subject,
+                names=None if names is None else as_names(names), progress=shown,
+            )  # fmt: skip
 
     def evaluate_ranks(
         self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
-        score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
-        leave_out_linked: bool = False, filter_time: FilterTime | str = FilterTime.SAME,
+        score: Score | str = Score.MEAN, threads: int | None = None,
+        progress: Progress | bool = SILENT, leave_out_linked: bool = False,
+        filter_time: FilterTime | str = FilterTime.SAME,
         history: History | str = History.STEP,
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
@@ -133,13 +136,14 @@ class GraphModel(RankingModel, AnyModel):
         ranker = self.ranker(
             facts, score=score, threads=threads, leave_out_linked=leave_out_linked, test=test
         )
-        if isinstance(ranker, TimedRanker):
-            return ranker.evaluate(test, filter, progress, filter_time, history)
-        if (FilterTime(filter_time), History(history)) != (FilterTime.SAME, History.STEP):
-            raise InputError(
-                "the model was learned without times: leave out `filter_time` and `history`"
-            )
-        return ranker.evaluate(test, filter, progress)
+        with as_progress(progress) as shown:
+            if isinstance(ranker, TimedRanker):
+                return ranker.evaluate(test, filter, shown, filter_time, history)
+            if (FilterTime(filter_time), History(history)) != (FilterTime.SAME, History.STEP):
+                raise InputError(
+                    "the model was learned without times: leave out `filter_time` and `history`"
+                )
+            return ranker.evaluate(test, filter, shown)
 
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None,
@@ -187,7 +191,7 @@ class GraphModel(RankingModel, AnyModel):
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
-        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        names: Input | None = None, threads: int | None = None, progress: Progress | bool = SILENT,
         reasons: int = REASONS, at: str | int | None = None,
     ) -> Explanation:  # fmt: skip
         """The rank of a triple, the rules that fire for it, and the answers above it.
@@ -224,7 +228,7 @@ class GraphModel(RankingModel, AnyModel):
     def report(
         self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
-        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        names: Input | None = None, threads: int | None = None, progress: Progress | bool = SILENT,
         filtered_by: str = FILTERS,
     ) -> str:  # fmt: skip
         """The HTML page about the model: its rules, and how well it ranks true triples of `test`.
@@ -246,16 +250,17 @@ class GraphModel(RankingModel, AnyModel):
         known = None if facts is None else facts_of(facts)
         if known is not None:
             self._warn_of_another_graph(known)
-        return graph_report(
-            self,
-            known,
-            None if test is None else as_facts(test),
-            None if filter is None else as_facts(filter),
-            filtered_by=filtered_by,
-            names=as_names(names),
-            threads=threads,
-            progress=progress,
-        )
+        with as_progress(progress) as shown:
+            return graph_report(
+                self,
+                known,
+                None if test is None else as_facts(test),
+                None if filter is None else as_facts(filter),
+                filtered_by=filtered_by,
+                names=as_names(names),
+                threads=threads,
+                progress=shown,
+            )
 
     def _queried_rules(self) -> list[QueriedRule]:
         from hornbeam.programs.rule_queries import QueriedRule

@@ -18,7 +18,7 @@ import numpy as np
 from hornbeam.base.choices import Score
 from hornbeam.base.dates import time_in
 from hornbeam.base.files import save_text
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.result_table import ResultTable
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.opening import facts_of, open_engine, open_in_memory
@@ -177,7 +177,7 @@ class AnyModel(ABC):
     def predict(
         self, facts: Input, pairs: Input, *, score: Score | str = Score.MEAN,
         names: Input | None = None, engine: str = "memory", threads: int | None = None,
-        progress: Progress = SILENT,
+        progress: Progress | bool = SILENT,
     ) -> ResultTable:  # fmt: skip
         """Score pairs; the table has one row per pair, in the order of the pairs.
 
@@ -191,16 +191,18 @@ class AnyModel(ABC):
         database they have no score.
         """
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
-        return scorer.predict(pairs, names=names, progress=progress)
+        with as_progress(progress) as shown:
+            return scorer.predict(pairs, names=names, progress=shown)
 
     def evaluate(
         self, facts: Input, labels: Input, *, score: Score | str = Score.MEAN,
-        engine: str = "memory", threads: int | None = None, progress: Progress = SILENT,
+        engine: str = "memory", threads: int | None = None, progress: Progress | bool = SILENT,
     ) -> Evaluation:  # fmt: skip
         """How well the scores agree with labels; `facts` may be an open engine."""
         known = labels_for(self, labels)
         scorer = self.scorer(facts, score=score, engine=engine, threads=threads)
-        return evaluate(known.truth, scorer.predict(known, progress=progress)[self._judged])
+        with as_progress(progress) as shown:
+            return evaluate(known.truth, scorer.predict(known, progress=shown)[self._judged])
 
     def card(self, names: Input | None = None) -> ModelCard:
         """Where the model comes from, its figures, heaviest rules in words, and what it needs.
@@ -211,7 +213,7 @@ class AnyModel(ABC):
 
     def diff(
         self, new: AnyModel, facts: Input | None = None, labels: Input | None = None, *,
-        threads: int | None = None, progress: Progress = SILENT,
+        threads: int | None = None, progress: Progress | bool = SILENT,
     ) -> ModelDiff:  # fmt: skip
         """How a new model of the same kind differs from this one: rules gone, new and changed.
 
@@ -225,18 +227,19 @@ class AnyModel(ABC):
         if facts is None or labels is None:
             return model_diff(*models)
         known, shared = labels_for(self, labels), facts_of(facts)
-        first, second = (
-            np.asarray(
-                model.predict(shared, known, threads=threads, progress=progress)[model._judged]
+        with as_progress(progress) as shown:
+            first, second = (
+                np.asarray(
+                    model.predict(shared, known, threads=threads, progress=shown)[model._judged]
+                )
+                for model in models
             )
-            for model in models
-        )
         return model_diff(*models, known, (first, second))
 
     def rank(
         self, facts: Input, queries: Input | NamedQueries, *, top: int = 10, known: bool = False,
         score: Score | str = Score.MEAN, names: Input | None = None, threads: int | None = None,
-        progress: Progress = SILENT,
+        progress: Progress | bool = SILENT,
     ) -> ResultTable:  # fmt: skip
         """Answer queries, `(subject, relation, "?")` or `("?", relation, object)`, best first.
 
@@ -245,22 +248,25 @@ class AnyModel(ABC):
         unless `known`. A model of a whole graph gives only new answers, each with its probability.
         """
         ranker = self.ranker(facts, score=score, threads=threads)
-        return ranker.rank(queries, top=top, known=known, names=names, progress=progress)
+        with as_progress(progress) as shown:
+            return ranker.rank(queries, top=top, known=known, names=names, progress=shown)
 
     def evaluate_ranks(
         self, facts: Input, test: Input, *, filter: Input | None = None,  # noqa: A002
-        score: Score | str = Score.MEAN, threads: int | None = None, progress: Progress = SILENT,
+        score: Score | str = Score.MEAN, threads: int | None = None,
+        progress: Progress | bool = SILENT,
     ) -> GraphEvaluation:  # fmt: skip
         """Filtered ranks of the true answers of test triples, in both directions.
 
         Triples of `filter` are not wrong answers; test triples of other relations are left out.
         """
-        return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, progress)
+        with as_progress(progress) as shown:
+            return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, shown)
 
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
-        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        names: Input | None = None, threads: int | None = None, progress: Progress | bool = SILENT,
     ) -> Explanation:  # fmt: skip
         """Explain the score of a pair: rules for and against it, their paths, and facts to flip it.
 
@@ -285,16 +291,17 @@ class AnyModel(ABC):
 
     def _explained(
         self, explainer: Explainer, pair: Sequence[str], target: str | None, names: Input | None,
-        paths: int, flip: bool, progress: Progress,
+        paths: int, flip: bool, progress: Progress | bool,
     ) -> Explanation:  # fmt: skip
         """Explain a link whose entities are given by ids or names; the explanation shows names."""
         called, known = as_names(names), explainer.facts.entities
         subject, predicate, object_ = named_atom(self, pair, target, called)
         entity = called.entity if self._explains_unseen else called.known_entity
-        explanation = explainer.explain(
-            entity(subject, known), predicate, entity(object_, known), paths=paths, flip=flip,
-            progress=progress,
-        )  # fmt: skip
+        with as_progress(progress) as shown:
+            explanation = explainer.explain(
+                entity(subject, known), predicate, entity(object_, known), paths=paths, flip=flip,
+                progress=shown,
+            )  # fmt: skip
         return explanation.in_names(called)
 
 
@@ -306,7 +313,8 @@ class Model(RuleModel, AnyModel):
     often is best read once, by `hornbeam.read_facts`, `read_labels` or `read_pairs`.
     Pairs and labels need no predicate if the model has one target. `names` are readable names of
     entities (see `hornbeam.read_names`), `score` is "mean" or "map", `engine` "memory" or "duckdb".
-    `threads` is one per core by default, and `progress` a callback for the progress of the work.
+    `threads` is one per core by default, and `progress` a callback for the progress of the work, or
+    True for a bar on stderr.
 
     Examples
     --------
@@ -352,14 +360,15 @@ class Model(RuleModel, AnyModel):
 
     def to_table(
         self, facts: Input | None = None, labels: Input | None = None, *, worth: bool = False,
-        progress: Progress = SILENT,
+        progress: Progress | bool = SILENT,
     ) -> ResultTable:  # fmt: skip
         """A table of the rules: text, words, weight, counts; on labels, coverage and precision.
 
         With `worth` also the figures on the labels without each rule, the others unchanged.
         """
         engine = None if facts is None else self._walkable(facts, 1)
-        return judged_rules(self, engine, labels, worth=worth, progress=progress)
+        with as_progress(progress) as shown:
+            return judged_rules(self, engine, labels, worth=worth, progress=shown)
 
     def scorer(
         self, facts: Input, *, score: Score | str = Score.MEAN, engine: str = "memory",
@@ -378,7 +387,7 @@ class Model(RuleModel, AnyModel):
         self, facts: Input, *, target: str | None = None, top: int = 20, per_subject: bool = False,
         subjects: Sequence[str] | None = None, objects: Sequence[str] | None = None,
         score: Score | str = Score.MEAN, names: Input | None = None, engine: str = "memory",
-        threads: int | None = None, progress: Progress = SILENT,
+        threads: int | None = None, progress: Progress | bool = SILENT,
     ) -> ResultTable:  # fmt: skip
         """Find the `top` best new links of `target` by following rules forward from `subjects`.
 
@@ -391,11 +400,12 @@ class Model(RuleModel, AnyModel):
         refuse_time(self, "proposes none")
         memory = open_in_memory(facts, threads)
         counter = memory if engine == "memory" else open_engine(memory.facts, engine, threads)
-        return propose_links(
-            self, memory, counter, target, None if names is None else as_names(names),
-            subjects=subjects, objects=objects, top=top, per_subject=per_subject, score=score,
-            progress=progress,
-        )  # fmt: skip
+        with as_progress(progress) as shown:
+            return propose_links(
+                self, memory, counter, target, None if names is None else as_names(names),
+                subjects=subjects, objects=objects, top=top, per_subject=per_subject, score=score,
+                progress=shown,
+            )  # fmt: skip
 
     def ranker(
         self, facts: Input, *, score: Score | str = Score.MEAN, threads: int | None = None
@@ -417,7 +427,7 @@ class Model(RuleModel, AnyModel):
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
-        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        names: Input | None = None, threads: int | None = None, progress: Progress | bool = SILENT,
         at: str | int | None = None,
     ) -> Explanation:  # fmt: skip
         """Explain the score of a pair; see `AnyModel.explain`.
@@ -447,7 +457,7 @@ class Model(RuleModel, AnyModel):
     def report(
         self, facts: Input | None = None, labels: Input | None = None, *, test: Input | None = None,
         filter: Input | None = None, trace: Trace | None = None,  # noqa: A002
-        names: Input | None = None, threads: int | None = None, progress: Progress = SILENT,
+        names: Input | None = None, threads: int | None = None, progress: Progress | bool = SILENT,
         filtered_by: str = FILTERS,
     ) -> str:  # fmt: skip
         """The report as one HTML page: what was learned, how (by `trace`), how good on labels.
@@ -471,13 +481,14 @@ class Model(RuleModel, AnyModel):
             refuse_time(self, "ranks no test triples")
         engine = self._walkable(facts, threads)
         explainer = open_explainer(self, engine, known)
-        ranks = None
-        if test is not None:
-            ranks = RuleRanker.of(self, engine).evaluate(test, filter, progress)
-        return report(
-            explainer, known, trace or self.trace, progress, names=as_names(names), ranks=ranks,
-            filtered_by=filtered_by,
-        )  # fmt: skip
+        with as_progress(progress) as shown:
+            ranks = None
+            if test is not None:
+                ranks = RuleRanker.of(self, engine).evaluate(test, filter, shown)
+            return report(
+                explainer, known, trace or self.trace, shown, names=as_names(names), ranks=ranks,
+                filtered_by=filtered_by,
+            )  # fmt: skip
 
     def _queried_rules(self) -> list[QueriedRule]:
         from hornbeam.programs.rule_queries import queried_rules

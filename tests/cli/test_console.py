@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from hornbeam.base import terminal_progress
+from hornbeam.base.remaining_time import WholeProgress
+from hornbeam.base.terminal_progress import TerminalProgress
 from hornbeam.cli import commands, console, evidence
 from hornbeam.cli.commands import help_text
-from hornbeam.cli.console import TerminalProgress
 from hornbeam.cli.options import ConsoleOptions
-from hornbeam.cli.remaining_time import WholeProgress
 from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -45,7 +46,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     moved = Clock()
-    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
+    monkeypatch.setattr("hornbeam.base.terminal_progress.time.monotonic", moved)
     return moved
 
 
@@ -189,10 +190,10 @@ def test_a_bar_shows_rate_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     record = rich.console.Console(record=True, force_terminal=True, width=100, stderr=True)
     monkeypatch.setattr(rich.console, "Console", lambda **_: record)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    monkeypatch.setattr(console, "BAR_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(terminal_progress, "BAR_AFTER_SECONDS", 0.0)
     progress = TerminalProgress()
     moved = Clock()
-    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
+    monkeypatch.setattr("hornbeam.base.terminal_progress.time.monotonic", moved)
     progress._bar_from = 0.0
     for done in (100, 200, 300):
         progress.advance("Counting paths", done, 1000)
@@ -210,8 +211,8 @@ def test_stages_of_a_whole_are_one_line_with_one_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     moved = Clock()
-    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
-    monkeypatch.setattr(console, "LINE_EVERY_SECONDS", 1.0)
+    monkeypatch.setattr("hornbeam.base.terminal_progress.time.monotonic", moved)
+    monkeypatch.setattr(terminal_progress, "LINE_EVERY_SECONDS", 1.0)
     shares = {"Counting": 20.0, "Fitting": 70.0, "Rest": 10.0}
     progress = TerminalProgress(whole=WholeProgress("Learning", shares))
     for stage, done in (("Counting", 1), ("Counting", 2), ("Counting", 1), ("Fitting", 1)):
@@ -232,8 +233,8 @@ def test_the_time_left_is_right_though_shares_are_wrong(
 ) -> None:
     """Within a stage its own rate is what counts, and nothing is rounded before it is shown."""
     moved = Clock()
-    monkeypatch.setattr("hornbeam.cli.console.time.monotonic", moved)
-    monkeypatch.setattr(console, "LINE_EVERY_SECONDS", 1.0)
+    monkeypatch.setattr("hornbeam.base.terminal_progress.time.monotonic", moved)
+    monkeypatch.setattr(terminal_progress, "LINE_EVERY_SECONDS", 1.0)
     progress = TerminalProgress(
         whole=WholeProgress("Learning", {"Counting": 90.0, "Fitting": 10.0})
     )

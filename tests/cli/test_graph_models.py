@@ -298,7 +298,7 @@ def test_mistakes_are_told(
 def test_progress_is_in_percent(
     files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hornbeam.cli.console.LINE_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr("hornbeam.base.terminal_progress.LINE_EVERY_SECONDS", 0.0)
     told = learn(files, "-o", tmp_path / "graph.hornbeam").stderr
     assert re.search(r"Learning the graph: \d+ %", told)
     assert "of 1,000" not in told

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,6 +39,26 @@ class Silent:
 
 
 SILENT = Silent()
+
+
+@contextmanager
+def as_progress(progress: Progress | bool) -> Iterator[Progress]:
+    """What a user gives as `progress`: an object, False for none, or True for a bar on stderr.
+
+    The bar is removed at the end of the block, also after an error.
+    """
+    if not isinstance(progress, bool):
+        yield progress
+    elif not progress:
+        yield SILENT
+    else:
+        from hornbeam.base.terminal_progress import TerminalProgress
+
+        bar = TerminalProgress()
+        try:
+            yield bar
+        finally:
+            bar.close()
 
 
 @dataclass(frozen=True)

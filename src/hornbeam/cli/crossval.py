@@ -6,8 +6,9 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.cli import options
-from hornbeam.cli.console import print_message, print_table, screen
+from hornbeam.cli.console import print_table, screen
 from hornbeam.cli.evidence import RunOptions
 from hornbeam.cli.learner_options import EvidenceOptions, OwnRuleOptions
 from hornbeam.cli.option_groups import Options, argument, option

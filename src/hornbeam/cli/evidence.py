@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
-from hornbeam.cli.console import TerminalProgress
+from hornbeam.base.remaining_time import WholeProgress
+from hornbeam.base.terminal_progress import TerminalProgress
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.options import ConsoleOptions, EngineOptions, FactOptions, ModelOptions
-from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError, warn
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from hornbeam.cli.console import print_message
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.errors import HornbeamNote, HornbeamWarning, InputError
 
 if TYPE_CHECKING:

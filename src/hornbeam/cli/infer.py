@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from hornbeam.base.choices import Solver
 from hornbeam.base.files import refuse_inputs
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.cli import options
-from hornbeam.cli.console import print_message, print_sentence, print_table
+from hornbeam.cli.console import print_sentence, print_table
 from hornbeam.cli.option_groups import argument, option
 from hornbeam.cli.outputs import check_output
 

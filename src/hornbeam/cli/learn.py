@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import CollectiveMethod, EngineName
 from hornbeam.base.files import refuse_inputs, save_text
+from hornbeam.base.remaining_time import WholeProgress
 from hornbeam.cli import options
 from hornbeam.cli.console import print_line, print_sentence, print_table, screen
 from hornbeam.cli.evidence import RunOptions
@@ -18,7 +19,6 @@ from hornbeam.cli.extended_programs import given_program, learn_beside
 from hornbeam.cli.learner_options import FitOptions, OwnRuleOptions
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.outputs import check_output, input_files
-from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast, get_args
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.cli import options
-from hornbeam.cli.console import print_message
 from hornbeam.cli.option_groups import Options, option, parameter
 from hornbeam.errors import InputError
 from hornbeam.learning.registry import (

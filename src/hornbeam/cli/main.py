@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from hornbeam import __version__
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.cli.commands import LazyGroup
-from hornbeam.cli.console import print_message
 from hornbeam.cli.interrupts import INTERRUPTED, exit_interrupted, interrupts_handled
 from hornbeam.errors import InputError
 

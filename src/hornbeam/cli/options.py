@@ -12,10 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import EngineName, Score
+from hornbeam.base.remaining_time import WholeProgress
+from hornbeam.base.terminal_progress import TerminalProgress
 from hornbeam.base.texts import printable
-from hornbeam.cli.console import TerminalProgress, print_json
+from hornbeam.cli.console import print_json
 from hornbeam.cli.option_groups import Options, argument, option
-from hornbeam.cli.remaining_time import WholeProgress
 from hornbeam.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.cli import options
-from hornbeam.cli.console import print_json, print_message
+from hornbeam.cli.console import print_json
 from hornbeam.cli.evidence import Inputs, RunOptions
 from hornbeam.cli.interrupts import interrupts_delegated
 from hornbeam.cli.option_groups import Options, argument, option

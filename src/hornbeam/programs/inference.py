@@ -26,7 +26,7 @@ from hornbeam.base.files import (
     save_text,
 )
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.result_table import html_table, save_query, table_format
 from hornbeam.errors import InfeasibleError, InputError
 from hornbeam.hlmrf.admm import Admm
@@ -200,7 +200,7 @@ def infer(
     max_ground_rules: int | None = None,
     functions: Mapping[str, AtomFunction] | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Inference:
     """Find the most probable values of a PSL program's targets.
 
@@ -220,6 +220,8 @@ def infer(
         Python functions by the names of their predicates: `{"Similar": similar}` calls
         `similar("ann", "anna")` once for the atom `Similar('ann', 'anna')`, if a ground rule needs
         its value, a number from 0 to 1.
+    progress
+        Callback that is given the progress of the work, or True for a bar on stderr.
     """
     if tolerance is not None and not 0.0 <= tolerance <= MAX_NUMBER:
         raise InputError(f"`tolerance` is {tolerance:g}; expected 0 to {MAX_NUMBER:g}")
@@ -230,38 +232,39 @@ def infer(
     else:
         program = program.with_functions(functions or {})
     options = program.inference_options
-    for note in notes_about(options):
-        progress.message(note)
-    data = program.load()
-    seconds["load"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    grounded = ground(
-        _relaxed(program.rules, options) if options.relax else program.rules,
-        data,
-        program.closed,
-        functions=program.functions,
-        missing_is_false=not options.require_targets,
-        limit=max_ground_rules,
-        threads=threads,
-        progress=progress,
-    )
-    seconds["ground"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    admm = Admm(
-        step=options.step_size,
-        epsilon_abs=_first(tolerance, options.epsilon_absolute, TOLERANCE),
-        epsilon_rel=_first(tolerance, options.epsilon_relative, TOLERANCE),
-        max_iterations=options.max_iterations,
-        threads=threads,
-    )
-    start = _start(grounded, options)
-    try:
-        if options.skip:
-            found = _skipped(grounded.potentials, start, admm)
-        else:
-            found = solve(grounded.potentials, Solver(solver), start, admm, progress)
-    except InfeasibleError as error:
-        raise _explained(error, grounded) from None
+    with as_progress(progress) as shown:
+        for note in notes_about(options):
+            shown.message(note)
+        data = program.load()
+        seconds["load"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        grounded = ground(
+            _relaxed(program.rules, options) if options.relax else program.rules,
+            data,
+            program.closed,
+            functions=program.functions,
+            missing_is_false=not options.require_targets,
+            limit=max_ground_rules,
+            threads=threads,
+            progress=shown,
+        )
+        seconds["ground"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        admm = Admm(
+            step=options.step_size,
+            epsilon_abs=_first(tolerance, options.epsilon_absolute, TOLERANCE),
+            epsilon_rel=_first(tolerance, options.epsilon_relative, TOLERANCE),
+            max_iterations=options.max_iterations,
+            threads=threads,
+        )
+        start = _start(grounded, options)
+        try:
+            if options.skip:
+                found = _skipped(grounded.potentials, start, admm)
+            else:
+                found = solve(grounded.potentials, Solver(solver), start, admm, shown)
+        except InfeasibleError as error:
+            raise _explained(error, grounded) from None
     seconds["infer"] = time.perf_counter() - clock
     return Inference(program, grounded, found, seconds)
 

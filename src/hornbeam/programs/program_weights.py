@@ -34,7 +34,7 @@ from hornbeam.base.choices import WeightMethod
 from hornbeam.base.compiled import announced
 from hornbeam.base.files import save_text
 from hornbeam.base.machine import MAX_NUMBER
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.errors import InfeasibleError, InputError, warn
 from hornbeam.hlmrf.max_margin import MaxMargin
 from hornbeam.hlmrf.weight_search import WeightSearch
@@ -129,7 +129,7 @@ def learn_weights(
     seed: int = 0,
     max_ground_rules: int | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> LearnedWeights:
     """Learn the weights of a program's rules from the truth of its targets.
 
@@ -155,6 +155,8 @@ def learn_weights(
         primary evaluator, or AUC-ROC.
     trials, seed
         Number of weights that "search" tries, and the seed of its random numbers.
+    progress
+        Callback that is given the progress of the work, or True for a bar on stderr.
     """
     method = WeightMethod(method)
     if not weight_variance >= 1 / MAX_NUMBER:
@@ -174,16 +176,17 @@ def learn_weights(
     score = None if by_likelihood else truth_score(program, data, evaluator)
     seconds["load"] = time.perf_counter() - clock
     clock = time.perf_counter()
-    problem = weight_problem(program, data, fix, max_ground_rules, threads, progress)
-    seconds["ground"] = time.perf_counter() - clock
-    clock = time.perf_counter()
-    with announced(progress), _explained_conflicts(program):
-        if score is None:
-            learned = _by_likelihood(problem, method, weight_variance)
-        elif method is WeightMethod.MAP:
-            learned = _by_map_states(problem, score, weight_variance, progress)
-        else:
-            learned = _by_search(problem, score, WeightSearch(trials, seed), progress)
+    with as_progress(progress) as shown, announced(shown):
+        problem = weight_problem(program, data, fix, max_ground_rules, threads, shown)
+        seconds["ground"] = time.perf_counter() - clock
+        clock = time.perf_counter()
+        with _explained_conflicts(program):
+            if score is None:
+                learned = _by_likelihood(problem, method, weight_variance)
+            elif method is WeightMethod.MAP:
+                learned = _by_map_states(problem, score, weight_variance, shown)
+            else:
+                learned = _by_search(problem, score, WeightSearch(trials, seed), shown)
     seconds["learn"] = time.perf_counter() - clock
     limit = 0.0 if method is WeightMethod.SEARCH else EMPTY
     empty = _is_nearly_empty(problem, learned.weights, limit)

@@ -16,7 +16,7 @@ import numpy as np
 from hornbeam.base.arrays import Array
 from hornbeam.base.files import replaced_file
 from hornbeam.base.machine import worker_threads
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.counting.sql.database import DEGREES, TableColumns, projected_edges
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
@@ -105,7 +105,7 @@ def open_duckdb(
     memory_limit: str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     threads: int | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Iterator[SqlEngine]:
     """Open facts without loading them: DuckDB reads the inputs, and names stay with it.
 
@@ -141,7 +141,8 @@ def open_duckdb(
         )
     with large_workspace(memory_limit, folder, on_disk=True) as space:
         database = DuckDB(space.connection)
-        progress.message("Storing the facts in DuckDB ...")
+        with as_progress(progress) as shown:
+            shown.message("Storing the facts in DuckDB ...")
         layout = TableLayout.of(columns, header)
         sources = evidence_sources(space, inputs, layout, numbers, dates)
         stored = store_facts(space.connection, sources)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.arrays import Array
 from hornbeam.base.files import save_folder, working_folder
-from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.counting.sql.database import TableColumns
 from hornbeam.counting.sql.spark_reading import SparkInputs, spark_engine_over
 from hornbeam.counting.sql.spark_session import check_ready, spark_session
@@ -158,7 +158,7 @@ def open_spark(
     master: str = "local[*]",
     conf: Mapping[str, str] | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
-    progress: Progress = SILENT,
+    progress: Progress | bool = SILENT,
 ) -> Iterator[SqlEngine]:
     """Open facts on a Spark cluster, without moving them.
 
@@ -192,11 +192,12 @@ def open_spark(
         # on one machine, shuffle files go there too
         scratch = {"spark.local.dir": place} if master.startswith("local") else {}
         with (
-            spark_session(master, scratch | dict(conf or {}), progress) as session,
+            as_progress(progress) as shown,
+            spark_session(master, scratch | dict(conf or {}), shown) as session,
             # a session of its own has its own tables, on the same cluster
             closing(Spark(session.newSession(), place)) as database,
         ):
-            progress.message("Storing the facts in Spark ...")
+            shown.message("Storing the facts in Spark ...")
             yield spark_engine_over(database, given.own, prepared, layout)
 
 
