@@ -198,6 +198,7 @@ def test_a_nearly_empty_model_is_announced_with_flags(program: Path, tmp_path: P
     ("words", "says"),
     [
         (("--fix", "3"), "--fix names rule 3; expected 1 to 2"),
+        (("--fix=-1",), "--fix names '-1', which is no rule; expected a rule of the program, or"),
         (("--method", "map", "--evaluator", "AUC"), "unknown --evaluator 'AUC'; expected one of"),
         (("--method", "search", "--trials", "0"), "--trials"),
     ],

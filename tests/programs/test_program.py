@@ -229,7 +229,7 @@ def test_predicates_may_be_forced_open(folder: Path) -> None:
 WRONG_RULES = {
     "1: Knows(A, B) -> Liked(A, B)": (
         19, "unknown predicate 'Liked'; expected one of: Knows, Thing, Likes"),
-    "1: Knows(A, B) -> Likes(A)": (19, "Likes has 1 arguments here; expected 2"),
+    "1: Knows(A, B) -> Likes(A)": (19, "Likes has 1 argument here; expected 2"),
     "1: Knows(A, B) -> Likes(A, C)": (19, "the variable C is not limited"),
     "1: Knows(A, B) & (A != C) -> Likes(A, B)": (19, "the variable C is not limited"),
     "-1: Knows(A, B) -> Likes(A, B)": (1, "at least 0, such as 1.0: Knows(A, B) -> !Likes(A, B)"),
@@ -302,6 +302,7 @@ def test_mistakes_in_programs(folder: Path, changes: dict[str, Any], said: str) 
     ("name", "text", "said"),
     [
         ("p.json", '{"rules": [],\n"predicates": }', "p.json, line 2: .* expected a PSL program"),
+        ("p.json", "", "p.json: is empty; expected predicates with their files, and rules"),
         ("p.json", '{"rules": []}', "expected a mapping with the key 'predicates'"),
         ("p.yaml", "predicates:\n a: [\n", "p.yaml, line 3: .*; expected a PSL program in YAML"),
         (
@@ -317,6 +318,12 @@ def test_mistakes_in_programs(folder: Path, changes: dict[str, Any], said: str) 
 def test_mistakes_in_files(folder: Path, name: str, text: str, said: str) -> None:
     (folder / name).write_text(text)
     with pytest.raises(DataError, match=said):
+        read_program(folder / name)
+
+
+@pytest.mark.parametrize("name", ["p.psl", "p.data"])
+def test_a_missing_file_of_a_pair_is_no_file(folder: Path, name: str) -> None:
+    with pytest.raises(DataError, match=f"{name}: no such file"):
         read_program(folder / name)
 
 

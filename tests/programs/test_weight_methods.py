@@ -105,7 +105,10 @@ def test_joint_weights_are_the_best_next_to_fixed_ones(tmp_path: Path) -> None:
         ([4], "`fix` names rule 4; expected 1 to 3"),
         (["0"], "`fix` names rule 0; expected 1 to 3"),
         (["Rich(A) -> Smokes(A)"], "`fix` names the rule Rich(A) -> Smokes(A), which"),
-        (["Rich(A) ->"], "`fix`, line 1"),
+        (["Rich(A) ->"], "`fix` names 'Rich(A) ->', which is no rule; expected a rule"),
+        (["-1"], "`fix` names '-1', which is no rule; expected .* a number from 1 to 3"),
+        (["1.5"], "`fix` names '1.5', which is no rule"),
+        ([""], "`fix` names '', which is no rule"),
         ([1, 2, 3], "no weight to learn"),
     ],
 )

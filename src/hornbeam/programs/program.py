@@ -54,6 +54,8 @@ from hornbeam.programs.similarities import AtomFunction
 SUFFIXES = (".json", ".yaml", ".yml")
 #: Keys of a 2.4 program.
 SECTIONS = ("rules", "predicates", "options", *SPLITS)
+#: What the error about an empty program file says was expected.
+PROGRAM_NEEDS = "predicates with their files, and rules (here, or in a .psl file beside a .data)"
 #: How the names of 2.x data files end for each split.
 ENDINGS = {
     "infer": ("", "-eval", "-infer"),
@@ -157,7 +159,7 @@ def read_program(
     except OSError as error:
         raise DataError(os.fspath(path), f"cannot be read: {error.strerror}") from None
     with working_folder() as folder:
-        file = find_file(str(data_path), folder)
+        file = find_file(str(data_path), folder, PROGRAM_NEEDS)
         document, text = program_document(file)
         if rules_path == data_path:
             _check_sections(file, document)
@@ -172,7 +174,10 @@ def read_program(
     names = {one.name.lower(): one.name for one in predicates}
     normal = [(list(normal_rules(rule, names)), source) for rule, source in written]
     if not normal:
-        raise DataError(str(rules_path), "holds no rules; expected at least one")
+        example = "'1.0: Knows(A, B) & Knows(B, C) -> Knows(A, C) ^2'"
+        raise DataError(
+            str(rules_path), f"holds no rules; expected at least one, such as {example}"
+        )
     check_rules([(rule, source) for some, source in normal for rule in some], predicates)
     rules, sources = zip(*without_repetitions(normal), strict=True)
     atoms = [getattr(one, part) for one in predicates for part in PARTITIONS]
@@ -303,6 +308,8 @@ def _first_beside(path: Path, names: Sequence[Path], what: str) -> Path:
     for name in names:
         if name.is_file():
             return name
+    if not path.exists():
+        raise DataError(str(path), "no such file")
     looked = " or ".join(name.name for name in names)
     raise DataError(str(path), f"has no {what} in its folder; expected {looked}")
 

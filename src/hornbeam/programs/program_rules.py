@@ -106,8 +106,9 @@ def _check_atom(atom: Atom, known: dict[str, ProgramPredicate]) -> None:
         problem = f"unknown predicate {atom.predicate!r}; expected one of: {listed or 'none'}"
         raise RefusedError(problem, atom.place)
     if len(atom.arguments) != predicate.arity:
+        n = len(atom.arguments)
         problem = (
-            f"{atom.predicate} has {len(atom.arguments)} arguments here; expected "
+            f"{atom.predicate} has {n} argument{'s' * (n != 1)} here; expected "
             f"{predicate.arity}, as in its declaration"
         )
         raise RefusedError(problem, atom.place)

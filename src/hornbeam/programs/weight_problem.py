@@ -126,6 +126,7 @@ def _fixed(program: Program, fix: Sequence[str | int]) -> Bools:
     found = np.zeros(len(program.rules), dtype=np.bool_)
     names = {one.name.lower(): one.name for one in program.predicates}
     texts = [unweighted_text(rule) for rule in program.rules]
+    expected = f"expected a rule of the program, or a number from 1 to {len(texts)}"
     for named in fix:
         if str(named).strip().isdecimal():
             number = int(named)
@@ -134,12 +135,14 @@ def _fixed(program: Program, fix: Sequence[str | int]) -> Bools:
             found[number - 1] = True
             continue
         text = str(named) if WEIGHTED_OR_HARD.search(str(named)) else f"1: {named}"
-        parsed = [rule for one in parse_rules(text, "`fix`") for rule in normal_rules(one, names)]
-        for core in map(unweighted_text, parsed):
+        try:
+            written = parse_rules(text, "`fix`")
+        except DataError:  # its line and column are those of `text`, which nobody wrote
+            raise InputError(f"`fix` names {str(named)!r}, which is no rule; {expected}") from None
+        for core in (unweighted_text(r) for one in written for r in normal_rules(one, names)):
             if core not in texts:
                 raise InputError(
-                    f"`fix` names the rule {core}, which {program.name} does not have; expected "
-                    f"one of its rules, or a number from 1 to {len(texts)}"
+                    f"`fix` names the rule {core}, which {program.name} does not have; {expected}"
                 )
             found |= np.array([text == core for text in texts])
     return found

@@ -218,8 +218,10 @@ def suffix_of(item: str | os.PathLike[str]) -> str:
     return Path(os.fspath(item).lower().removesuffix(".gz")).suffix
 
 
-def find_file(item: str, folder: Path) -> File:
+def find_file(item: str, folder: Path, expected: str = "at least one fact") -> File:
     """Check a file that the user named; "-" is the standard input.
+
+    Of an empty file the error says what was `expected`.
 
     The sources are scanned several times, so pipes and devices are copied to `folder` first. So
     are gzipped files, whatever their suffix: DuckDB does not verify their checksums.
@@ -232,7 +234,7 @@ def find_file(item: str, folder: Path) -> File:
         with path.open("rb") as stream:
             head = stream.read(2)
         if not head:
-            raise DataError(name, "is empty; expected at least one fact")
+            raise DataError(name, f"is empty; expected {expected}")
         return File(_unpacked(path, name, folder) if head == GZIP_MAGIC else path, name)
     except FileNotFoundError:
         raise DataError(name, "no such file") from None
