@@ -45,6 +45,7 @@ def test_every_stored_model_has_scores() -> None:
         "0.5",
         "0.7",
         "0.9",
+        "0.10",
     }
 
 
