@@ -101,7 +101,7 @@ class ByHand:
             row["rule_best"], row["rule_second"] = (math.log(c + FLOOR) for c in best[:2])
             row["rule_sum"] = math.log(sum(-math.log(1 - c) for c in sure.values()) + FLOOR)
             row["rule_fired"] = math.log(len(sure) + 1)
-            row["itself"] = float(entity == source)
+            row["same_entity"] = float(entity == source)
             for name, half in (("long", HALF[1]), ("ever", HALF[2])):
                 own = [(s, o, t) for s, o, t in self.own if t < now]
                 usual = (faded([t for _, o, t in own if o == entity], now, half) + 0.5 / self.n) / (
