@@ -15,7 +15,13 @@ import numpy as np
 from hornbeam.base.arrays import Floats, Ids, Ints, begin_runs, row_numbers
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.names import Names
-from hornbeam.facts.reading.interning import MALFORMED, fetch_names, reading_error, sort_names
+from hornbeam.facts.reading.interning import (
+    MALFORMED,
+    fetch_names,
+    padded_number,
+    reading_error,
+    sort_names,
+)
 from hornbeam.facts.reading.psl_data import AtomList
 from hornbeam.facts.reading.sources import Source, atom_text, first_mistake
 from hornbeam.facts.reading.workspace import Workspace, is_empty, workspace
@@ -181,15 +187,8 @@ def _names(space: Workspace, listed: Sequence[_Listed], width: int, extra: list[
 
 
 def _warn_of_zeros(connection: duckdb.DuckDBPyConnection) -> None:
-    """Warn of a number that is written with leading zeros and without: PSL's integer ids are one.
-
-    Only names that begin with 0 are looked at, of which there are few.
-    """
-    found = connection.execute(
-        "SELECT z.name, p.name FROM constants AS z JOIN constants AS p "
-        "ON p.name = coalesce(nullif(ltrim(z.name, '0'), ''), '0') "
-        "WHERE z.name LIKE '0_%' AND regexp_full_match(z.name, '[0-9]+') ORDER BY z.id LIMIT 1"
-    ).fetchone()
+    """Warn of a number written with leading zeros and without: PSL's integer ids are one."""
+    found = padded_number(connection, "constants")
     if found is not None:
         zeros, plain = found
         warn(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hornbeam import open_duckdb, read_facts, read_labels, read_pairs
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import DataError, HornbeamNote, InputError
 from hornbeam.facts.reading.interning import intern_facts
 from hornbeam.facts.reading.sources import first_mistake
 from hornbeam.facts.reading.text import text_source
@@ -320,3 +321,15 @@ def test_every_refusal_names_its_line(lines: list[list[str]], data: st.DataObjec
             assert set(facts.entities) == names
         else:
             assert refused.line is not None or not text.strip("\r\n")
+
+
+def test_a_number_with_leading_zeros_and_without_is_announced_once() -> None:
+    rows = [("a", "p", "01"), ("1", "p", "b"), ("002", "p", "2"), ("1", "p", "0")]
+    with pytest.warns(HornbeamNote, match="names '002' and '2' are different entities") as told:
+        read_facts(rows)
+    assert len(told) == 1
+    with pytest.warns(HornbeamNote, match="names '00' and '0' are different"):
+        read_facts([("00", "p", "0")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_facts([("01", "p", "2"), ("0x1", "p", "x1"), ("0", "1", "b"), ("a", "01", "b")])

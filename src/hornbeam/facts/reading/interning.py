@@ -307,11 +307,13 @@ def number_rows(
     texts = _few_rows(connection, sources)
     if texts is not None:
         entities, predicates, numbered = _numbered_here(sources, texts)
+        _note_padded(sources, _padded_here(entities))
         parts = iter(numbered)  # one per source
         of_groups = [zip(*islice(parts, len(group)), strict=True) for group in groups]
         joined = [[np.concatenate(same) for same in group] for group in of_groups]
         return entities, predicates, joined
     number_names(connection, sources)
+    _note_padded(sources, padded_number(connection, "entity_ids"))
     entities, predicates = (
         fetch_names(connection, table) for table in ("entity_ids", "predicate_ids")
     )
@@ -382,6 +384,37 @@ def number_names(
         predicates.append(f"SELECT predicate AS name FROM ({source.select}) AS s{i}")  # noqa: S608
     _number(connection, "entity_ids", arguments, sources)
     _number(connection, "predicate_ids", predicates, sources)
+
+
+def _note_padded(sources: Sequence[Source], padded: tuple[str, str] | None) -> None:
+    """Say that a number with leading zeros and the number without them are two entities."""
+    if padded is not None:
+        zeros, plain = padded
+        said = f"the names '{zeros}' and '{plain}' are different entities, as all names are text"
+        warn(f"{source_names(sources)}: {said}", HornbeamNote)
+
+
+def _padded_here(entities: Names) -> tuple[str, str] | None:
+    """As `padded_number`, of few names."""
+    names = dict.fromkeys(entities)
+    for zeros in names:
+        if zeros.startswith("0") and zeros != "0" and zeros.isascii() and zeros.isdigit():
+            plain = zeros.lstrip("0") or "0"
+            if plain in names:
+                return zeros, plain
+    return None
+
+
+def padded_number(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[str, str] | None:
+    """The first number among names that is written with leading zeros and without, both ways.
+
+    Only names that begin with 0 are looked at, of which there are few.
+    """
+    return connection.execute(
+        f"SELECT z.name, p.name FROM {table} AS z JOIN {table} AS p "  # noqa: S608
+        "ON p.name = coalesce(nullif(ltrim(z.name, '0'), ''), '0') "
+        "WHERE z.name LIKE '0_%' AND regexp_full_match(z.name, '[0-9]+') ORDER BY z.id LIMIT 1"
+    ).fetchone()
 
 
 def sort_names(connection: duckdb.DuckDBPyConnection, table: str, selects: Sequence[str]) -> None:
