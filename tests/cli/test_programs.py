@@ -261,3 +261,12 @@ def test_plain_export_names_the_rule_that_psl_cannot_say(tmp_path: Path) -> None
 
 def _cells(line: str) -> list[str]:
     return line.split("\t")
+
+
+def test_names_with_leading_zeros_are_noted_once(tmp_path: Path) -> None:
+    facts, labels = tmp_path / "facts.tsv", tmp_path / "labels.tsv"
+    facts.write_text("a\tknows\t01\n1\tknows\ta\n")
+    labels.write_text("a\tlikes\t01\t1\n1\tlikes\ta\t0\n")
+    learned = tmp_path / "model.psl"
+    ended = hornbeam_("learn", "--facts", facts, "--labels", labels, "-o", learned)
+    assert ended.stderr.count("the names '01' and '1' are different entities") == 1

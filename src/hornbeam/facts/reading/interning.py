@@ -307,13 +307,13 @@ def number_rows(
     texts = _few_rows(connection, sources)
     if texts is not None:
         entities, predicates, numbered = _numbered_here(sources, texts)
-        _note_padded(sources, _padded_here(entities))
+        _note_padded(_padded_here(entities))
         parts = iter(numbered)  # one per source
         of_groups = [zip(*islice(parts, len(group)), strict=True) for group in groups]
         joined = [[np.concatenate(same) for same in group] for group in of_groups]
         return entities, predicates, joined
     number_names(connection, sources)
-    _note_padded(sources, padded_number(connection, "entity_ids"))
+    _note_padded(padded_number(connection, "entity_ids"))
     entities, predicates = (
         fetch_names(connection, table) for table in ("entity_ids", "predicate_ids")
     )
@@ -386,12 +386,12 @@ def number_names(
     _number(connection, "predicate_ids", predicates, sources)
 
 
-def _note_padded(sources: Sequence[Source], padded: tuple[str, str] | None) -> None:
+def _note_padded(padded: tuple[str, str] | None) -> None:
     """Say that a number with leading zeros and the number without them are two entities."""
     if padded is not None:
         zeros, plain = padded
         said = f"the names '{zeros}' and '{plain}' are different entities, as all names are text"
-        warn(f"{source_names(sources)}: {said}", HornbeamNote)
+        warn(said, HornbeamNote)  # without the files, so that commands print it once
 
 
 def _padded_here(entities: Names) -> tuple[str, str] | None:
