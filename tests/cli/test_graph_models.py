@@ -156,7 +156,7 @@ def test_predict_scores_triples_as_their_queries_do(files: dict[str, Path], tmp_
         answer = answers[row["subject"], row["object"]]
         assert (row["score"], row["probability"]) == (answer["score"], answer["probability"])
     assert [(row["score"], row["probability"]) for row in found[len(rows) :]] == [(None, 0.0)] * 2
-    assert f"No rule proposes 2 of {len(found)} triples" in ended.stderr
+    assert f"2 of {len(found)} triples name an entity or a relation that" in ended.stderr
     assert "the model has no rules for 'owns'" in ended.stderr
     labels = write(tmp_path / "labels.tsv", [[*row, str(int(row in rows))] for row in asked_for])
     judged = asked("evaluate", files, "--labels", labels, "--json").json

@@ -44,6 +44,7 @@ ONE_KIND: dict[type[AnyModel], dict[str, str]] = {
         "map_state": "pairs of a collective model have one state together; a graph's have none",
         "to_table(worth)": "the scores of a graph do not come from its listed rules alone",
         "to_table(progress)": "listing the rules of a graph judges none of them",
+        "explainer(at)": "the explainer of a graph is asked at a time, link by link",
     },
     hb.GraphModel: {
         "propose(leave_out_linked)": "how some graphs were split; pairs have labels instead",
@@ -52,7 +53,6 @@ ONE_KIND: dict[type[AnyModel], dict[str, str]] = {
         "ranker(test)": "a database fetches the known answers of a test's queries at once",
         "evaluate_ranks(filter_time)": "test facts with a time are asked at it",
         "evaluate_ranks(history)": "test facts with a time are asked at it",
-        "explain(at)": "pairs of a rule model have a time each",
         "explain(reasons)": "a graph has too many rules to show all that fire",
         "explainer(reasons)": "a graph has too many rules to show all that fire",
     },
@@ -255,9 +255,9 @@ def test_explain_gives_reasons(model: AnyModel) -> None:
 
 def test_report_is_a_page(model: AnyModel) -> None:
     judged = {"labels": LABELS} if isinstance(model, hb.Model) else {"test": TRUE}
-    sections = ["learned", "quality", "learning", "mistakes", "data"]
+    sections = ["card", "learned", "quality", "learning", "mistakes", "data"]
     for given, expected in (
-        ({}, [*sections[:1], *sections[2:3], *sections[4:]]),
+        ({}, ["card", "learned", "learning", "data"]),
         (judged, sections),
     ):
         page = model.report(FACTS, **given)
