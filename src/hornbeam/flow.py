@@ -158,7 +158,8 @@ def learn(
         **changed_settings(plan.learner, ("seed", "fixed_path", "start")),
         **changed_settings(language or RuleLimits()),
         **_given(
-            target=target, counts=counts, relaxation=relaxation, cross_evidence=cross_evidence,
+            target=target if target is None or isinstance(target, str) else sorted(target),
+            counts=counts, relaxation=relaxation, cross_evidence=cross_evidence,
             collective=collective, keep=keep, guard=guard, refit=refit, negatives=negatives,
             negative_sampling=negative_sampling,
         ),
