@@ -94,10 +94,10 @@ def test_the_clauses_have_the_scores_of_the_trees(symmetric: bool, seed: int) ->
     mean = labels.truth.mean()
     score = np.full(n, np.log(mean / (1 - mean)))
     score += sum(value.reshape(-1, n).sum(axis=0) for value in whole)
-    # the booster has the pairs in an order of its own
+    # the booster has the pairs in an order of its own; weights are rounded to nine digits
     for one in (model, hb.Model.parse(model.text)):
         found = np.sort(log_odds(one, facts, labels))
-        np.testing.assert_allclose(found, np.sort(score), rtol=0, atol=1e-9)
+        np.testing.assert_allclose(found, np.sort(score), rtol=0, atol=1e-7)
 
 
 def test_the_first_tree_has_the_derivatives_of_the_log_loss() -> None:
