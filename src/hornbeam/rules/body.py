@@ -89,8 +89,9 @@ class Step:
 
         Examples
         --------
-        >>> Step.between("ta", 2, 0, 3)
-        Step(predicate='ta', inverse=True, places=(0, 2), arity=3)
+        >>> step = Step.between("ta", 2, 0, 3)
+        >>> step.predicate, step.inverse, step.places, step.arity
+        ('ta', True, (0, 2), 3)
         """
         return cls(predicate, end < start, (min(start, end), max(start, end)), arity)
 
