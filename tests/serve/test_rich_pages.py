@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
@@ -140,7 +140,6 @@ def test_every_kind_is_drawn(rich: RuleExplorer) -> None:
 def test_pages_of_any_model(data: st.DataObject) -> None:
     """Nothing crashes, and what is shown is what the library says."""
     world, model = data.draw(rich_worlds()), data.draw(rich_models())
-    assume(len(world.facts))  # an explorer of numbers alone lists no entity
     name = st.sampled_from([*ENTITIES, "unseen"])
     pair = (data.draw(name), "t", data.draw(name))
     explorer = open_rule_explorer(world.facts, model, pairs=pairs_of(pair), threads=1)
@@ -155,6 +154,18 @@ def test_pages_of_any_model(data: st.DataObject) -> None:
         assert answer.status == 200
     expected = model.predict(world.facts, pairs_of(pair), threads=1)["score"][0]
     assert f"{expected:.3f}" in site.addresses["/link"].page(Visit(query)).body
+
+
+def test_a_listed_entity_that_no_fact_has_has_a_page() -> None:
+    model = hb.Model.parse("0.1: !t(A, B)\n")
+    for time in (None, 4):
+        row = ("x", "p", "y") if time is None else ("x", "p", "y", "2024-01-01")
+        facts = hb.read_facts([row], time=time)
+        site = Site(open_rule_explorer(facts, model, pairs=pairs_of(("a", "t", "b")), threads=1))
+        for path, query in (("/entity", {"name": "a"}), ("/link", {"subject": "a", "object": "b"})):
+            page = site.addresses[path].page(Visit(query | {"predicate": "t"}))
+            assert page.status == 200
+            assert "b" in page.body
 
 
 def test_addresses_of_names_are_quoted(rich: RuleExplorer) -> None:

@@ -166,10 +166,9 @@ class ModelExplorer(Explorer):
         """Explain the score of a link."""
 
     def timeline(self, entity: str, other: str | None = None) -> EventTimeline | None:
-        """When the facts about an entity were true, or those about two; None without times."""
-        return timeline_about(
-            self.facts, self.entity_id(entity), None if other is None else self.entity_id(other)
-        )
+        """When the facts about an entity were true, or those about two; None without any."""
+        ids = [self.facts.entities.index(name) for name in (entity, other) if name is not None]
+        return None if min(ids) < 0 else timeline_about(self.facts, *ids)
 
     def counted_rules(self, relation: str) -> Sequence[ShownDirection]:
         """Rules of a relation in both directions; none for a model whose rules have weights."""

@@ -158,8 +158,7 @@ class Pages:
         link = link_in(visit, self.explorer)
         explained = self.explorer.explain(*link.triple, visit.edits)
         is_fact = self.explorer.is_fact(*link.triple)
-        has_times = self.explorer.facts.events is not None and not explained.unseen
-        timeline = self.explorer.timeline(link.subject, link.object) if has_times else None
+        timeline = self.explorer.timeline(link.subject, link.object)
         values: dict[str, Any] = {
             "link": link, "explained": explained, "is_fact": is_fact, "timeline": timeline,
         }  # fmt: skip
