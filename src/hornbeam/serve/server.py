@@ -35,7 +35,7 @@ REQUEST_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
 IDLE_SECONDS = 15
 #: Maximum open connections and maximum backlog (fewer where the limit on open files is low), and
-#: files reserved for the server itself.
+#: files reserved for the server itself, its page processes included.
 MAX_CONNECTIONS = 1000
 MAX_BACKLOG = 250
 OTHER_FILES = 20
@@ -97,13 +97,17 @@ def _is_full(connections: Any) -> bool:  # noqa: ANN401
 
 
 def _max_connections() -> int:
-    """Maximum number of connections."""
-    return max(1, min(MAX_CONNECTIONS, 3 * _connection_files() // 4))
+    """Maximum number of connections: half of the files, so that four backlogs fit beside them.
+
+    Asyncio accepts a whole backlog at once, and three steps of its loop pass until a connection
+    beyond the limit is closed: three more backlogs may be accepted meanwhile.
+    """
+    return max(1, min(MAX_CONNECTIONS, _connection_files() // 2))
 
 
 def _backlog() -> int:
     """Maximum number of connections that wait to be accepted."""
-    return max(1, min(MAX_BACKLOG, _connection_files() // 4))
+    return max(1, min(MAX_BACKLOG, _connection_files() // 8))
 
 
 def _connection_files() -> int:
