@@ -146,6 +146,22 @@ def test_weights_of_arithmetic_rules_are_learned_by_map_states(tmp_path: Path, m
     assert (learned.rules[0].weight or 0.0) >= (learned.rules[1].weight or 0.0)
 
 
+@pytest.mark.parametrize(("method", "trials"), [("search", 1), ("map", 50)])
+def test_the_given_weights_stay_where_no_others_score_better(
+    tmp_path: Path, method: str, trials: int
+) -> None:
+    """No rule tells this truth from chance; the margin then pulls all values below 0.5."""
+    truth = [["p1", 0], ["p2", 0], ["p3", 0], ["p5", 1], ["p6", 0], ["p7", 1]]
+    rules = [f"1:{RULES[0].split(':')[1]}", *RULES[1:], "1: Smokes(A) <= 0.5"]
+    program = written(tmp_path, rules, truth=truth)
+    learned = hb.learn_weights(program, method=method, evaluator="DiscreteEvaluator", trials=trials)
+    assert learned.rules == learned.before
+    assert learned.score is not None
+    assert learned.score.after == learned.score.before == pytest.approx(0.4)
+    f1 = hb.infer(program).evaluations["Smokes"].f1
+    assert f1 == pytest.approx(learned.score.after)
+
+
 @pytest.mark.parametrize("method", WeightMethod)
 def test_targets_without_truth_get_their_map_state(tmp_path: Path, method: WeightMethod) -> None:
     truth = [["p1", 1], ["p2", 1], ["p5", 0], ["p6", 0]]  # p3 and p7 are latent

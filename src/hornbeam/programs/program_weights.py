@@ -10,7 +10,7 @@ Both objectives are concave, with a Gaussian prior on the weights, and are maxim
 method. By MAP states, for rules of every kind:
 
 * map: the truth has less energy than any other state, by a margin (`hornbeam.hlmrf.max_margin`);
-  an evaluator chooses how far the weights are mixed with equal weights;
+  an evaluator chooses how far the weights are mixed with equal weights, or keeps the given ones;
 * search: weights are tried, and an evaluator compares MAP states with the truth
   (`hornbeam.hlmrf.weight_search`).
 
@@ -261,13 +261,11 @@ def _by_map_states(
         weights = found.weights
         if problem.known.all() or moved <= SETTLED * float(weights.max(initial=0.0)):
             break
-    before, *scores = (
-        score.of(_map_state(problem, tried))
-        for tried in (problem.given, *_mixtures(problem, weights))
-    )
-    best = int(np.argmax(scores))
-    figures = _score(score, before, scores[best], made)
-    return _Learned(_mixtures(problem, weights)[best], score=figures)
+    choices = [*_mixtures(problem, weights), problem.given]
+    scores = [score.of(_map_state(problem, tried)) for tried in choices]
+    best = int(np.argmax(scores))  # of equal scores the first: learned weights before the given
+    figures = _score(score, scores[-1], scores[best], made)
+    return _Learned(choices[best], score=figures)
 
 
 def _mixtures(problem: WeightProblem, weights: Floats) -> list[Floats]:
