@@ -89,9 +89,9 @@ def learn_graph(
     Parameters
     ----------
     facts
-        The graph: a file, a frame, tuples, `Facts`, or an engine of `open_duckdb` or `open_spark`,
-        which leaves the graph in its database. Only facts of two arguments are used. In a database
-        constants are not fitted together, and Spark only counts given `rules`.
+        The graph: a file, a frame, tuples, `Facts`, or an engine of `open_duckdb`, which leaves the
+        graph in its database. Only facts of two arguments are used. In a database constants are not
+        fitted together.
     valid
         Held-out facts, which decide on features and penalties. If held-out facts are few, weights
         are then fitted to their queries, too. They are never evidence: rules are counted from
@@ -141,8 +141,6 @@ def learn_graph(
     size = graph.size
     if not size.facts:
         raise InputError("there are no facts of two arguments: a graph needs links")
-    if graph.counts_given_rules_only:
-        check_only_counted(rules, valid)
     held = None if valid is None else as_facts(valid)
     if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
         raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
@@ -229,14 +227,6 @@ def _learned_events(
     return GraphModel(**{field.name: getattr(model, field.name) for field in fields(model)})
 
 
-def check_only_counted(rules: object, valid: object) -> None:
-    """Raise an error if Spark is asked to find rules or to use held-out facts."""
-    if rules is None:
-        raise InputError("Spark counts given rules and looks for none: give `rules`, or use DuckDB")
-    if valid is not None:
-        raise InputError("Spark counts rules and fits nothing that `valid` could decide on")
-
-
 def _steps(graph: GraphCounter, relations: Sequence[str] | None) -> list[int]:
     present = np.flatnonzero(graph.links_by_predicate).tolist()
     if relations is not None:
@@ -262,15 +252,11 @@ def _ranked(
     plan, work, settings = learning.plan, learning.work, learning.settings
     graph = learning.graph.with_chosen_ridge(plan, work)
     learning = replace(learning, graph=graph)
-    if graph.counts_given_rules_only:
-        settings = replace(settings, constants=False, backward=False, slots=False)
     linked, fitted = graph.linked_shares(triples), _Fitted()
-    train, graphs = None, list[GraphCounter]()
-    if not graph.counts_given_rules_only:
-        rediscover = rediscover and plan.extent.rediscover
-        # how pairs are linked reveals how the facts were split
-        unlinked = linked.caution is not None
-        train, graphs = training_pool(learning, rules, rediscover, unlinked)
+    # how pairs are linked reveals how the facts were split
+    unlinked = linked.caution is not None
+    rediscover = rediscover and plan.extent.rediscover
+    train, graphs = training_pool(learning, rules, rediscover, unlinked)
     if train is not None:
         held = None if triples is None else held_pool(learning, rules, triples)
         fitted = _fitted(learning, train, held, graphs, rules, linked)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 import hornbeam.graphs
-from hornbeam.counting.sql.duckdb_engine import duckdb_engine
+from hornbeam.counting.sql.duckdb_engine import DuckDB, duckdb_engine
 from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts
@@ -288,8 +288,19 @@ def test_a_database_says_what_it_leaves_out() -> None:
             learn_graph(engine, relations=["x"])
 
 
+def test_spark_takes_no_whole_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For learning and for answering."""
+    rows = [("a", "p", "b"), ("c", "p", "b"), ("a", "q", "c")]
+    model = learn_graph(rows, max_length=1)
+    monkeypatch.setattr(DuckDB, "distributed", True)  # all that tells Spark's engine
+    with hb.open_duckdb(rows) as engine:
+        for use in (learn_graph, model.ranker):
+            with pytest.raises(InputError, match="not for Spark"):
+                use(engine)
+
+
 def test_every_counter_is_compared() -> None:
-    """Memory's with DuckDB's here, DuckDB's with Spark's in `test_spark_graphs.py`."""
+    """Memory's with DuckDB's, in this file."""
     asked = {name for name in vars(GraphCounter) if not name.startswith("_")}
     found = {
         kind

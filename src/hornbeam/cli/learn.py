@@ -261,11 +261,8 @@ def _learn_graph(
 ) -> None:
     """Learn a model of a whole graph, write it, and show a summary."""
     import hornbeam as hb
-    from hornbeam.graph_learning import check_only_counted
 
-    if engine.engine is EngineName.SPARK:
-        check_only_counted(rules, graph.valid)  # before the engine is started
-
+    engine.check_graph()
     clock = time.perf_counter()
     whole = WholeProgress(LEARNING, {LEARNING: 1.0})  # shown in percent, not in units of work
     with run.started(whole) as inputs, inputs.engine(training.facts, engine) as known:

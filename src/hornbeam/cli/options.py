@@ -347,10 +347,10 @@ class EngineOptions(Options):
         metavar="KEY=VALUE",
     )
 
-    def check_graph(self, leave_out_linked: bool) -> None:
+    def check_graph(self, leave_out_linked: bool = False) -> None:
         """Refuse an engine that lacks a feature of whole graphs, before the engine is started."""
         if self.engine is EngineName.SPARK:
-            raise InputError("--engine spark answers no queries: leave it out")
+            raise InputError("--engine spark takes no whole graphs: use --engine duckdb, or none")
         if leave_out_linked and self.engine is not EngineName.MEMORY:
             raise InputError("`leave_out_linked` needs facts in memory: leave out --engine")
 

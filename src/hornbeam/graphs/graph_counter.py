@@ -48,10 +48,6 @@ class GraphCounter(Protocol):
         """The same graph, whose constants are not fitted together."""
 
     @property
-    def counts_given_rules_only(self) -> bool:
-        """Whether the graph only counts given rules, and neither discovers nor ranks (Spark)."""
-
-    @property
     def links_by_predicate(self) -> Ints:
         """Number of links of every predicate."""
 

@@ -67,8 +67,6 @@ class MemoryGraph:
     settings: GraphSettings
     ridge_penalty: float | None = None
 
-    counts_given_rules_only = False
-
     @classmethod
     def of(cls, facts: Facts, settings: GraphSettings) -> MemoryGraph:
         """Take the binary facts that round to true; a graph of too many properties has no ridge."""

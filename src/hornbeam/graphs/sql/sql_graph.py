@@ -18,6 +18,7 @@ from hornbeam.base.arrays import Array, Bools, Ids, Ints, part_numbers, pointers
 from hornbeam.counting.sql.database import Database
 from hornbeam.counting.sql.sql_engine import SqlEngine
 from hornbeam.counting.statistics import ROW_BYTES
+from hornbeam.errors import InputError
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF
 from hornbeam.graph.link_hashes import DISCOVERING, LinkHash
@@ -54,6 +55,7 @@ PAIRS, SOURCES = 500_000, 5_000
 LINKS = 500_000
 #: Bytes of database memory that the limits above need; with less memory the limits are lowered.
 ROOM = 500_000_000
+NOT_ON_SPARK = "whole graphs are not for Spark: give the facts in memory, or by `open_duckdb`"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,15 @@ class SqlGraph:
 
     @classmethod
     def of(cls, engine: SqlEngine, settings: GraphSettings) -> SqlGraph:
-        """Take the binary facts that round to true."""
+        """Take the binary facts that round to true.
+
+        Raises
+        ------
+        hornbeam.errors.InputError
+            Where the engine is Spark's: a graph is many small joins, a second each on Spark.
+        """
+        if engine.database.distributed:
+            raise InputError(NOT_ON_SPARK)
         predicates = engine.predicates
         select = f"SELECT subject, predicate, object FROM facts WHERE value >= {HALF}"
         if any(arity > 2 for arity in engine.not_binary.values()):
@@ -92,11 +102,6 @@ class SqlGraph:
     def database(self) -> Database:
         """Where the links are."""
         return self.engine.database
-
-    @property
-    def counts_given_rules_only(self) -> bool:
-        """Whether the graph only counts given rules, and neither discovers nor ranks (Spark)."""
-        return self.database.distributed
 
     @cached_property
     def size(self) -> GraphSize:

@@ -48,12 +48,10 @@ class SqlRanker(GraphRanker):
         Raises
         ------
         hornbeam.errors.InputError
-            Where the engine answers no queries, or the model has a ridge.
+            Where the engine is Spark's, or the model has a ridge.
         """
         settings = GraphSettings(model.constants, model.backward, slots=model.slots)
         graph = SqlGraph.of(engine, settings)
-        if graph.counts_given_rules_only:
-            raise InputError("Spark answers no queries: give the facts in memory, or by DuckDB")
         if model.ridge is not None:
             raise InputError(
                 "the model fits constants together, which a database does not: learn it there, or "
