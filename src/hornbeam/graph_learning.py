@@ -17,6 +17,7 @@ from hornbeam.base.version import __version__
 from hornbeam.counting.data_summaries import summary_of_facts
 from hornbeam.counting.opening import facts_or_database
 from hornbeam.errors import InputError
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
@@ -120,6 +121,8 @@ def learn_graph(
         Where the facts have no links or lack a relation, or `max_length` is out of range.
     """
     settings, facts = settings or GraphSettings(), facts_or_database(facts)
+    if isinstance(facts, Facts):
+        ArgumentTypes(facts).check()
     changed = {
         **changed_settings(settings),
         **({} if relations is None else {"relations": list(relations)}),

@@ -119,3 +119,24 @@ def test_types_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         said = hornbeam_(*learn, "--names", "names.tsv", "--arguments", wrong)
         assert (said.code, problem in said.stderr) == (2, True), said.stderr
     assert hornbeam_(*learn, *given_types, "--engine", "duckdb").code == 2
+
+
+@pytest.mark.slow
+def test_types_limit_a_whole_graph_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    visits = [f"p{i}\tvisits\tc{i % 2}\n" for i in range(4)]
+    near = [f"{a}\tnear\t{b}\n" for a in TYPES for b in TYPES]
+    Path("facts.tsv").write_text("".join(visits + near))
+    Path("names.tsv").write_text("".join(f"{a}\t{a}\t{kind}\n" for a, kind in TYPES.items()))
+    files = ("--facts", "facts.tsv", "--names", "names.tsv", "-q")
+    learn = ("learn", *files, "--all-relations", "--max-length", "1", "-o", "g.hornbeam")
+    told = hornbeam_(*learn, "--arguments", "visits=person,person")
+    assert (told.code, told.stderr.count("\n")) == (2, 1), told.stderr
+    assert "'c0' has the type 'city'; expected 'person' (4 pairs in all)" in told.stderr
+    given_types = ("--arguments", "visits=person,city")
+    assert hornbeam_(*learn, *given_types).code == 0
+    Path("asked.tsv").write_text("p5\tvisits\t?\n")
+    asked = ("predict", "g.hornbeam", *files, "--queries", "asked.tsv", "--top", "20")
+    assert {row[2] for row in hornbeam_(*asked, *given_types).rows} == set(CITIES)

@@ -58,7 +58,8 @@ class GraphOptions(Options):
 
 #: Options of single targets that whole graphs use, too; numbers of tables are not used.
 GRAPH_TOO = (
-    "facts", "table", "key", "tables", "link", "type_", "prefix", "target", "max_length", "rules",
+    "facts", "arguments", "table", "key", "tables", "link", "type_", "prefix", "target",
+    "max_length", "rules",
 )  # fmt: skip
 
 # --- learn ----------------------------------------------------------------------------------------
@@ -111,10 +112,8 @@ def learn(
 
     check_output(output)
     if graph.all_relations:
-        if names:
-            raise InputError("`names` is for single targets: leave it out of --all-relations")
         _refuse(training, fitting, rules, own)
-        _learn_graph(training, output, graph, own.rules, rules.max_length, seed, engine, run)
+        _learn_graph(training, output, graph, own.rules, rules.max_length, names, seed, engine, run)
         return
     program = given_program(own, training)
     if program is not None:
@@ -255,6 +254,7 @@ def _learn_graph(
     graph: GraphOptions,
     rules: str | None,
     max_length: int | None,
+    names: list[str] | None,
     seed: int,
     engine: options.EngineOptions,
     run: RunOptions,
@@ -265,7 +265,7 @@ def _learn_graph(
     engine.check_graph()
     clock = time.perf_counter()
     whole = WholeProgress(LEARNING, {LEARNING: 1.0})  # shown in percent, not in units of work
-    with run.started(whole) as inputs, inputs.engine(training.facts, engine) as known:
+    with run.started(whole) as inputs, inputs.engine(training.facts, engine, names) as known:
         valid = inputs.read_given(hb.read_facts, graph.valid)
         load = time.perf_counter() - clock
         model = hb.learn_graph(

@@ -94,8 +94,8 @@ class FactOptions(Options):
     )
     arguments: list[str] | None = option(
         "Types of a relation's arguments, which limit its negatives and the links that are "
-        "proposed; types of entities are those of --names, tables, RDF or prefixes such as Gene::. "
-        "Give it again for more.",
+        "proposed; facts and labels that contradict them are refused. Types of entities are those "
+        "of --names, tables, RDF or prefixes such as Gene::. Give it again for more.",
         metavar="RELATION=TYPE,TYPE",
     )
     table: list[str] | None = table_option(

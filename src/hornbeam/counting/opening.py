@@ -15,6 +15,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.number_search import with_numbers
 from hornbeam.counting.timed_engine import timed_engine
 from hornbeam.errors import InputError, UnknownTargetError, warn
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets, wrong_arity
 from hornbeam.rules.candidates import Candidates, RuleLimits
@@ -166,6 +167,8 @@ def discover_bodies(
 ) -> Discovery:
     """Find the candidates for targets; warns about suspicious targets and settings."""
     check_targets(engine, targets.arities)
+    if engine.facts is not None:
+        ArgumentTypes(engine.facts, labels=targets).check()
     if language.compares_numbers and not len(engine.numbers):
         raise InputError("the facts have no numbers to compare: give them by `numbers` or `dates`")
     if targets.unary and language.distinct_variables:

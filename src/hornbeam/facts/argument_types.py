@@ -1,4 +1,9 @@
-"""Which entities fit the arguments of a relation: types, places in known links, and loops."""
+"""Which entities fit the arguments of a relation: types, places in known links, and loops.
+
+This decides for negatives, proposals and answers of both kinds of models. For candidates it refuses
+facts and labelled pairs that contradict given types (`ArgumentTypes.check`): then a body whose
+atoms want entities of two types at one place has no grounding.
+"""
 
 from __future__ import annotations
 
@@ -64,6 +69,36 @@ class ArgumentTypes:
             types = _completed({facts.entities[e]: facts.types.kinds[k] for e, k in stated}, types)
         types = types if self.names is None else _completed(self.names.types, types)
         return EntityTypes.of(facts.entities, types)
+
+    def check(self) -> None:
+        """Refuse given types that a fact or a labelled pair, be it a false one, contradicts."""
+        labelled = () if self.labels is None else self.labels.predicates
+        known = sorted({*self.facts.predicates, *labelled})
+        for relation in self.facts.types.arguments:
+            if relation not in known:
+                raise InputError(
+                    f"`arguments`: no fact has the relation {relation!r}."
+                    f"{did_you_mean(relation, known)}"
+                )
+            ends = self._links(relation, with_false=True)
+            for place, end in enumerate(ends):
+                given = self.given(relation, place)
+                assert given is not None
+                wrong = np.flatnonzero(~given[end])
+                if len(wrong):
+                    pair = [self.facts.entities[int(ids[wrong[0]])] for ids in ends]
+                    raise self._contradiction(relation, place, pair, len(wrong))
+
+    def _contradiction(self, relation: str, place: int, pair: list[str], count: int) -> InputError:
+        """The error about a known pair whose argument at `place` is not of the given type."""
+        kind = int(self.kind[self.facts.entity(pair[place])])
+        has = f"the type {self._types.kinds[kind]!r}" if kind >= 0 else "no type"
+        kinds = self.facts.types.arguments[relation]
+        others = f" ({count:,} pairs in all)" if count > 1 else ""
+        return InputError(
+            f"`arguments`: {pair[0]!r} {relation!r} {pair[1]!r} is among the facts or labels, and "
+            f"{pair[place]!r} has {has}; expected {kinds[min(place, len(kinds) - 1)]!r}{others}"
+        )
 
     def given(self, relation: str, place: int) -> Bools | None:
         """Entities of the type that is given for an argument; None where none is given."""
@@ -144,12 +179,17 @@ class ArgumentTypes:
         Subjects and objects are broadcast against each other. All pairs of a `unary` relation are
         loops.
         """
+        fit = self.fitting_types(relation, subject, object_)
+        return fit if unary or self.has_loops(relation) else fit & (subject != object_)
+
+    def fitting_types(self, relation: str, subject: Integers, object_: Integers) -> Bools:
+        """Which pairs have types that known links have, whether loops or not; see `fits`."""
         fit = np.ones(np.broadcast_shapes(subject.shape, object_.shape), dtype=np.bool_)
         for place, ends in enumerate((subject, object_)):
             kinds = self._fitting_kinds(relation, place)
             if kinds is not None:
                 fit &= kinds[self.kind[ends]]
-        return fit if unary or self.has_loops(relation) else fit & (subject != object_)
+        return fit
 
     def has_loops(self, relation: str) -> bool:
         """Whether a known link of the relation leads from an entity to itself.
@@ -166,14 +206,15 @@ class ArgumentTypes:
             self._loops[relation] = bool((subject == object_).any())
         return self._loops[relation]
 
-    def _links(self, relation: str) -> tuple[Ids, Ids]:
-        """Subjects and objects of the known links of a relation."""
+    def _links(self, relation: str, *, with_false: bool = False) -> tuple[Ids, Ids]:
+        """Subjects and objects of the known links of a relation, false labels among them or not."""
         subject, object_ = (self.stored_links or self.facts.links)(relation)
         if self.labels is None or self.labels.predicates.index(relation) < 0:
             return subject, object_
         stated = self.labels.only([relation])
+        stated = stated if with_false else stated.select(stated.positive)
         located = stated.entities.translate(self.facts.entities)
-        ends = located[stated.subject[stated.positive]], located[stated.object[stated.positive]]
+        ends = located[stated.subject], located[stated.object]
         known = (ends[0] >= 0) & (ends[1] >= 0)
         return np.append(subject, ends[0][known]), np.append(object_, ends[1][known])
 

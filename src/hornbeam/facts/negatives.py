@@ -128,8 +128,10 @@ def _labelled_entities(
             "entity; expected 'typed' or 'uniform'"
         )
     true = known[is_true]
-    uniform = sampling == "uniform"
-    pool = np.arange(len(facts.entities)) if uniform else _similar(facts, predicate, true)
+    pool: Integers | None = given_ends(facts, predicate)[0]
+    if pool is None:
+        uniform = sampling == "uniform"
+        pool = np.arange(len(facts.entities)) if uniform else _similar(facts, predicate, true)
     pool, wanted = np.setdiff1d(pool, known), round(ratio * len(true))
     drawn = rng.permutation(pool)[:wanted]
     if len(drawn) < wanted:
@@ -170,6 +172,7 @@ def given_ends(facts: Facts, predicate: str) -> tuple[Ids | None, Ids | None]:
     if predicate not in facts.types.arguments:
         return None, None
     types = ArgumentTypes(facts)
+    types.check()
     subjects, objects = (types.given(predicate, place) for place in (0, 1))
     assert subjects is not None
     assert objects is not None
@@ -269,10 +272,8 @@ class _Region:
         elif sampling == "uniform":
             pools = (np.arange(n_entities, dtype=np.int32),) * 2
         if sampling != "frequency":
-            ends = zip(pools, given, (subject, object_), strict=True)
             subjects, objects = (
-                pool if typed is None else np.union1d(typed, end).astype(np.int32)
-                for pool, typed, end in ends
+                pool if typed is None else typed for pool, typed in zip(pools, given, strict=True)
             )
             pools = subjects, objects
         return cls(subject, object_, known, n_entities, *pools)

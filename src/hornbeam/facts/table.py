@@ -291,8 +291,9 @@ class Facts:
     ) -> Facts:
         """The facts with types of entities by name, and of the arguments of relations.
 
-        They limit which entities are negatives and which links are proposed. Without them types
-        come from the facts: from tables, RDF, or prefixes such as `Gene::` of all names.
+        They limit which entities are negatives and which links are proposed. Facts and labels that
+        contradict the types of arguments are refused, so that they limit bodies, too. Without them
+        types come from the facts: from tables, RDF, or prefixes such as `Gene::` of all names.
 
         Examples
         --------

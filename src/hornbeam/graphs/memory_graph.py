@@ -10,6 +10,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Ids, Ints
 from hornbeam.counting.opening import facts_or_database
+from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Facts
@@ -49,7 +50,7 @@ from hornbeam.graphs.ridge import (
 from hornbeam.graphs.softmax import Firings
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.queries import Triples
-from hornbeam.rules.codes import predicate_of, step_code
+from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from hornbeam.rules.rule_model import CountedRule
 
 #: Number of sources per work item, between two checks of the time limit.
@@ -65,6 +66,7 @@ class MemoryGraph:
     facts: Facts
     graph: LinkedGraph
     settings: GraphSettings
+    types: ArgumentTypes  #: which candidates fit a relation, as answers of the model must
     ridge_penalty: float | None = None
 
     @classmethod
@@ -72,7 +74,8 @@ class MemoryGraph:
         """Take the binary facts that round to true; a graph of too many properties has no ridge."""
         graph = LinkedGraph.of(facts)
         has_ridge = settings.ridge and has_few_nodes(graph)
-        return cls(facts, graph, settings, DEFAULT_PENALTY if has_ridge else None)
+        penalty = DEFAULT_PENALTY if has_ridge else None
+        return cls(facts, graph, settings, ArgumentTypes(facts), penalty)
 
     @property
     def size(self) -> GraphSize:
@@ -197,11 +200,19 @@ class MemoryGraph:
 
         def gathered(part: tuple[int, GroupedQueries]) -> Pool:
             step, asked = part
-            return pool_of(evidence, rules[step], asked, limit, fold)
+            return self._fitting(pool_of(evidence, rules[step], asked, limit, fold), step)
 
         parts = [(step, part) for step in rules for part in queries[step].parts(SOURCES_PER_ITEM)]
         sizes = [len(asked.sources) + 10.0 for _, asked in parts]
         return [pool for _, pool in portion.each(gathered, parts, sizes)]
+
+    def _fitting(self, pool: Pool, step: int) -> Pool:
+        """The candidates of one step whose types fit its relation: only such are answers, too."""
+        known = np.repeat(pool.source, np.diff(pool.offsets))
+        ends = (pool.entity, known) if is_inverse(step) else (known, pool.entity)
+        relation = self.predicates[predicate_of(step)]
+        fit = self.types.fitting_types(relation, *ends)
+        return pool if fit.all() else pool.without_candidates(~fit)
 
     def firings(self, rules: PathRules, pool: Pool) -> Firings:
         """Which path rules fire for which candidates of a pool of the rules' step."""

@@ -123,9 +123,13 @@ class Pool:
         """Leave out candidates, right ones too, that a further link connects with their source."""
         counts = self.feature[:, COLUMN.linked_along : COLUMN.linked_together]
         linked: Bools = np.asarray(counts.any(axis=1))
-        of_true = part_numbers(self.offsets)[linked & self.truth]
+        return self.without_candidates(linked)
+
+    def without_candidates(self, out: Bools) -> Pool:
+        """Leave out the candidates where `out` is true; right ones among them count as missed."""
+        of_true = part_numbers(self.offsets)[out & self.truth]
         missed = self.missed + np.bincount(of_true, minlength=len(self.source))
-        return self._keeping(~linked, self.truth, missed)
+        return self._keeping(~out, self.truth, missed)
 
     def without(self, step: Ids, source: Ids, answer: Ids) -> Pool:
         """Leave out the given answers, which are true by other links, unless they are asked for."""

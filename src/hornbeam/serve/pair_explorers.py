@@ -83,6 +83,7 @@ def open_rule_explorer(
     pairs = None if pairs is None else pairs_for(model, pairs)
     engine = _engine(facts, [model, *([] if other is None else [other])], threads)
     types = ArgumentTypes(engine.facts, entity_names, labels)
+    types.check()
     search = EntitySearch.of(facts.entities, entity_names)
     evidence = Evidence(engine, search, types, labels, pairs)
 
