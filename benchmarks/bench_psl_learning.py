@@ -36,7 +36,7 @@ from hornbeam.base.choices import Relaxation
 from hornbeam.counting.opening import open_engine
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.pieces import maximise
+from hornbeam.learning.problem import maximise
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.weighing import Counts
 

@@ -10,8 +10,7 @@ import numpy as np
 import hornbeam as hb
 from hornbeam.base.choices import Relaxation
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.pieces import maximise
-from hornbeam.learning.problem import fit_priors
+from hornbeam.learning.problem import fit_priors, maximise
 from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts
 from paper import NO_PRIOR, STEPS, TOP, auc_and_ties, worlds

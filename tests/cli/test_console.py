@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from hornbeam.base import terminal_progress
-from hornbeam.base.remaining_time import WholeProgress
-from hornbeam.base.terminal_progress import TerminalProgress
+from hornbeam.base.terminal_progress import TerminalProgress, WholeProgress
 from hornbeam.cli import commands, console, evidence
 from hornbeam.cli.commands import help_text
 from hornbeam.cli.options import ConsoleOptions

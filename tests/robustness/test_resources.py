@@ -22,7 +22,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.base.machine import MIN_ADDRESS_SPACE
-from hornbeam.base.remaining_time import StageProgress
+from hornbeam.base.terminal_progress import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
 from tests.support.commands import command, hornbeam_, plain_user

@@ -13,7 +13,7 @@ from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.condition_numbers import KINDS
+from hornbeam.rules.codes import KINDS
 
 #: Identifiers of one another's prefix, of one spelling, of either case.
 NAMES = ["p", "p_", "pq", "P", "/x/y", "x_y", "p2", "p_2", "42", "é", "Z", "_"]

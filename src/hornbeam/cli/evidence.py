@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
-from hornbeam.base.remaining_time import WholeProgress
-from hornbeam.base.terminal_progress import TerminalProgress
+from hornbeam.base.terminal_progress import TerminalProgress, WholeProgress
 from hornbeam.cli.option_groups import Options, option
 from hornbeam.cli.options import ConsoleOptions, EngineOptions, FactOptions, ModelOptions
 from hornbeam.errors import InputError, warn

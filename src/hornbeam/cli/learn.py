@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import CollectiveMethod, EngineName
 from hornbeam.base.files import refuse_inputs, save_text
-from hornbeam.base.remaining_time import WholeProgress
+from hornbeam.base.terminal_progress import WholeProgress
 from hornbeam.cli import options
 from hornbeam.cli.console import print_line, print_sentence, print_table, screen
 from hornbeam.cli.evidence import RunOptions

@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import EngineName, Score
-from hornbeam.base.remaining_time import WholeProgress
-from hornbeam.base.terminal_progress import TerminalProgress
+from hornbeam.base.terminal_progress import TerminalProgress, WholeProgress
 from hornbeam.base.texts import printable
 from hornbeam.cli.console import print_json
 from hornbeam.cli.option_groups import Options, argument, option

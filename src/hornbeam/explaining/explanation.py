@@ -32,7 +32,7 @@ from hornbeam.explaining.reason import (
     by_strength,
     renamed,
 )
-from hornbeam.explaining.waterfall import Waterfall, waterfall
+from hornbeam.explaining.waterfall import Waterfall, waterfall, waterfall_figure
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import said
@@ -298,8 +298,6 @@ class Explanation:
 
         It needs matplotlib: `pip install 'hornbeam[plots]'`.
         """
-        from hornbeam.explaining.waterfall_plot import waterfall_figure
-
         fall = self.waterfall(most)
         if fall is None:
             raise InputError(

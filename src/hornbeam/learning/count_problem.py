@@ -32,7 +32,7 @@ from hornbeam.learning.body_clauses import (
     body_lengths,
 )
 from hornbeam.learning.clause_columns import clause_columns
-from hornbeam.learning.pieces import CountPiece, distinct_rows, grouped_counts
+from hornbeam.learning.problem import CountPiece, distinct_rows, grouped_counts
 from hornbeam.rules.body import Conjunction
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules

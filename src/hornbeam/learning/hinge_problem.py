@@ -30,9 +30,9 @@ from hornbeam.densities.hinges import (
 from hornbeam.errors import warn
 from hornbeam.facts.table import Targets
 from hornbeam.learning.body_clauses import body_clauses, body_lengths, model_counts, priors_of
+from hornbeam.learning.clause_columns import guarded_targets, own_rule_hinges
 from hornbeam.learning.count_problem import MIN_SPREAD
 from hornbeam.learning.descent import minimise_model
-from hornbeam.learning.own_columns import guarded_targets, own_rule_hinges
 from hornbeam.rules.clause import Clause
 from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.weighing import Counts

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Protocol
 from hornbeam.base.choices import Relaxation
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.learning.newton import Fit
-from hornbeam.learning.pieces import PieceLearner
-from hornbeam.learning.problem import Problem
+from hornbeam.learning.problem import PieceLearner, Problem
 from hornbeam.learning.trace import Choice
 from hornbeam.rules.body import Kind
 from hornbeam.rules.weighing import Counts

@@ -25,8 +25,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, FitStatus
-from hornbeam.learning.pieces import Piece, gain, maximise
-from hornbeam.learning.problem import Problem, fit_priors
+from hornbeam.learning.problem import Piece, Problem, fit_priors, gain, maximise
 from hornbeam.learning.settings import Setting, check_settings, option
 from hornbeam.rules.body import Kind
 from hornbeam.rules.weighing import Counts

@@ -22,14 +22,13 @@ from hornbeam.counting.statistics import Histograms, Statistics
 from hornbeam.errors import InputError
 from hornbeam.facts.table import ONE, Targets
 from hornbeam.learning.body_clauses import model_counts
+from hornbeam.learning.clause_columns import number_conjunctions
 from hornbeam.learning.count_problem import CountProblem
 from hornbeam.learning.hinge_problem import HingeProblem, hinge_problem
 from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.newton import Newton
-from hornbeam.learning.number_conjunctions import number_conjunctions
-from hornbeam.learning.pieces import CountPiece, PieceLearner, gain
 from hornbeam.learning.ppll import Ppll
-from hornbeam.learning.problem import Problem, fit_priors
+from hornbeam.learning.problem import CountPiece, PieceLearner, Problem, fit_priors, gain
 from hornbeam.learning.trace import CandidateOutcome, FitReport, Screening
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates

@@ -22,8 +22,7 @@ from hornbeam.facts.names import Names
 from hornbeam.language.rule_texts import identifiers
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind, Step
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.codes import code_limit, from_subject, step_code
-from hornbeam.rules.condition_numbers import KINDS, PATH_ROW
+from hornbeam.rules.codes import KINDS, PATH_ROW, code_limit, from_subject, step_code
 
 #: Default kinds of bodies for targets on one entity, whatever the learner: there are few paths. By
 #: default their chains have up to two atoms: longer ones are too many to look for unasked.

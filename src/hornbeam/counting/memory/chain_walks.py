@@ -40,8 +40,7 @@ from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import MAX_CHAIN
-from hornbeam.rules.codes import inverse_code
-from hornbeam.rules.condition_numbers import HUB_WALKS, MAX_WALKS, WALKING
+from hornbeam.rules.codes import HUB_WALKS, MAX_WALKS, WALKING, inverse_code
 
 #: About the maximum number of steps, or of walks to constants, that are held at a time.
 BATCH = 2_000_000

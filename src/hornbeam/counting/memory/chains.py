@@ -23,8 +23,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import ONE
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.rules.body import MAX_CHAIN, Kind
-from hornbeam.rules.codes import inverse_code
-from hornbeam.rules.condition_numbers import KINDS, ConditionNumbers
+from hornbeam.rules.codes import KINDS, ConditionNumbers, inverse_code
 
 
 class FoundChains(NamedTuple):

@@ -32,8 +32,7 @@ from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import HALF, ONE, Facts
 from hornbeam.graph.adjacency import Adjacency
 from hornbeam.rules.body import MAX_CHAIN, Kind
-from hornbeam.rules.codes import inverse_code, step_code
-from hornbeam.rules.condition_numbers import KINDS, ConditionNumbers
+from hornbeam.rules.codes import KINDS, ConditionNumbers, inverse_code, step_code
 
 
 @dataclass(frozen=True, eq=False)

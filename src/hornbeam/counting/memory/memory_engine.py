@@ -30,8 +30,7 @@ from hornbeam.facts.table import Facts, Targets
 from hornbeam.graph.adjacency import Adjacency, Graph, with_projections
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import Candidates, RuleLimits, unary_predicates
-from hornbeam.rules.codes import path_codes, step_code
-from hornbeam.rules.condition_numbers import WALKING, condition_numbers, report_limits
+from hornbeam.rules.codes import WALKING, condition_numbers, path_codes, report_limits, step_code
 
 #: Target pairs by their predicates.
 Located = dict[str, LocatedPairs]

@@ -16,8 +16,14 @@ from hornbeam.counting.sql.database import Database, join_hint
 from hornbeam.counting.sql.search_queries import Search
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_CHAIN, Kind
-from hornbeam.rules.codes import inverse_code_sql, step_code_sql
-from hornbeam.rules.condition_numbers import HUB_WALKS, KINDS, MAX_WALKS, WALKING
+from hornbeam.rules.codes import (
+    HUB_WALKS,
+    KINDS,
+    MAX_WALKS,
+    WALKING,
+    inverse_code_sql,
+    step_code_sql,
+)
 
 #: Columns of the codes of the steps of a condition, 0 where it has fewer.
 CODES = tuple(f"code_{k}" for k in range(1, MAX_CHAIN + 1))

@@ -31,8 +31,7 @@ from hornbeam.counting.sql.search_tables import FoundBodies
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import HALF, ONE
 from hornbeam.rules.body import MAX_LENGTH, Body, Kind
-from hornbeam.rules.codes import from_subject, step_code_sql
-from hornbeam.rules.condition_numbers import KINDS, condition_numbers
+from hornbeam.rules.codes import KINDS, condition_numbers, from_subject, step_code_sql
 
 #: Columns that identify a condition.
 CONDITION_KEY = ("kind", "argument", *CODES, "fact", "constant")

@@ -18,13 +18,13 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import (
+    PATH_ROW,
     from_subject,
     inverse_code,
     reversed_sequence,
     step_code,
     step_code_sql,
 )
-from hornbeam.rules.condition_numbers import PATH_ROW
 
 #: Codes of a sequence by its length: two of the prefix, two of the suffix.
 PLACES = {1: (0,), 2: (0, 2), 3: (0, 1, 2), 4: (0, 1, 2, 3)}

@@ -47,8 +47,7 @@ from hornbeam.facts.table import ONE, Atoms, Facts, Targets
 from hornbeam.graph.adjacency import with_projections
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits, unary_predicates
-from hornbeam.rules.codes import code_limit, path_codes
-from hornbeam.rules.condition_numbers import report_limits
+from hornbeam.rules.codes import code_limit, path_codes, report_limits
 
 #: Tables that a search leaves behind.
 TABLES = ("targets", *PATH_TABLES, *CONDITION_TABLES)

@@ -12,8 +12,7 @@ from xml.parsers import expat
 
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.property_graph import GraphItem, GraphReader
-from hornbeam.facts.reading.typed_texts import typed_text
+from hornbeam.facts.reading.property_graph import GraphItem, GraphReader, typed_text
 from hornbeam.facts.reading.workspace import File
 
 #: Separates the namespace of an element from its name.

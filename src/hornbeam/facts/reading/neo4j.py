@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from hornbeam.base.texts import quote
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.headers import TableLayout
-from hornbeam.facts.reading.property_graph import GraphItem, GraphReader, graph_sources
+from hornbeam.facts.reading.property_graph import GraphItem, GraphReader, graph_sources, typed_text
 from hornbeam.facts.reading.sources import Row, RowShape, Source, for_role, literal
 from hornbeam.facts.reading.text import delimited, field_lines, text_source
 from hornbeam.facts.reading.times import check_has_times
-from hornbeam.facts.reading.typed_texts import typed_text
 from hornbeam.facts.reading.workspace import File, Workspace
 
 #: A column of an export: a name, its type, a space of ids, `[]` of lists, options.

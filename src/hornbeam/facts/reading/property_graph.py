@@ -25,7 +25,7 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from hornbeam.base.texts import quote
+from hornbeam.base.texts import number_in, quote, whole_number_in
 from hornbeam.errors import DataError, HornbeamNote, warn
 from hornbeam.facts.entity_names import LABELS
 from hornbeam.facts.reading.headers import HEADER_WORDS, TableLayout, further_word
@@ -41,6 +41,44 @@ from hornbeam.facts.reading.sources import (
 )
 from hornbeam.facts.reading.times import check_has_times
 from hornbeam.facts.reading.workspace import Workspace
+
+WHOLE_TYPES = ("int", "long", "short", "byte", "integer")
+NUMBER_TYPES = (*WHOLE_TYPES, "float", "double")
+TEXT_TYPES = ("string", "char")
+DATE_TYPES = ("date", "datetime", "localdatetime")
+#: What a value of another type is.
+UNREAD = object()
+BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
+
+
+def typed_text(text: str, kind: str) -> object:
+    """The value of a text by its type; None of an empty text, a ValueError of a wrong one.
+
+    Dates are those of the day. Types that are neither numbers nor dates, Booleans or texts, such as
+    points and durations, have the value `UNREAD`.
+
+    Examples
+    --------
+    >>> typed_text("7", "int"), typed_text("true", "boolean"), typed_text("x", "string")
+    (7, True, 'x')
+    >>> typed_text("1931-05-04T10:00", "datetime")
+    datetime.date(1931, 5, 4)
+    """
+    kind = kind.casefold()
+    if kind in TEXT_TYPES or text == "":
+        return text or None
+    text = text.strip()
+    try:
+        if kind in NUMBER_TYPES:
+            if text in ("NaN", "nan"):
+                return None
+            return whole_number_in(text) if kind in WHOLE_TYPES else number_in(text)
+        if kind in DATE_TYPES:
+            return date.fromisoformat(text[:10])
+        return BOOLEANS[text.casefold()] if kind == "boolean" else UNREAD
+    except (ValueError, KeyError):
+        raise ValueError(f"expected a value of type {kind}, found {quote(text)}") from None
+
 
 #: Predicate of links that have none.
 LINKED = "linked"
