@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import hornbeam as hb
 from hornbeam.errors import InputError
+from hornbeam.learning.boost import Boost
 from hornbeam.learning.joint import log_losses
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Rule, Semantics
@@ -61,9 +63,42 @@ def test_differences_are_found(method: str) -> None:
     assert judged > without + 0.05
 
 
-def test_noise_gets_no_rule() -> None:
-    found = [attributes(hb.learn(*world(seed, signal=False))) for seed in range(20)]
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [hb.Joint(), Boost(trees=60, patience=10)], ids=type)
+def test_noise_gets_no_rule(method: hb.Joint | Boost) -> None:
+    """Clubs decide: trees that have said so go on to fit residuals, be it by noise."""
+    found = [attributes(hb.learn(*world(seed, signal=False), method=method)) for seed in range(20)]
     assert sum(map(bool, found)) <= 1
+
+
+def held_out_auc(facts: hb.Facts, labels: hb.Targets, method: hb.Joint | Boost) -> float:
+    """The AUC-ROC on every third label, learned from the others."""
+    held_out = np.arange(len(labels)) % 3 == 0
+    model = hb.learn(facts, labels[~held_out], method=method)
+    auc = model.evaluate(facts, labels[held_out]).auc_roc
+    assert auc is not None
+    return auc
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [hb.Joint(), Boost(trees=60, patience=10)], ids=type)
+def test_shuffled_numbers_are_worth_nothing(method: hb.Joint | Boost) -> None:
+    """The control: numbers help where they decide, and not if each person has another's."""
+    gains = []
+    for seed in range(3):
+        facts, labels = world(seed, signal=True)
+        numbers, rng = facts.numbers, np.random.default_rng(seed)
+        known = np.unique(numbers.entity)
+        others = rng.permutation(known)[np.searchsorted(known, numbers.entity)]
+        columns = (numbers.attribute, others, numbers.value, numbers.dates)
+        shuffled = type(numbers).from_columns(numbers.attributes, *columns)
+        without = hb.read_facts([row[:3] for row in facts])
+        given = (facts, replace(facts, numbers=shuffled), without)
+        true, dealt_anew, none = (held_out_auc(each, labels, method) for each in given)
+        gains.append((true - none, dealt_anew - none))
+    helped, control = np.mean(gains, axis=0)
+    assert helped > 0.1
+    assert control <= 0.02
 
 
 @pytest.mark.parametrize("several", [False, True])

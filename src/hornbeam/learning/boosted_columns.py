@@ -226,6 +226,20 @@ class BoostedColumns:
             base=base,
         )  # fmt: skip
 
+    def without_numbers(self) -> BoostedColumns:
+        """The columns that compare no numbers; itself if none does."""
+        kept = [j for j, feature in enumerate(self.features) if not feature.body.attributes]
+        if len(kept) == len(self.features):
+            return self
+        place, entries = {j: k for k, j in enumerate(kept)}, [self.entries[j] for j in kept]
+        return replace(
+            self,
+            features=[self.features[j] for j in kept],
+            entries=entries,
+            binned=Binned.of(entries, self.binned.n_rows),
+            mirror={place[j]: place[image] for j, image in self.mirror.items() if j in place},
+        )
+
     def clauses(self, trees: Sequence[Tree]) -> tuple[list[GrownClause], float]:
         """The trees as clauses, and the constant that they add to the score of every pair.
 
