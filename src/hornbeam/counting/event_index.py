@@ -20,6 +20,7 @@ from hornbeam.base.arrays import (
     ranges,
 )
 from hornbeam.base.dates import TimeUnit
+from hornbeam.facts.atom_keys import atom_keys
 from hornbeam.facts.table import Facts
 from hornbeam.language.time_brackets import TimeCondition
 
@@ -75,14 +76,14 @@ class EventIndex:
             self.moments, self.time
         )
 
-    def _seen(self, atom: Ints, time: Ints) -> Ints:
+    def places_before(self, atom: Ints, time: Ints) -> Ints:
         """The place after the last event of each atom before a time."""
         moment = np.searchsorted(self.moments, time)
         return np.searchsorted(self._keys, atom * (len(self.moments) + 1) + moment)
 
     def events_before(self, atom: Ints, time: Ints) -> Ints:
         """How many events atoms had before each time, strictly."""
-        return self._seen(atom, time) - self.starts[atom]
+        return self.places_before(atom, time) - self.starts[atom]
 
     def holds(self, when: TimeCondition, atom: Ints, time: Ints) -> Bools:
         """Whether each atom was true as a condition says, seen at each time."""
@@ -93,7 +94,7 @@ class EventIndex:
 
     def decayed(self, when: TimeCondition, atom: Ints, time: Ints) -> Floats:
         """The sum over the events of each atom before a time of 2 ** (-age / half-life)."""
-        half_life, seen = when.span(self.unit), self._seen(atom, time)
+        half_life, seen = when.span(self.unit), self.places_before(atom, time)
         some = seen > self.starts[atom]
         total, last = np.zeros(len(atom)), seen[some] - 1
         age = (time[some] - self.time[last]) / half_life
@@ -133,6 +134,27 @@ class EventIndex:
         known = np.flatnonzero(entity >= 0)
         low, high = offsets[entity[known]], offsets[entity[known] + 1]
         return np.repeat(known, high - low), atom[ranges(low, high)]
+
+    def atoms_of(self, predicate: int, subject: Ints, object_: Ints) -> Ints:
+        """The atoms of a predicate between entities, -1 where there is none."""
+        own, n_predicates = self._atom_keys
+        if not 0 <= predicate < n_predicates or not len(own):
+            return np.full(len(subject), -1, dtype=np.int64)
+        wanted = atom_keys(
+            subject,
+            np.full(len(subject), predicate),
+            object_ + 1,
+            self.n_entities + 1,
+            n_predicates,
+        )
+        place = np.minimum(np.searchsorted(own, wanted), len(own) - 1)
+        return np.where(own[place] == wanted, place, -1)
+
+    @cached_property
+    def _atom_keys(self) -> tuple[Ints, int]:
+        """The ascending keys of all atoms, and how many predicates they tell apart."""
+        n = int(self.predicate.max(initial=0)) + 1
+        return atom_keys(self.subject, self.predicate, self.object + 1, self.n_entities + 1, n), n
 
     def degree(self, entity: Integers) -> Ints:
         """How many atoms each entity has; 0 for an unknown one."""

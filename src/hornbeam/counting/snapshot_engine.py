@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hornbeam.base.arrays import Bools, Ints
 from hornbeam.base.dates import TimeUnit
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.memory.memory_engine import MemoryEngine
+from hornbeam.counting.ordered_events import atoms_between, in_order
 from hornbeam.counting.snapshots import TimedRelation, snapshot
 from hornbeam.counting.statistics import Statistics
 from hornbeam.counting.timed_engine import TimedEngine, relations_of
@@ -82,8 +84,20 @@ class SnapshotEngine(MemoryEngine):
             targets = replace(targets, time=time, unit=self.unit)
         return self.timed.count(targets, bodies, language, progress=progress)
 
-    def history(self, relation: str, arguments: Sequence[str]) -> str:
-        """How often an atom was true before, and when last, in words.
+    def in_order(self, steps: Sequence[Step], nodes: Ints) -> tuple[Bools, Ints]:
+        """Which paths, rows of `nodes`, have events in the order of their steps, and their times.
+
+        See `hornbeam.counting.ordered_events.in_order`.
+        """
+        index, predicates = self.timed.index, self.timed.facts.predicates
+        atoms = [
+            atoms_between(index, predicates, step, nodes[:, k], nodes[:, k + 1])
+            for k, step in enumerate(steps)
+        ]
+        return in_order(index, steps, atoms, np.full(len(nodes), self.time, dtype=np.int64))
+
+    def history(self, relation: str, arguments: Sequence[str], at: int | None = None) -> str:
+        """How often an atom was true before, and when last, in words; or that it was true `at`.
 
         Examples
         --------
@@ -94,6 +108,8 @@ class SnapshotEngine(MemoryEngine):
         >>> engine.history("p", ["a", "b"])
         '2 times, the last one at 5, 4 steps before'
         """
+        if at is not None:
+            return self._ago_words(at)
         step, facts, index = Step.along(relation), self.timed.facts, self.timed.index
         s, o = facts.entities.index(arguments[0]), -1
         if len(arguments) > 1:
@@ -111,10 +127,13 @@ class SnapshotEngine(MemoryEngine):
             times = times[times >= self.time - step.when.span(self.unit)]
         if not len(times):
             return ""
-        last = int(times[-1])
-        day = "at" if self.unit is TimeUnit.STEP else "on"
         often = "once," if len(times) == 1 else f"{len(times):,} times, the last one"
-        return f"{often} {day} {self.unit.text(last)}, {_ago(self.time - last, self.unit)} before"
+        return f"{often} {self._ago_words(int(times[-1]))}"
+
+    def _ago_words(self, time: int) -> str:
+        """A time, and how long ago it was."""
+        day = "at" if self.unit is TimeUnit.STEP else "on"
+        return f"{day} {self.unit.text(time)}, {_ago(self.time - time, self.unit)} before"
 
 
 def as_timed(engine: object, why: str) -> TimedEngine:

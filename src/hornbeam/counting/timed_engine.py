@@ -1,8 +1,9 @@
 """Counts what every target sees at its time, by engines that know no time.
 
 Every time is a snapshot of the facts before it (`hornbeam.counting.snapshots`), in which another
-engine finds and counts bodies. Only atoms that decay with time are counted here: they weigh a sum
-over their events, which no snapshot has.
+engine finds and counts bodies. Only atoms that decay with time are counted here, as they weigh a
+sum over their events, and paths in an order (`hornbeam.counting.ordered_events`): no snapshot has
+either.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from hornbeam.base.dates import SECONDS_OF_DAY, TimeUnit
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.event_index import EventIndex
+from hornbeam.counting.ordered_events import count_ordered
 from hornbeam.counting.snapshots import SeenFacts, TimedRelation, snapshots, worlds
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
@@ -28,6 +30,7 @@ from hornbeam.facts.table import ONE, Facts, Targets
 from hornbeam.language.time_brackets import EVER, TimeCondition
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Candidates, RuleLimits
+from hornbeam.rules.codes import step_code
 
 #: Spans of time of the candidates, in days, and events that the longest of them has.
 SPANS, AT_LEAST = (7, 30, 90), 3
@@ -86,7 +89,8 @@ class TimedEngine:
         check_times(self.facts, targets)
         untimed = [k for k, body in enumerate(bodies) if not body.steps]
         decays = [k for k, body in enumerate(bodies) if body.decays]
-        walked = np.setdiff1d(np.arange(len(bodies)), [*untimed, *decays])
+        ordered = [k for k, body in enumerate(bodies) if body.is_ordered and not body.decays]
+        walked = np.setdiff1d(np.arange(len(bodies)), [*untimed, *decays, *ordered])
         named = [k for k in walked.tolist() if needs_names(bodies[k])]
         free = np.setdiff1d(walked, named).tolist()
         parts, at = list[Statistics](), list[int]()
@@ -102,7 +106,9 @@ class TimedEngine:
                 parts.append(self._counted(targets, asked, language, whole, progress))
         if decays:
             parts.append(self._decayed(targets, _chosen(bodies, decays), language))
-        at = [*untimed, *named, *free, *decays]
+        if ordered:
+            parts.append(self._ordered(targets, _chosen(bodies, ordered), language, progress))
+        at = [*untimed, *named, *free, *decays, *ordered]
         if not parts:
             return Statistics.empty(bodies, len(targets), shares)
         table = parts[0]
@@ -147,7 +153,8 @@ class TimedEngine:
     ) -> Discovery:
         """Find every body that has groundings for targets; see `Engine.discover`.
 
-        Single atoms are tried with every condition on time, longer paths with what was ever true.
+        Single atoms are tried with every condition on time, longer paths with what was ever true,
+        those of two atoms also in either order.
         """
         check_times(self.facts, targets)
         unsearched = language.conditions & {Kind.ANCHORED, Kind.CHAIN}
@@ -168,6 +175,17 @@ class TimedEngine:
         found = len(kept)
         counted = self.count(targets, kept.bodies, language, progress=progress)
         kept = _with_figures(kept, counted, targets)
+        two = _pairs_of_atoms(kept, language)
+        if len(two):
+            orders = _in_both_orders(kept.take(two))
+            kept = _over_names_of(orders, kept)
+            in_order = self.count(targets, orders.bodies, language, progress=progress)
+            orders = _with_figures(orders, in_order, targets)
+            # a path that is always in this order is no other condition
+            other = np.flatnonzero(orders.paths < np.tile(kept.paths[two], 2))
+            kept = _joined(kept, orders.take(other))
+            counted = counted.followed_by(in_order.only(other))
+            found += len(other)
         rows = kept.pruned(language)
         to_entity = targets.entities.translate(self.facts.entities)
         unseen = (to_entity[targets.subject] < 0) | (to_entity[targets.object] < 0)
@@ -244,6 +262,27 @@ class TimedEngine:
         return Statistics.of(
             bodies, len(targets), body_number, target.astype(np.int32), truth, count,
             np.concatenate(left),
+        )  # fmt: skip
+
+    def _ordered(
+        self, targets: Targets, bodies: Sequence[Body], language: RuleLimits, progress: Progress
+    ) -> Statistics:
+        """Count paths whose atoms were true in an order."""
+        if language.max_fanout is not None:
+            raise InputError("`max_fanout` and an order of time, [after ...], are not counted both")
+        rows = list[tuple[Ints, Ints, Ints, Ints]]()
+        for k, body in enumerate(bodies):
+            row, truth, number = count_ordered(
+                self.facts, self.index, targets, body, language.distinct_variables
+            )
+            rows.append((np.full(len(row), k), row, truth, number))
+            progress.advance("Counting paths in order", k + 1, len(bodies))
+        body_number, target, truth, number = (
+            np.concatenate(column) for column in zip(*rows, strict=True)
+        )
+        return Statistics.of(
+            bodies, len(targets), body_number, target.astype(np.int32), truth.astype(np.int32),
+            number, np.zeros(len(number)) if language.shares else None,
         )  # fmt: skip
 
     def _atoms_of(self, body: Body, targets: Targets, distinct: bool) -> tuple[Ints, Ints]:
@@ -352,6 +391,41 @@ def _joined(candidates: Candidates, more: Candidates) -> Candidates:
     )  # fmt: skip
     facts = first.unary_facts | second.unary_facts
     return replace(first.followed_by(second), unary_facts=facts)
+
+
+def _pairs_of_atoms(candidates: Candidates, language: RuleLimits) -> Ints:
+    """Rows of the paths of two atoms that are tried in either order: those that have a chance."""
+    if language.max_fanout is not None or candidates.unary:
+        return np.empty(0, dtype=np.int64)
+    rows = candidates.pruned(replace(language, top=None))
+    # conditions on one argument are searched for with one atom only
+    return np.sort(rows[candidates.lengths[rows] == 2])
+
+
+def _in_both_orders(candidates: Candidates) -> Candidates:
+    """Paths of two atoms, first with the second atom as the later one, then with the first."""
+    n, steps = len(candidates.predicates), candidates.steps
+    later, earlier = steps.copy(), steps.copy()
+    first = np.argmax(steps > 0, axis=1)
+    last = steps.shape[1] - 1 - np.argmax(steps[:, ::-1] > 0, axis=1)
+    rows = np.arange(len(steps))
+    later[rows, last] += step_code(n) - step_code(0)
+    earlier[rows, first] += step_code(2 * n) - step_code(0)
+    both = candidates.followed_by(candidates)
+    return replace(
+        both,
+        predicates=tuple(
+            replace(Step.along(name), after=after).relation
+            for after in (0, -1, 1)
+            for name in candidates.predicates
+        ),
+        steps=np.concatenate([later, earlier]),
+    )
+
+
+def _over_names_of(wider: Candidates, candidates: Candidates) -> Candidates:
+    """The candidates over the relations of a table that begins with their own."""
+    return replace(candidates, predicates=wider.predicates)
 
 
 def _with_figures(candidates: Candidates, counted: Statistics, targets: Targets) -> Candidates:

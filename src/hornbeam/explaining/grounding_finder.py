@@ -121,8 +121,8 @@ class FactNumbers:
         same = table.predicate == predicate
         return np.flatnonzero(same & np.isin(table.arguments[place], subjects)).astype(np.int64)
 
-    def named(self, number: int) -> Fact:
-        """A fact by its names."""
+    def named(self, number: int, time: int | None = None) -> Fact:
+        """A fact by its names; with a `time`, the event of that time."""
         facts = self.facts
         arity = max(arity for arity, first in self._first.items() if first <= number)
         table, row = facts.atoms[arity], number - self._first[arity]
@@ -130,7 +130,7 @@ class FactNumbers:
         arguments = [facts.entities[int(column[row])] for column in table.arguments]
         predicate = facts.predicates[int(table.predicate[row])]
         if isinstance(self.engine, SnapshotEngine):
-            when = self.engine.history(predicate, arguments)
+            when = self.engine.history(predicate, arguments, time)
             return DatedFact.of_time(Step.along(predicate).predicate, arguments, when)
         return Fact.of(predicate, arguments, truth)
 
@@ -150,12 +150,13 @@ class FactNumbers:
 class FoundGroundings:
     """Groundings of one body, one row each: `nodes`, numbers of `facts`, and a truth.
 
-    Truths are in millionths, above 0.
+    Truths are in millionths, above 0. Facts in an order of time have a time each.
     """
 
     nodes: Ids
     facts: Ints
     truth: Ids
+    times: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -205,6 +206,8 @@ class GroundingFinder:
 
         The body has predicates and a constant that the facts have.
         """
+        if body.is_ordered:
+            return self._in_order(body, subject, object_, limit, progress)
         if self.is_numeric(body) and ends_a_chain(body):
             return self._ending_in_numbers(body, subject, object_, limit, progress)
         if self.is_numeric(body):
@@ -227,6 +230,19 @@ class GroundingFinder:
                 np.full(1, ONE, dtype=np.int32),
             )
         return self._unary(body.steps[0], here, limit)
+
+    def _in_order(
+        self, body: Body, subject: str, object_: str, limit: int, progress: Progress
+    ) -> FoundGroundings:
+        """Groundings of a path whose atoms were true in an order."""
+        engine = self.engine
+        assert isinstance(engine, SnapshotEngine)
+        found = self.first(body.unordered(), subject, object_, MANY, progress)
+        held, times = engine.in_order(body.steps, found.nodes.astype(np.int64))
+        rows = np.flatnonzero(held)[:limit]
+        return FoundGroundings(
+            found.nodes[rows], found.facts[rows], found.truth[rows], times.T[rows]
+        )
 
     def _ending_in_numbers(
         self, body: Body, subject: str, object_: str, limit: int, progress: Progress
@@ -270,13 +286,17 @@ class GroundingFinder:
 
     def named(self, found: FoundGroundings) -> tuple[Grounding, ...]:
         """Groundings by their names."""
+        none = [None] * found.facts.shape[1]
+        times = [none] * len(found) if found.times is None else found.times.tolist()
         return tuple(
             Grounding(
                 tuple(self.facts.entities.take(nodes)),
-                tuple(self.numbers.named(fact) for fact in facts.tolist()),
+                tuple(map(self.numbers.named, facts.tolist(), at)),
                 int(truth) / ONE,
             )
-            for nodes, facts, truth in zip(found.nodes, found.facts, found.truth, strict=True)
+            for nodes, facts, truth, at in zip(
+                found.nodes, found.facts, found.truth, times, strict=True
+            )
         )
 
     def _ends(self, body: Body, subject: str, object_: str) -> PathEnds:

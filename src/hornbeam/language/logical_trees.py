@@ -37,7 +37,7 @@ from hornbeam.language.syntax import (
     Variable,
     unescaped,
 )
-from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition
+from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition, time_text
 
 #: Every whole number up to this number is a double exactly.
 MAX_EXACT = 2**53
@@ -70,10 +70,9 @@ def logical_rule(
     # sides are in the order of the text: a rule with `<-` has its body last
     *_, last = sides.values()
     for literal in head.literals:
-        if isinstance(literal.atom, Atom) and literal.atom.when != NO_TIME:
-            problem = (
-                f"{literal.atom.when} stands in the head; expected it behind atoms of the body"
-            )
+        if isinstance(literal.atom, Atom) and literal.atom.has_time:
+            bracket = time_text(literal.atom.when, literal.atom.after).strip() or EVER
+            problem = f"{bracket} stands in the head; expected it behind atoms of the body"
             raise RefusedError(problem, literal.atom.place)
     weighing = _behind(sides.values(), last, Bracket)
     counted = _behind(sides.values(), last, CountedBracket)
@@ -131,6 +130,8 @@ class _Side:
                 literal.append(part)
             elif part.data == "when" or (part.data == "bracket" and _is_ever(part)):
                 self._add_time(part, start)
+            elif part.data == "order":
+                self._add_order(part, start)
             elif part.data == "bracket":
                 self._add(bracket_of(part), start, within)
             elif part.data == "counted":
@@ -149,16 +150,34 @@ class _Side:
         kind, *span = words[: len(words) - len(compared)]
         amount = f" {''.join(span)}" if span else ""
         text = f"[{kind}{amount}{', ' if compared else ''}{' '.join(compared)}]"
-        literals = self.literals[start:]
-        atom = literals[0].atom if len(literals) == 1 else None
-        if not isinstance(atom, Atom) or atom.when != NO_TIME:
-            problem = f"{text} stands behind {len(literals)} atoms, or behind another such bracket"
-            raise RefusedError(f"{problem}; expected one behind an atom", place_of(tree))
         try:
-            timed = replace(atom, when=TimeCondition.of_text(text))
+            when = TimeCondition.of_text(text)
         except ValueError as error:
             raise RefusedError(str(error), place_of(tree)) from None
-        self.literals[start] = replace(literals[0], atom=timed)
+        atom = self._only_atom(text, start, tree)
+        if atom.when != NO_TIME:
+            raise _misplaced(text, 1, tree)
+        self.literals[start] = replace(self.literals[start], atom=replace(atom, when=when))
+
+    def _add_order(self, tree: SyntaxNode, start: int) -> None:
+        """Add that the one atom from `start` on was true later than a neighbour."""
+        word, after = map(str, tree.children)
+        text = f"[{word} {after}]"
+        if word != "after":
+            expected = "[after visits] with the predicate of the atom before or behind it"
+            raise RefusedError(f"{text} is no order; expected {expected}", place_of(tree))
+        atom = self._only_atom(text, start, tree)
+        if atom.after:
+            raise _misplaced(text, 1, tree)
+        self.literals[start] = replace(self.literals[start], atom=replace(atom, after=after))
+
+    def _only_atom(self, text: str, start: int, tree: SyntaxNode) -> Atom:
+        """The atom from `start` on, behind which a bracket stands."""
+        literals = self.literals[start:]
+        atom = literals[0].atom if len(literals) == 1 else None
+        if not isinstance(atom, Atom):
+            raise _misplaced(text, len(literals), tree)
+        return atom
 
     def _add(self, bracket: Bracket, start: int, within: int) -> None:
         """Add a bracket of the literals from `start` on, whose thresholds begin at `within`."""
@@ -172,6 +191,12 @@ class _Side:
             )
             raise RefusedError(problem, cast("Place", bracket.place))
         self.thresholds.append(ThresholdSpan(start, len(self.literals), bracket))
+
+
+def _misplaced(text: str, atoms: int, tree: SyntaxNode) -> RefusedError:
+    """The refusal of a bracket on time that does not stand alone of its kind behind one atom."""
+    problem = f"{text} stands behind {atoms} atoms, or behind another such bracket"
+    return RefusedError(f"{problem}; expected one behind an atom", place_of(tree))
 
 
 def _is_ever(tree: SyntaxNode) -> bool:

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 from hornbeam.base.dates import date_text
 from hornbeam.errors import DataError
-from hornbeam.language.time_brackets import NO_TIME, TimeCondition
+from hornbeam.language.time_brackets import NO_TIME, TimeCondition, time_text
 
 _ESCAPES = str.maketrans({"\\": r"\\", "'": r"\'", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r"}
@@ -105,10 +105,16 @@ class Atom:
     arguments: tuple[Term, ...]
     place: Place | None = field(default=None, compare=False, repr=False)
     when: TimeCondition = NO_TIME  #: Hornbeam's extension of PSL, in models only
+    after: str = ""  #: the predicate of a neighbour on a path that was true before, likewise
+
+    @property
+    def has_time(self) -> bool:
+        """Whether brackets say when it was true."""
+        return self.when != NO_TIME or bool(self.after)
 
     def __str__(self) -> str:
-        bracket = f" {self.when.bracket}" if self.when.bracket else ""
-        return f"{self.predicate}({', '.join(map(str, self.arguments))}){bracket}"
+        arguments = ", ".join(map(str, self.arguments))
+        return f"{self.predicate}({arguments}){time_text(self.when, self.after)}"
 
 
 class Operator(StrEnum):

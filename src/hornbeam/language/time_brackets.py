@@ -3,7 +3,9 @@
     visits(A, B) [last 30d] & visits(A, X) [last 90d, n >= 3] & calls(A, B) [decay 30d]
 
 `[ever]` is the default of rules over facts with a time, and not written. All of them see what was
-before the time of the query, strictly.
+before the time of the query, strictly. Another bracket orders the atoms of a path:
+
+    orders(A, X) & delivers(X, B) [last 30d] [after orders]
 """
 
 from __future__ import annotations
@@ -96,3 +98,9 @@ class TimeCondition:
 #: Of atoms in rules over facts without a time.
 NO_TIME = TimeCondition()
 EVER = TimeCondition("ever")
+
+
+def time_text(when: TimeCondition, after: str) -> str:
+    """The brackets that an atom has behind it, each after a space; nothing for the default."""
+    order = f" [after {after}]" if after else ""
+    return (f" {when.bracket}" if when.bracket else "") + order

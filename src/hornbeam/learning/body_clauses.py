@@ -44,7 +44,7 @@ def useful_ways(body: AnyBody, ways: Sequence[Counts]) -> list[Counts]:
         return [way for way in ways if way in (Counts.RAW, Counts.LOG)] or [Counts.LOG]
     if isinstance(body, Conjunction) or body.is_fixed:
         return [model_counts(ways)]
-    if body.is_path and not mentions_beliefs(body):
+    if body.has_share and not mentions_beliefs(body):
         return list(ways)
     return [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
 

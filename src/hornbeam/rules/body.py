@@ -38,7 +38,7 @@ from hornbeam.language.syntax import (
     Term,
     Variable,
 )
-from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition
+from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition, time_text
 from hornbeam.rules.number_conditions import NumberCondition
 from hornbeam.rules.weighing import Threshold
 
@@ -55,6 +55,9 @@ MAX_CONDITIONS = 3
 _PLACES = "\t"
 #: Separates a predicate from when it was true, in the name of a relation.
 _WHEN = "\n"
+#: How the name of a relation, behind when it was true, says `Step.after`.
+_ORDERS = {"": 0, "<": -1, ">": 1}
+_SIGN = {after: sign for sign, after in _ORDERS.items()}
 
 
 class Kind(StrEnum):
@@ -74,7 +77,8 @@ class Step:
 
     An atom of three or more arguments is walked between two of its `places`, the lesser first, the
     others free; `arity` is the number of all. A unary fact is a step of arity 1 that leads nowhere.
-    In rules over facts with a time, `when` says when the atom was true.
+    In rules over facts with a time, `when` says when the atom was true, and `after` that it was
+    true later than its neighbour on the path: the step before it (-1), or the next one (1).
     """
 
     predicate: str
@@ -82,6 +86,7 @@ class Step:
     places: tuple[int, int] = (0, 1)
     arity: int = 2
     when: TimeCondition = NO_TIME
+    after: int = 0
 
     @classmethod
     def between(cls, predicate: str, start: int, end: int, arity: int) -> Step:
@@ -105,7 +110,7 @@ class Step:
 
     def reversed(self) -> Step:
         """The same atom walked the other way."""
-        return Step(self.predicate, not self.inverse, self.places, self.arity, self.when)
+        return replace(self, inverse=not self.inverse, after=-self.after)
 
     @property
     def relation(self) -> str:
@@ -118,7 +123,9 @@ class Step:
         True
         """
         if self.arity <= 2:
-            return self.stated
+            if not self.after:
+                return self.stated
+            return _WHEN.join([self.predicate, str(self.when), _SIGN[self.after]])
         return _PLACES.join([self.predicate, *map(str, (*self.places, self.arity))])
 
     @property
@@ -131,8 +138,9 @@ class Step:
         """A step along a relation by its name."""
         name, *numbers = relation.split(_PLACES)
         if not numbers:
-            name, _, when = relation.partition(_WHEN)
-            return cls(name, inverse, when=TimeCondition.of_text(when) if when else NO_TIME)
+            name, when, order = [*relation.split(_WHEN), "", ""][:3]
+            condition = TimeCondition.of_text(when) if when else NO_TIME
+            return cls(name, inverse, when=condition, after=_ORDERS[order])
         first, second, arity = map(int, numbers)
         return cls(name, inverse, (first, second), arity)
 
@@ -225,6 +233,20 @@ class Body:
         """Whether its groundings weigh the less, the longer they are ago."""
         return any(step.when.is_decay for step in self.steps)
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether some atom was true later than its neighbour."""
+        return any(step.after for step in self.steps)
+
+    @property
+    def has_share(self) -> bool:
+        """Whether groundings have shares: those of paths have, but not where time orders them."""
+        return self.is_path and not self.is_ordered
+
+    def unordered(self) -> Body:
+        """The same condition with its atoms true in any order."""
+        return replace(self, steps=tuple(replace(step, after=0) for step in self.steps))
+
     def over_time(self) -> Body:
         """The same condition over facts with a time; atoms that say nothing were true ever."""
         steps = tuple(s if s.when.kind else replace(s, when=EVER) for s in self.steps)
@@ -274,7 +296,11 @@ class Body:
         nodes: list[Term] = [ends[0] if self.is_path else here, *(next(free) for _ in walk[1:])]
         if walk:
             nodes.append(ends[1] if self.is_path else anchor or next(free))
-        atoms = [step.atom(nodes[i], nodes[i + 1], free) for i, step in enumerate(walk)]
+        atoms = [
+            replace(atom, after=walk[i + step.after].predicate) if step.after else atom
+            for i, step in enumerate(walk)
+            for atom in [step.atom(nodes[i], nodes[i + 1], free)]
+        ]
         last = [step.atom(nodes[-1], None, free) for step in self.steps[len(walk) :]]
         tests = [] if self.number is None else [self.number.test(nodes[-1], here)]
         return [*atoms, *last, *tests]
@@ -501,5 +527,6 @@ def spelt(literal: Atom | Comparison, identifiers: Mapping[str, str]) -> str:
     if isinstance(literal, Comparison):
         return str(literal)
     terms = ", ".join([str(term) for term in literal.arguments])
-    bracket = f" {literal.when.bracket}" if literal.when.bracket else ""
-    return f"{identifiers.get(literal.predicate, literal.predicate)}({terms}){bracket}"
+    after = identifiers.get(literal.after, literal.after)
+    name = identifiers.get(literal.predicate, literal.predicate)
+    return f"{name}({terms}){time_text(literal.when, after)}"

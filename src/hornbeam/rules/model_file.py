@@ -168,9 +168,11 @@ def _seen_clause(rule: LogicalRule, clause: Clause, unit: TimeUnit | None, name:
     """The clause over facts with a time, if the model has one; conditions on time need it."""
     if unit is not None:
         return replace(clause, body=clause.body.over_time())
-    timed = [step.when for p in clause.body.parts for step in p.body.steps if step.when.kind]
+    steps = [step for part in clause.body.parts for step in part.body.steps]
+    timed = [step for step in steps if step.when.kind or step.after]
     if timed:
-        problem = f'{timed[0]} is a condition on time; expected "time": "day" in the line'
+        bracket = timed[0].when if timed[0].when.kind else "[after ...]"
+        problem = f'{bracket} is a condition on time; expected "time": "day" in the line'
         raise refusal(rule, f"{problem} '# hornbeam:' (or second, or step)", name)
     return clause
 

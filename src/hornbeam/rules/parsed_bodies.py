@@ -181,6 +181,9 @@ class Component:
             onward = self._onward(atom, nodes[-1], left)
             here, arity = atom.arguments.index(Variable(nodes[-1])), len(atom.arguments)
             predicate = real_name(atom, names)
+            if atom.after:
+                why = f"{self.text} has an order of time"
+                raise RefusedError(f"{why}; expected it on a path from A to B", atom.place)
             if arity == 1:
                 steps.append(Step(predicate, arity=1, when=atom.when))
                 continue
@@ -249,11 +252,13 @@ class Component:
         no_path = f"{self.text} is not a path from {start} to {end}"
         links = [self._linked(atom, no_path) for atom in self.atoms]
         left, steps, nodes = list(self.atoms), list[Step](), [start]
+        walked_atoms = list[Atom]()
         while left:
             here = nodes[-1]
             most = 2 if self.head.arity == 1 and not steps else 1
             atom = self._next_atom(left, here, no_path, most)
             left.remove(atom)
+            walked_atoms.append(atom)
             first, second = links[self.atoms.index(atom)]
             # Never an earlier variable: an atom that leads back there would have been a branch.
             there = second if first == here else first
@@ -264,6 +269,7 @@ class Component:
             nodes.append(there)
         if nodes[-1] != end:
             raise RefusedError(f"{no_path}: it ends at {nodes[-1]}", self.atoms[-1].place)
+        steps = _ordered(steps, walked_atoms, names)
         walked = cycle(steps) if self.head.arity == 1 else tuple(steps)
         return ParsedBody(self._body(walked), tuple(nodes))
 
@@ -280,6 +286,20 @@ class Component:
             leads = "leads nowhere" if len(names) < 2 else f"leads between {', '.join(names)}"
             raise RefusedError(f"{no_path}: {atom} {leads}", atom.place)
         return names[0], names[1]
+
+
+def _ordered(steps: Sequence[Step], atoms: Sequence[Atom], names: Mapping[str, str]) -> list[Step]:
+    """The steps of a path, each after the neighbour that the bracket of its atom names."""
+    ordered = list[Step]()
+    for k, (step, atom) in enumerate(zip(steps, atoms, strict=True)):
+        name = names.get(atom.after.lower(), atom.after)
+        beside = [n for n in (-1, 1) if 0 <= k + n < len(steps) and steps[k + n].predicate == name]
+        if atom.after and len(beside) != 1:
+            found = "both atoms" if beside else "no atom"
+            why = f"[after {atom.after}] names {found} beside {atom.predicate}(...)"
+            raise RefusedError(f"{why}; expected the predicate of one neighbour", atom.place)
+        ordered.append(replace(step, after=beside[0]) if atom.after else step)
+    return ordered
 
 
 def components(head: Head, literals: Mapping[int, Atom | Comparison]) -> list[Component]:

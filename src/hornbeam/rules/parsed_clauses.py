@@ -299,8 +299,10 @@ def _part(condition: Component, parsed: ParsedBody, bracket: Bracket | None) -> 
         threshold = Threshold.from_bracket(bracket)
     except ValueError as error:
         raise RefusedError(str(error), bracket.place) from None
-    if threshold.share and not body.is_path:
-        raise RefusedError(f"{condition.text} is not a path; expected [n >= 25]", bracket.place)
+    if threshold.share and not body.has_share:
+        raise RefusedError(
+            f"{condition.text} is not a path in any order; expected [n >= 25]", bracket.place
+        )
     return Part(body, threshold)
 
 
@@ -316,7 +318,7 @@ def _weighing(rule: LogicalRule, body: AnyBody) -> Weighing | None:
     alone = len(body.parts) == 1 and body.parts[0].threshold is None
     if weighing.counts is Counts.Z:
         return weighing
-    if weighing.counts is Counts.SHARE and not (alone and body.parts[0].body.is_path):
+    if weighing.counts is Counts.SHARE and not (alone and body.parts[0].body.has_share):
         why = "shares are for a body that is one path"
         raise RefusedError(f"{why}; expected [raw], [log] or [exists]", bracket.place)
     return weighing

@@ -267,7 +267,7 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
     """Atoms one after the other, each between two terms or about one."""
     pieces = list[Phrase]()
     for k, (step, atom) in enumerate(zip(body.steps, atoms, strict=True)):
-        pieces += [Phrase(" and ")] * (k > 0)
+        pieces += [Phrase(_and(body.steps[k - 1], step))] * (k > 0)
         terms = [_term(atom.arguments[place]) for place in step.places[: step.arity]]
         first, second = terms[0], terms[-1]
         if step.arity == 1:
@@ -282,6 +282,13 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
             pieces += _filled(template, first, second, _predicate(step.predicate))
         pieces += _when(step)
     return tuple(pieces)
+
+
+def _and(step: Step, following: Step) -> str:
+    """What joins two atoms of a path: the second may be the later one, or the earlier one."""
+    if following.after < 0:
+        return " and later "
+    return " and earlier " if step.after > 0 else " and "
 
 
 def _open(body: Body, argument: Term, other: Term, threshold: Threshold | None) -> Words:
