@@ -196,7 +196,7 @@ def test_paths_in_order_are_those_of_the_definition(
     """And they are explained by events in that order; deleting what comes later changes nothing."""
     limits, pairs = RuleLimits(distinct_variables=distinct), asked(queries)
     found = figures(open_engine(read(rows), threads=1).count(pairs, [body], limits))[0]
-    expected = [paths_in_order(rows, body, *query, distinct=distinct) for query in queries]
+    expected = [paths_in_order(rows, body, s, o, t, distinct) for s, o, t in queries]
     assert found.tolist() == expected
     s, o, time = queries[0]
     before = [row for row in rows if row[3] < time]
