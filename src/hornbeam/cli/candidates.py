@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.cli import options
@@ -97,19 +96,18 @@ def _text(candidate: Candidate, called: EntityNames) -> str:
 
 def _show(discovery: Discovery, seconds: dict[str, float], called: EntityNames) -> None:
     kept = discovery.candidates
-    rows = [
+    rows = (
         (
             _text(candidate, called), f"{candidate.coverage:,}", f"{candidate.coverage_true:,}",
             f"{candidate.coverage_false:,}", f"{candidate.paths:,}",
         )
-        for candidate in islice(kept, options.SHOWN)
-    ]  # fmt: skip
-    if rows:
+        for candidate in kept
+    )  # fmt: skip
+    if len(kept):
         columns = ["candidate rule", "coverage", "true", "false", "count"]
-        print_table(columns, rows, text=columns[0])
+        rest = " (--top N for fewer, --json for all)"
+        print_table(columns, rows, text=columns[0], total=len(kept), rest=rest)
     out = screen()
-    if len(kept) > options.SHOWN:
-        out.print(f"... and {len(kept) - options.SHOWN:,} more (--top N for fewer, --json for all)")
     of_all = "" if discovery.found is None else f" of {discovery.found:,}"
     out.print(
         f"{len(kept):,}{of_all} bodies kept, over {len(discovery.targets):,} targets; "

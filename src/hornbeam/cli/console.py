@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.texts import printable
@@ -13,6 +14,8 @@ from hornbeam.base.texts import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+#: Maximum number of rows of a table on the screen; `--json` has all rows.
+SHOWN = 25
 #: Minimum width of the last column when a line is wrapped under it.
 NARROWEST = 24
 #: Width of a table where stdout is not a terminal and COLUMNS is not set.
@@ -75,16 +78,23 @@ def print_sentence(text: str) -> None:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], text: str = "rule"
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    text: str = "rule",
+    *,
+    total: int | None = None,
+    rest: str = " (--json for all)",
 ) -> None:
     """Print a table; if the screen is too narrow for it, print one line per cell.
 
-    All columns except the column `text` have figures.
+    All columns except the column `text` have figures. With a `total` of rows, at most `SHOWN` are
+    printed, and a line below the table says how many are left out and where the `rest` is.
     """
     from rich.measure import Measurement
     from rich.table import Table
 
-    out, cells = screen(), [[*map(screen_text, row)] for row in rows]
+    shown = rows if total is None else islice(rows, SHOWN)
+    out, cells = screen(), [[*map(screen_text, row)] for row in shown]
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in columns:
         if name == text:
@@ -96,8 +106,10 @@ def print_table(
     needed = Measurement.get(out, out.options.update_width(10_000), table).minimum
     if needed <= out.width:
         out.print(table)
-        return
-    for row in cells:
-        for name, cell in zip(columns, row, strict=True):
-            out.print(f"[bold]{name}[/bold] {cell}")
-        out.print()
+    else:
+        for row in cells:
+            for name, cell in zip(columns, row, strict=True):
+                out.print(f"[bold]{name}[/bold] {cell}")
+            out.print()
+    if total is not None and total > SHOWN:
+        print_sentence(f"... and {total - SHOWN:,} more{rest}")

@@ -61,11 +61,10 @@ def _show(found: ModelDiff) -> None:
             ["change", "old", "new", "rule"],
             [
                 (row["change"], _weight(row["old_weight"]), _weight(row["new_weight"]), row["rule"])
-                for row in rules.dicts()[: options.SHOWN]
+                for row in rules.dicts()
             ],
+            total=len(rules),
         )
-    if len(rules) > options.SHOWN:
-        out.print(f"... and {len(rules) - options.SHOWN:,} more (--json for all)")
     print_sentence(
         f"Rules: {len(found.gone):,} gone, {len(found.new):,} new, {len(found.changed):,} changed, "
         f"{found.same:,} the same."
@@ -82,13 +81,11 @@ def _show(found: ModelDiff) -> None:
     print_sentence(f"{len(found.sides):,} of {found.old_figures.n:,} labelled pairs change sides.")
     shown = found.sides.names
     if len(found.sides):
-        rows = [
+        rows = (
             [f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row]
-            for row in list(found.sides)[: options.SHOWN]
-        ]
-        print_table(shown, rows, shown[0])
-    if len(found.sides) > options.SHOWN:
-        out.print(f"... and {len(found.sides) - options.SHOWN:,} more (--json for all)")
+            for row in found.sides
+        )
+        print_table(shown, rows, shown[0], total=len(found.sides))
 
 
 def _weight(weight: float | None) -> str:

@@ -197,11 +197,10 @@ def _show_agreement(result: Evaluation, worth: ResultTable | None) -> None:
         [
             [*("" if row[name] is None else f"{row[name]:.4f}" for name in columns.values()),
              row["rule"]]
-            for row in rows[: options.SHOWN]
+            for row in rows
         ],
+        total=len(rows),
     )  # fmt: skip
-    if len(rows) > options.SHOWN:
-        out.print(f"... and {len(rows) - options.SHOWN:,} more (--json for all)")
 
 
 def _show_ranks(
@@ -230,15 +229,12 @@ def _show_ranks(
             figures = ", ".join(" ".join(pair) for pair in _rank_figures(part).items())
             print_sentence(f"{part.queries:,} queries of {name}: {figures}")
     out.print()
-    rows = [
+    rows = (
         (part.relation, part.direction, f"{part.queries:,}", *_rank_figures(part).values())
-        for part in ranked.relations[: options.SHOWN]
-    ]
+        for part in ranked.relations
+    )
     columns = ["relation", "asks for", "queries", *_rank_figures(ranked)]
-    print_table(columns, rows, text=columns[0])
-    if len(ranked.relations) > options.SHOWN:
-        more = len(ranked.relations) - options.SHOWN
-        out.print(f"... and {more:,} more (--json for all)")
+    print_table(columns, rows, text=columns[0], total=len(ranked.relations))
     if without_linked is not None:
         figures = ", ".join(" ".join(pair) for pair in _rank_figures(without_linked).items())
         print_sentence(

@@ -106,9 +106,7 @@ def _show(extended: ExtendedProgram, output: Path) -> None:
         )
         for row in listed
     ]
-    print_table(["weight", "", "rule"], rows[: options.SHOWN])
-    if len(rows) > options.SHOWN:
-        print_sentence(f"... and {len(rows) - options.SHOWN} more, all in {output}")
+    print_table(["weight", "", "rule"], rows, total=len(rows), rest=f", all in {output}")
     seconds = extended.seconds
     files = " and ".join(map(str, extended.outputs(output)))
     print_sentence(

@@ -11,7 +11,7 @@ from hornbeam.base.choices import Solver
 from hornbeam.base.files import refuse_inputs
 from hornbeam.base.terminal_progress import print_message
 from hornbeam.cli import options
-from hornbeam.cli.console import print_sentence, print_table
+from hornbeam.cli.console import SHOWN, print_sentence, print_table
 from hornbeam.cli.option_groups import argument, option
 from hornbeam.cli.outputs import check_output
 
@@ -127,19 +127,16 @@ def infer(
 
 def _show(inference: Inference, written: list[Path]) -> None:
     if not written:
-        rows = [
+        rows = (
             (f"{value:.4f}", f"{name}({', '.join(arguments)})")
             for name in inference.open_predicates
             for arguments, value in zip(
-                inference.atoms(name, options.SHOWN),
-                inference.values(name)[: options.SHOWN].tolist(),
-                strict=True,
+                inference.atoms(name, SHOWN), inference.values(name)[:SHOWN].tolist(), strict=True
             )
-        ]
-        print_table(["value", "atom"], rows[: options.SHOWN], text="atom")
-        more = inference.ground.potentials.n_variables - options.SHOWN
-        if more > 0:
-            print_sentence(f"... and {more:,} more; -o DIR writes them all")
+        )
+        total = inference.ground.potentials.n_variables
+        rest = "; -o DIR writes them all"
+        print_table(["value", "atom"], rows, text="atom", total=total, rest=rest)
     state = inference.found
     print_sentence(
         f"objective {state.objective:.6f} (at least {state.bound:.6f}), "

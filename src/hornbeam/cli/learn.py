@@ -223,10 +223,9 @@ def _both_steps(model: Model, trace: Trace) -> dict[str, Any]:
 def _show(model: Model, trace: Trace, output: Path) -> None:
     from hornbeam.explaining.known_scores import cautions
 
-    shown = zip(model.rules[: options.SHOWN], model.clause_texts, strict=False)
-    print_table(["weight", "rule"], [(f"{rule.weight:.3f}", text) for rule, text in shown])
-    if len(model.rules) > options.SHOWN:
-        print_sentence(f"... and {len(model.rules) - options.SHOWN} more, all in {output}")
+    shown = zip(model.rules, model.clause_texts, strict=True)
+    rows = ((f"{rule.weight:.3f}", text) for rule, text in shown)
+    print_table(["weight", "rule"], rows, total=len(model.rules), rest=f", all in {output}")
     out = screen()
     if model.beliefs:
         out.print(f"Beliefs come from {len(model.beliefs)} rules of a first step.")
@@ -308,10 +307,11 @@ def _show_graph(model: GraphModel, output: Path, seconds: dict[str, float]) -> N
     best.sort(key=lambda pair: (-pair[0].confidence, pair[1]))
     rows = [
         (f"{rule.confidence:.3f}", f"{rule.hits:,}", f"{rule.predicted:,}", text)
-        for rule, text in best[: options.SHOWN]
+        for rule, text in best
     ]
     columns = ["confidence", "hits", "predicted", "best rule"]
-    print_table(columns, rows, text=columns[-1])
+    rest = f", all in {output}"
+    print_table(columns, rows, text=columns[-1], total=len(best), rest=rest)
     if model.linked.caution:
         print_sentence(model.linked.caution)
     n_rules = sum(len(part.rules) for part in model.relations)

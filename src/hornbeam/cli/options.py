@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from hornbeam.rules.body import Kind
     from hornbeam.rules.candidates import RuleLimits
 
-#: Maximum number of rows of a table on the screen; `--json` has all rows.
-SHOWN = 25
-
 # Options under a heading of their own in the help.
 learner_option = partial(option, panel="How to learn")
 rule_option = partial(option, panel="Which rules")

@@ -87,12 +87,10 @@ def weights(
 
 def _show(learned: LearnedWeights, output: Path) -> None:
     rows = []
-    for row in learned.as_dict()["rules"][: options.SHOWN]:
+    for row in learned.as_dict()["rules"]:
         shown = ["hard" if w is None else f"{w:.4g}" for w in (row["before"], row["weight"])]
         rows.append([*shown, row["rule"]])
-    print_table(["before", "learned", "rule"], rows)
-    if len(learned.rules) > options.SHOWN:
-        print_sentence(f"... and {len(learned.rules) - options.SHOWN} more")
+    print_table(["before", "learned", "rule"], rows, total=len(rows), rest="")
     print_sentence(f"{_figures(learned)}. Wrote {output}.")
 
 
