@@ -148,9 +148,6 @@ def learn(
         seed,
     )
     began, opened = time.perf_counter(), open_engine(facts, engine, threads)
-    timed = opened.facts is not None and opened.facts.events is not None
-    if timed and labels is None:
-        raise InputError("facts with a time need `labels`, each with its time: none are sampled")
     labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
     if start is not None:
         plan = replace(plan, learner=_beginning_with(plan.learner, start))
@@ -164,20 +161,10 @@ def learn(
             negative_sampling=negative_sampling,
         ),
     }  # fmt: skip
-    if labels.time is not None:
-        if opened.facts is None or not timed:
-            raise InputError("the labels have a time, and the facts have none: give `time` to both")
-        check_times(opened.facts, labels)
-        # what no label sees decides nothing, not even which spans of time are tried
-        opened = opened.over(opened.facts.before(int(labels.time.max())))
+    opened = _seen_by(labels, opened)
     plan = plan.for_labels(labels).over(opened.numbers)
     if rules is not None or keep or guard is not None:
-        known = KnownPredicates(
-            opened.predicates, opened.not_binary, labels.arities,
-            sampling is not None or cross_evidence or plan.recursive,
-            loops=bool(np.any((labels.subject == labels.object) & ~labels.on_one)),
-            numbers=opened.numbers,
-        )  # fmt: skip
+        known = _known_predicates(opened, labels, sampling is not None or cross_evidence, plan)
         own = read_own_rules(rules, known, keep=keep, guard=guard)
         plan = with_own_rules(plan, own, relaxation)
     with as_progress(progress) as shown:
@@ -185,37 +172,72 @@ def learn(
         found = _search(search, plan, cross_evidence, seed)
         searched = time.perf_counter()
         learned, second = _fit(search, plan, found, refit, seed)
-    made = learned.model
     if plan.own.rules:
         settings["own_rules"] = len(plan.own.rules)
     provenance = Provenance(
         __version__, plan.learner.name, settings, seed, summary_of_facts(evidence_of(opened)),
-        summary_of_labels(labels), _held_out(learned.fit.choice), rules_fingerprint(made),
+        summary_of_labels(labels), _held_out(learned.fit.choice), rules_fingerprint(learned.model),
     )  # fmt: skip
-    made = replace(made, provenance=provenance)
-    trace = Trace(
+    made = replace(learned.model, provenance=provenance)
+    seconds = {"generate": searched - began, "learn": time.perf_counter() - searched}
+    trace = _trace(search, plan, found, learned, second, made, seconds, seed)
+    return Model(made.rules, made.semantics, made.beliefs, provenance, trace)
+
+
+def _seen_by(labels: Targets, engine: Engine) -> Engine:
+    """The engine over what the labels may see: of facts with a time, those before the last label.
+
+    What no label sees decides nothing, not even which spans of time are tried.
+    """
+    if labels.time is None:
+        return engine
+    if engine.facts is None or engine.facts.events is None:
+        raise InputError("the labels have a time, and the facts have none: give `time` to both")
+    check_times(engine.facts, labels)
+    return engine.over(engine.facts.before(int(labels.time.max())))
+
+
+def _known_predicates(
+    engine: Engine, labels: Targets, hides_own_facts: bool, plan: LearningPlan
+) -> KnownPredicates:
+    """What a user's own rules may be about: predicates of the facts and of the labels."""
+    return KnownPredicates(
+        engine.predicates, engine.not_binary, labels.arities, hides_own_facts or plan.recursive,
+        loops=bool(np.any((labels.subject == labels.object) & ~labels.on_one)),
+        numbers=engine.numbers,
+    )  # fmt: skip
+
+
+def _trace(
+    search: LabelledSearch,
+    plan: LearningPlan,
+    found: _SearchResult,
+    learned: LearnedRules,
+    second: SecondStep | None,
+    model: RuleModel,
+    seconds: dict[str, float],
+    seed: int,
+) -> Trace:
+    """How the model was learned."""
+    discovery, labels = found.discovery, search.labels
+    return Trace(
         method=plan.learner.name,
         counts=", ".join(plan.ways),
         targets=len(labels),
         positives=int(labels.positive.sum()),
-        found=found.discovery.found,
+        found=discovery.found,
         candidates=candidate_outcomes(
-            found.discovery.candidates,
-            found.discovery.statistics,
-            made,
-            plan.learner,
-            plan.own,
+            discovery.candidates, discovery.statistics, model, plan.learner, plan.own
         ),
-        seconds={"generate": searched - began, "learn": time.perf_counter() - searched},
+        seconds=seconds,
         seed=seed,
         language=plan.language,
-        sampled_negatives=sampling,
+        sampled_negatives=search.sampling,
         fit=learned.fit,
-        model=fingerprint(model_text(made)),
+        model=fingerprint(model_text(model)),
         second_step=second,
-        own=tuple(made.clause_text(rule.clause) for rule in plan.own.rules),
+        own=tuple(model.clause_text(rule.clause) for rule in plan.own.rules),
     )
-    return Model(made.rules, made.semantics, made.beliefs, provenance, trace)
 
 
 def _beginning_with(learner: Learner, start: RuleModel | str | os.PathLike[str]) -> Learner:
@@ -391,6 +413,9 @@ def _labels(
 ) -> Targets:
     """Choose the labels to learn from, or sample them from the facts."""
     if labels is None:
+        if engine.facts is not None and engine.facts.events is not None:
+            problem = "facts with a time need `labels`, each with its time: none are sampled"
+            raise InputError(problem)
         chosen = sampled_labels(engine, target, negatives, sampling, seed)
     else:
         chosen = chosen_labels(labels, target)

@@ -141,31 +141,19 @@ def learn_graph(
             model = _learned_events(facts, held, relations, seed, work, settings)
         return _with_provenance(model, changed, summary_of_facts(facts), held)
     graph = open_graph(facts, settings)
-    size = graph.size
-    if not size.facts:
+    if not graph.size.facts:
         raise InputError("there are no facts of two arguments: a graph needs links")
     held = None if valid is None else as_facts(valid)
-    if max_length != "auto" and not 1 <= max_length <= MAX_PATH:
-        raise InputError(f"`max_length` is {max_length}, expected 1 to {MAX_PATH} or 'auto'")
-    extent, shorter = settings.extent or Extent.of(size), None
-    if max_length == "auto":
-        length, shorter = affordable_length(graph, extent)
-    else:
-        length = max_length
-    if not is_keyed(size, length):
-        raise InputError(
-            f"`max_length` is {length}, too much for {size.predicates:,} relations: expected 3"
-        )
+    extent = settings.extent or Extent.of(graph.size)
+    length, shorter = _path_length(graph, extent, max_length)
     steps = _steps(graph, relations)
+    plan = GraphPlan(length, graph.canonical_steps, extent, seed)
     with as_progress(progress) as shown, announced(shown):
         work = Workload(shown, "Learning the graph", time_limit, threads)
-        has_ridge = graph.ridge_penalty is not None
-        sparse = settings.rule_weights and size.mean_links <= THIN and held is not None
-        shares = StageShares.of(size, length, extent, has_ridge, held is not None, sparse)
-        plan = GraphPlan(length, graph.canonical_steps, extent, seed)
+        shares = _stage_shares(graph, plan, settings, held is not None)
         learning = GraphLearning(graph, steps, plan, settings, work, shares)
         work.advance(0.0)  # starts the estimate of the remaining time
-        if settings.ridge and not has_ridge:
+        if settings.ridge and graph.ridge_penalty is None:
             shown.message(
                 "Constants are not fitted together (no ridge): that needs facts in memory, and at "
                 f"most {MAX_NODES:,} entities and properties that several entities have."
@@ -184,6 +172,28 @@ def learn_graph(
         model = _ranked(learning, found, triples, rediscover=rules is None)
         work.finish()
     return _with_provenance(model, changed, summary_of_facts(facts), held)
+
+
+def _path_length(
+    graph: GraphCounter, extent: Extent, asked: int | Literal["auto"]
+) -> tuple[int, str | None]:
+    """The longest path to count, and a message where it is shorter than usual."""
+    if asked != "auto" and not 1 <= asked <= MAX_PATH:
+        raise InputError(f"`max_length` is {asked}, expected 1 to {MAX_PATH} or 'auto'")
+    length, shorter = affordable_length(graph, extent) if asked == "auto" else (asked, None)
+    if not is_keyed(graph.size, length):
+        n = graph.size.predicates
+        raise InputError(f"`max_length` is {length}, too much for {n:,} relations: expected 3")
+    return length, shorter
+
+
+def _stage_shares(
+    graph: GraphCounter, plan: GraphPlan, settings: GraphSettings, has_held: bool
+) -> StageShares:
+    """The shares of the work that the stages of learning take."""
+    size, has_ridge = graph.size, graph.ridge_penalty is not None
+    sparse = settings.rule_weights and size.mean_links <= THIN and has_held
+    return StageShares.of(size, plan.length, plan.extent, has_ridge, has_held, sparse)
 
 
 def _with_provenance(

@@ -18,6 +18,7 @@ from hornbeam.errors import InputError
 if TYPE_CHECKING:
     from hornbeam.base.result_table import ResultTable
     from hornbeam.counting.engine import Engine
+    from hornbeam.facts.table import Targets
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
     from hornbeam.ranking.rank_evaluation import GraphEvaluation, RankFigures, RelationRanks
@@ -25,9 +26,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ForecastOptions(Options):
-    """How answers of facts with a time are judged."""
+class RankOptions(Options):
+    """How answers are ranked and judged, and which of their figures are given."""
 
+    hits: list[int] | None = option(
+        "With --test, also the fraction of ranks up to this one. Give it again for more.",
+        min=1,
+        metavar="K",
+    )
+    each_query: bool = option(
+        "With --test, the table (-o, --out-format) has one row per query, with its rank.",
+        "--each-query",
+        default=False,
+    )
+    leave_out_linked: bool = options.leave_out_linked_option()
     filter_time: FilterTime = option(
         "With --test and --time: which other true answers do not count as wrong, those of the same "
         "time or all.",
@@ -40,6 +52,11 @@ class ForecastOptions(Options):
         default=History.STEP,
     )
 
+    @property
+    def is_about_time(self) -> bool:
+        """Whether an option is given that only facts with a time have."""
+        return not {"filter_time", "history"}.isdisjoint(self.changed())
+
 
 def evaluate(
     *,
@@ -49,18 +66,7 @@ def evaluate(
         "With --labels, what every rule is worth: the figures without it, the others unchanged.",
         default=False,
     ),
-    hits: list[int] | None = option(
-        "With --test, also the fraction of ranks up to this one. Give it again for more.",
-        min=1,
-        metavar="K",
-    ),
-    each_query: bool = option(
-        "With --test, the table (-o, --out-format) has one row per query, with its rank.",
-        "--each-query",
-        default=False,
-    ),
-    leave_out_linked: bool = options.leave_out_linked_option(),
-    forecast: ForecastOptions,
+    ranking: RankOptions,
     score: Score = options.score_option(),
     table: TableOptions,
     engine: options.EngineOptions,
@@ -87,38 +93,26 @@ def evaluate(
       hornbeam evaluate graph.hornbeam --facts train.tsv --test test.tsv --each-query -o ranks.csv
     """
     import hornbeam as hb
-    from hornbeam.counting.opening import facts_in_memory
 
-    if bool(truth.labels) == bool(truth.test):
-        raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
-    if truth.filter_ and not truth.test:
-        raise InputError("--filter is for --test: labels say themselves what is false")
-    if (hits or each_query) and not truth.test:
-        raise InputError("--hits and --each-query are about ranks: give --test")
-    if each_query and not table.wanted:
-        raise InputError("--each-query writes a table: give -o FILE or --out-format")
+    _check(truth, rules, ranking, table)
     table.check(run.console.as_json)
     model = hb.load(given.model)
-    if rules and not (truth.labels and isinstance(model, hb.Model)):
+    if rules and not isinstance(model, hb.Model):
         raise InputError("--rules is for rule models and --labels: leave it out")
     if not isinstance(model, hb.Model):
-        engine.check_graph(leave_out_linked)
+        engine.check_graph(ranking.leave_out_linked)
     with run.started() as inputs, ExitStack() as stack:
         labelled = inputs.read_given(hb.read_labels, truth.labels)
         evidence = stack.enter_context(inputs.engine_for(model, given, engine))
         if labelled is None:
-            ranked, apart = _ranks(
-                model, evidence, truth, score, leave_out_linked, forecast, engine, inputs
-            )
+            ranked, apart = _ranks(model, evidence, truth, score, ranking, engine, inputs)
         else:
             agreed = model.evaluate(
                 evidence, labelled, score=score, threads=engine.threads, progress=inputs.progress
             )
             worth = None
             if rules and isinstance(model, hb.Model):
-                why = f"--engine {engine.engine} leaves out no rules: leave it out, or --rules"
-                facts = facts_in_memory(evidence, why)
-                worth = model.to_table(facts, labelled, worth=True, progress=inputs.progress)
+                worth = _worth_of_rules(model, evidence, labelled, engine, inputs)
     if labelled is not None:
         table.write_or_show(
             agreed.to_table if worth is None else lambda: worth,
@@ -130,13 +124,45 @@ def evaluate(
     further: dict[str, Any] = {"filtered_by": truth.filtered_by(given.facts.files)}
     if apart is not None:
         further["leave_out_linked"] = apart.as_dict()
-    further |= {f"hits_{k}": ranked.hits(k) for k in hits or ()}
+    hits = ranking.hits or ()
+    further |= {f"hits_{k}": ranked.hits(k) for k in hits}
     table.write_or_show(
-        ranked.to_ranks_table if each_query else ranked.to_table,
+        ranked.to_ranks_table if ranking.each_query else ranked.to_table,
         lambda: ranked.as_dict() | further,
-        lambda: _show_ranks(ranked, further["filtered_by"], apart, hits or ()),
+        lambda: _show_ranks(ranked, further["filtered_by"], apart, hits),
         run.console,
     )
+
+
+def _check(
+    truth: options.TruthOptions, rules: bool, ranking: RankOptions, table: TableOptions
+) -> None:
+    """Refuse options that do not go together, before any file is read."""
+    if bool(truth.labels) == bool(truth.test):
+        raise InputError("give either --labels (pairs with 0 or 1) or --test (true triples)")
+    if truth.filter_ and not truth.test:
+        raise InputError("--filter is for --test: labels say themselves what is false")
+    if (ranking.hits or ranking.each_query) and not truth.test:
+        raise InputError("--hits and --each-query are about ranks: give --test")
+    if ranking.each_query and not table.wanted:
+        raise InputError("--each-query writes a table: give -o FILE or --out-format")
+    if rules and not truth.labels:
+        raise InputError("--rules is for rule models and --labels: leave it out")
+
+
+def _worth_of_rules(
+    model: Model,
+    evidence: Engine,
+    labelled: Targets,
+    engine: options.EngineOptions,
+    inputs: Inputs,
+) -> ResultTable:
+    """A table of the rules, with the figures of the model without each of them."""
+    from hornbeam.counting.opening import facts_in_memory
+
+    why = f"--engine {engine.engine} leaves out no rules: leave it out, or --rules"
+    facts = facts_in_memory(evidence, why)
+    return model.to_table(facts, labelled, worth=True, progress=inputs.progress)
 
 
 def _ranks(
@@ -144,8 +170,7 @@ def _ranks(
     evidence: Engine,
     truth: options.TruthOptions,
     score: Score,
-    leave_out_linked: bool,
-    forecast: ForecastOptions,
+    ranking: RankOptions,
     engine: options.EngineOptions,
     inputs: Inputs,
 ) -> tuple[GraphEvaluation, GraphEvaluation | None]:
@@ -159,15 +184,15 @@ def _ranks(
         why = f"--engine {engine.engine} scores given pairs: give --labels, not --test"
         rules = model.ranker(facts_in_memory(evidence, why), score=score, threads=engine.threads)
         return rules.evaluate(triples, others, inputs.progress), None
-    if model.time is not None or any(forecast.changed()):
+    if model.time is not None or ranking.is_about_time:
         return model.evaluate_ranks(
             evidence, triples, filter=others, score=score, threads=engine.threads,
-            progress=inputs.progress, leave_out_linked=leave_out_linked,
-            filter_time=forecast.filter_time, history=forecast.history,
+            progress=inputs.progress, leave_out_linked=ranking.leave_out_linked,
+            filter_time=ranking.filter_time, history=ranking.history,
         ), None  # fmt: skip
     ranker = model.ranker(evidence, score=score, threads=engine.threads, test=triples)
     ranked = ranker.evaluate(triples, others, inputs.progress)
-    if not leave_out_linked:
+    if not ranking.leave_out_linked:
         return ranked, None
     apart = model.ranker(
         evidence, score=score, threads=engine.threads, leave_out_linked=True, test=triples

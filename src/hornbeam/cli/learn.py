@@ -107,9 +107,6 @@ def learn(
 
       hornbeam learn --facts train.tsv --all-relations --valid valid.tsv -o graph.hornbeam
     """
-    import hornbeam as hb
-    from hornbeam.learning.trace import check_trace_path, trace_path
-
     check_output(output)
     if graph.all_relations:
         _refuse(training, fitting, rules, own)
@@ -121,6 +118,27 @@ def learn(
             raise InputError("rules beside those of a PSL program are learned in memory")
         learn_beside(program, training, output, fitting, rules, own, seed, engine.threads, run)
         return
+    _learn_rules(training, output, fitting, rules, own, names, seed, engine, run)
+
+
+# --- rules for labelled pairs, or for the facts of a relation -------------------------------------
+
+
+def _learn_rules(
+    training: options.TrainingOptions,
+    output: Path,
+    fitting: FitOptions,
+    rules: options.LanguageOptions,
+    own: OwnRuleOptions,
+    names: list[str] | None,
+    seed: int,
+    engine: options.EngineOptions,
+    run: RunOptions,
+) -> None:
+    """Learn a rule model, write it and its trace, and show it."""
+    import hornbeam as hb
+    from hornbeam.learning.trace import check_trace_path, trace_path
+
     trace_file = trace_path(output)
     inputs_given = input_files([*training.facts.files, *(training.labels or ()), *own.files])
     refuse_inputs(trace_file, inputs_given)

@@ -26,7 +26,7 @@ from hornbeam.counting.sql.database import (
     DEGREES,
     WEIGHED_FACTS,
     Database,
-    walked_steps,
+    wide_nodes,
 )
 from hornbeam.counting.sql.search_queries import PATH_TABLES, CountTable, Search
 from hornbeam.counting.sql.search_tables import (
@@ -241,11 +241,7 @@ class SqlEngine:
         if language.max_fanout is not None:
             # all facts are grouped once per limit
             limit = int(language.max_fanout)
-            self._create_once(
-                f"wide_{limit}",
-                f"SELECT origin, code FROM ({walked_steps()}) AS s GROUP BY origin, code "
-                f"HAVING count(*) > {limit}",
-            )
+            self._create_once(f"wide_{limit}", wide_nodes(limit))
             self.database.view("wide", f"SELECT origin, code FROM wide_{limit}")
         search = Search(
             base=code_limit(len(self.predicates)),
