@@ -74,6 +74,7 @@ def test_words_say_the_span(text: str, words: str) -> None:
     [
         ("p(A, X) & q(X, B) [after r] -> t(A, B)", "line 2, column 14.*no atom beside q"),
         ("p(A, X) & q(X, Y) [after p] & p(Y, B) -> t(A, B)", "names both atoms beside q"),
+        ("p(A, X) [after q] & q(X, B) [after p] -> t(A, B)", "each come after the other"),
         ("p(A, X) & q(X, B) [before p] -> t(A, B)", r"\[before p\] is no order; expected \[after"),
         ("p(A, X) & q(X, 'b') [after p] -> t(A, B)", "expected it on a path"),
         ("(p(A, X) & q(X, B)) [after p] -> t(A, B)", "stands behind 2 atoms"),

@@ -298,6 +298,10 @@ def _ordered(steps: Sequence[Step], atoms: Sequence[Atom], names: Mapping[str, s
             found = "both atoms" if beside else "no atom"
             why = f"[after {atom.after}] names {found} beside {atom.predicate}(...)"
             raise RefusedError(f"{why}; expected the predicate of one neighbour", atom.place)
+        if atom.after and beside == [-1] and ordered[-1].after == 1:
+            both = f"{atoms[k - 1].predicate}(...) and {atom.predicate}(...)"
+            why = f"{both} each come after the other; expected the bracket behind one of them"
+            raise RefusedError(why, atom.place)
         ordered.append(replace(step, after=beside[0]) if atom.after else step)
     return ordered
 
