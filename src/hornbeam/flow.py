@@ -251,7 +251,7 @@ def _beginning_with(learner: Learner, start: RuleModel | str | os.PathLike[str])
 
 def _given(**settings: object) -> dict[str, Any]:
     """The settings of `learn` that differ from its defaults, as JSON values."""
-    defaults = {name: one.default for name, one in signature(learn).parameters.items()}
+    defaults = {name: parameter.default for name, parameter in signature(learn).parameters.items()}
     return plain_values(
         {name: value for name, value in settings.items() if value != defaults[name]}
     )

@@ -348,7 +348,7 @@ def _fitted(
     )
     ranking, own = rankings[0], dict[int, Floats]()
     judged = [trial.judged for trial in trials]
-    scores = [scores_of(pool, one) for pool, one in zip(judged, rankings, strict=True)]
+    scores = [scores_of(pool, chosen) for pool, chosen in zip(judged, rankings, strict=True)]
     if held is not None and shares.weighting and not work.expired():
         portion = Portion(work, shares.weighting)
         ranking, own, scores[0], gain = fit_rule_weights(

@@ -243,7 +243,7 @@ def _both_steps(
 
 def _second_learner(first: Learner) -> Joint:
     """The L1 learner, with the `SHARED` settings that the first step's learner has."""
-    names = {one.name for one in fields(first)}
+    names = {entry.name for entry in fields(first)}
     return Joint(all_rules=True, **{name: getattr(first, name) for name in SHARED if name in names})
 
 

@@ -149,12 +149,12 @@ def _show(inference: Inference, written: list[Path]) -> None:
         main = {key: getattr(agreement, key) for key in MAIN_FIGURES}
         compared = f"{agreement.n:,} atoms compared with the truth"
         print_sentence(f"{name}: {_figures_text(main)} ({compared})")
-        for one in agreement.evaluators:
-            which = [f"{option} {value}" for option, value in one.options.items()]
-            which += ["primary"] * one.primary
+        for evaluated in agreement.evaluators:
+            which = [f"{option} {value}" for option, value in evaluated.options.items()]
+            which += ["primary"] * evaluated.primary
             settings = f" ({', '.join(which)})" if which else ""
-            figures = _figures_text(one.figures)
-            print_sentence(f"{name}, {one.evaluator}{settings}: {figures}")
+            figures = _figures_text(evaluated.figures)
+            print_sentence(f"{name}, {evaluated.evaluator}{settings}: {figures}")
     for row in state.violated[:SHOWN_BROKEN].tolist():
         print_message(f"hornbeam: broken constraint: {inference.ground.row_text(row)}")
     if len(state.violated) > SHOWN_BROKEN:

@@ -116,15 +116,15 @@ _boolean, _linear_series, _linear_far = map(
 def _two_sides(up: Floats, down: Floats, relaxation: Relaxation) -> Floats:
     """The rows of the kernel `two_sided`, equal to the last bit."""
     apart = np.abs(up - down)
-    one = np.empty((3, apart.size))
+    moments = np.empty((3, apart.size))
     if relaxation is Relaxation.BOOLEAN:
-        one[:] = _boolean(apart)
+        moments[:] = _boolean(apart)
     else:
         near = apart < kernels.SERIES_BELOW
         for part, formula in ((near, _linear_series), (~near, _linear_far)):
             if part.any():
-                one[:, part] = formula(apart[part])
-    log_z, small, var = one
+                moments[:, part] = formula(apart[part])
+    log_z, small, var = moments
     leads, found = up >= down, np.empty((6, apart.size))
     found[0] = log_z - np.minimum(up, down)
     found[1] = np.where(leads, small, 1 - small)

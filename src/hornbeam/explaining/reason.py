@@ -232,7 +232,9 @@ class Reason:
     @property
     def groundings(self) -> tuple[Grounding, ...]:
         """The first groundings of its conditions, one condition after the other."""
-        return tuple(one for condition in self.conditions for one in condition.groundings)
+        return tuple(
+            grounding for condition in self.conditions for grounding in condition.groundings
+        )
 
     @property
     def figure(self) -> str:

@@ -124,7 +124,7 @@ def shares_by_median(
     """
     indptr, row, x = shares
     body = part_numbers(indptr)
-    no_shares = np.array([one.is_value or one.decays for one in bodies], dtype=np.bool_)
+    no_shares = np.array([body.is_value or body.decays for body in bodies], dtype=np.bool_)
     if no_shares.any():  # sums of values are no shares
         x = np.where(no_shares[body], 0.0, x)
     column = group[body]
@@ -170,9 +170,9 @@ def standardised_values(
     )
     around = total - n * mean[column]
     weighings = {
-        (Counts.Z, one): Weighing(Counts.Z, mean=float(mean[g]), deviation=float(deviation[g]))
-        for one, g in zip(bodies, group.tolist(), strict=True)
-        if one.is_value
+        (Counts.Z, body): Weighing(Counts.Z, mean=float(mean[g]), deviation=float(deviation[g]))
+        for body, g in zip(bodies, group.tolist(), strict=True)
+        if body.is_value
     }
     sizes = np.bincount(body[rows], minlength=size)
     entries = around / deviation[column]

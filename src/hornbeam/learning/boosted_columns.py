@@ -161,7 +161,7 @@ class BoostedColumns:
         images = list(range(len(features)))
         if problem.symmetric:
             place = {feature: j for j, feature in enumerate(features)}
-            images = [place[replace(one, body=one.body.mirror)] for one in features]
+            images = [place[replace(feature, body=feature.body.mirror)] for feature in features]
             columns = [
                 (
                     np.append(rows, n + columns[image][0]).astype(np.int32),
@@ -264,7 +264,7 @@ class BoostedColumns:
             if parts:
                 total[frozenset(parts)] = min(first, same), parts, before + weight
         listed = []
-        for monomial, parts, weight in sorted(total.values(), key=lambda one: one[0]):
+        for monomial, parts, weight in sorted(total.values(), key=lambda entry: entry[0]):
             if weight != 0.0:
                 body, weighing = body_of(parts)
                 clause = Clause(body, weight < 0.0, weighing)

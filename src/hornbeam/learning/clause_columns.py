@@ -84,12 +84,12 @@ def unsaid(
         return counted and (says(clause), clause.negated) in said
 
     found, known = [], dict[tuple[int, bool], bool]()
-    for one in listed:
-        key = one.body, one.clause.negated  # ways of counting say the same
+    for candidate in listed:
+        key = candidate.body, candidate.clause.negated  # ways of counting say the same
         if key not in known:
-            known[key] = is_said(one.clause)
+            known[key] = is_said(candidate.clause)
         if not known[key]:
-            found.append(one)
+            found.append(candidate)
     return found
 
 
@@ -226,15 +226,15 @@ def clause_columns(
         parts, values = added_by_group(parts, group), added_by_group(values, group)
     parts = guarded_columns(parts | values, guarded_targets(statistics, own))
     listed = body_clauses(bodies, ways, weighings)
-    listed = [one for one in listed if group[one.body] == one.body]
+    listed = [candidate for candidate in listed if group[candidate.body] == candidate.body]
     listed = unsaid(columns, own, listed, symmetric) if own else listed
     n_own = len(own_columns.indptr) - 1
     first = {way: n_own + k * len(bodies) for k, way in enumerate(parts)}
-    column = [*range(n_own), *(first[one.way] + one.body for one in listed)]
+    column = [*range(n_own), *(first[candidate.way] + candidate.body for candidate in listed)]
     last = n_own + len(parts) * len(bodies)
     column += [last + k // 2 for k in range(2 * len(labels.predicates))]
     clauses = [rule.clause for rule in own.conditional]
-    clauses += [own.guarded(one.clause) for one in listed] + priors_of(labels.arities)
+    clauses += [own.guarded(candidate.clause) for candidate in listed] + priors_of(labels.arities)
     sizes = np.bincount(labels.predicate, minlength=len(labels.predicates))
     rows = np.argsort(labels.predicate, kind="stable").astype(np.int32)
     ones = ColumnArrays(pointers(sizes), rows, np.ones(len(rows)))

@@ -38,7 +38,7 @@ def collective_problem(
     With `heads_only`, ground clauses do not affect the targets in their bodies.
     """
     listed = body_clauses(statistics.sequences, [Counts.RAW], {})
-    clauses = [one.clause for one in listed] + priors_of(labels.arities)
+    clauses = [candidate.clause for candidate in listed] + priors_of(labels.arities)
     times = tuple(np.unique(statistics.repeats.times).tolist())
     if relaxation is Relaxation.BOOLEAN or heads_only:
         times = ()  # for y in {0, 1}, max(0, m y - (m-1)) is y
@@ -67,7 +67,9 @@ def with_own_rules(problem: CountProblem, own: OwnRules) -> CountProblem:
 
     Ground clauses count as they are, so an own rule that is a candidate is that candidate.
     """
-    members = [k for k, one in enumerate(problem.clauses) if own.has(one) or own.admits(one)]
+    members = [
+        k for k, clause in enumerate(problem.clauses) if own.has(clause) or own.admits(clause)
+    ]
     problem = problem.only(np.array(members, dtype=np.int64))
     fixed = own.fixed_weights(problem.clauses, problem.scales > 0.0)
     return replace(problem, own=own.flags(problem.clauses), fixed=fixed)

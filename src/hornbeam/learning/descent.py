@@ -131,9 +131,9 @@ class ClauseLayout:
 
 def _joined(clauses: Sequence[ClauseEntries]) -> tuple[Ints, Ints, Floats]:
     """Number of the clause, position and x of all entries of the given clauses."""
-    clause = np.repeat(np.arange(len(clauses)), [len(one.x) for one in clauses])
-    at = np.concatenate([np.empty(0, dtype=np.int64), *(one.at for one in clauses)])
-    return clause, at, np.concatenate([np.empty(0), *(one.x for one in clauses)])
+    clause = np.repeat(np.arange(len(clauses)), [len(part.x) for part in clauses])
+    at = np.concatenate([np.empty(0, dtype=np.int64), *(part.at for part in clauses)])
+    return clause, at, np.concatenate([np.empty(0), *(part.x for part in clauses)])
 
 
 def _sum_in_order(values: Floats) -> float:
@@ -272,5 +272,8 @@ def _run(loop: Kernel, compiled: bool, *arguments: Any) -> Any:  # noqa: ANN401
     """Run a loop on small arrays; interpreted, it gets lists, which are twenty times as fast."""
     if compiled:
         return loop.compiled(*arguments)
-    lists = (one.tolist() if isinstance(one, np.ndarray) else one for one in arguments)
+    lists = (
+        argument.tolist() if isinstance(argument, np.ndarray) else argument
+        for argument in arguments
+    )
     return loop.interpreted(*lists)

@@ -235,12 +235,16 @@ def hinge_problem(
             'of `counts="share"`; use `relaxation="boolean"` to count by share'
         )
     ways = [way for way in ways if way is not Counts.SHARE] or [Counts.LOG]
-    listed = [one for one in body_clauses(statistics.bodies, ways, {}) if own.admits(one.clause)]
+    listed = [
+        candidate
+        for candidate in body_clauses(statistics.bodies, ways, {})
+        if own.admits(candidate.clause)
+    ]
     priors = priors_of(labels.arities)
     clauses = [rule.clause for rule in own.conditional]
-    clauses += [own.guarded(one.clause) for one in listed] + priors
-    rows = {way: body_hinges(statistics, way) for way in {one.way for one in listed}}
-    parts = [rows[one.way].part(statistics.column(one.body)) for one in listed]
+    clauses += [own.guarded(candidate.clause) for candidate in listed] + priors
+    rows = {way: body_hinges(statistics, way) for way in {candidate.way for candidate in listed}}
+    parts = [rows[candidate.way].part(statistics.column(candidate.body)) for candidate in listed]
     if (guarded := guarded_targets(statistics, own)) is not None:
         parts = [part.part(guarded[part.target]) for part in parts]
     parts = own_rule_hinges(statistics, own, model_counts(ways)) + parts

@@ -73,6 +73,6 @@ def load_other(point: EntryPoint) -> type[Learner]:
 def make_learner(name: str, seed: int, **settings: Any) -> Learner:  # noqa: ANN401
     """Make a learner with the given settings; `seed` is passed on if it is one of its fields."""
     kind = learner_class(name)
-    if any(one.name == "seed" for one in fields(kind)):
+    if any(entry.name == "seed" for entry in fields(kind)):
         settings["seed"] = seed
     return kind(**settings)

@@ -85,15 +85,15 @@ def option(name: str, default: float | str | None = None) -> Any:  # noqa: ANN40
     return OPTIONS[name].field(default)
 
 
-def setting_of(one: Field[Any]) -> Setting | None:
+def setting_of(entry: Field[Any]) -> Setting | None:
     """The setting of a learner's field; None if the field was made without a setting."""
-    setting: Setting | None = one.metadata.get("setting")
+    setting: Setting | None = entry.metadata.get("setting")
     return setting
 
 
 def check_settings(learner: DataclassInstance) -> None:
     """Refuse a learner with a field out of its range."""
-    for one in fields(learner):
-        setting = setting_of(one)
+    for entry in fields(learner):
+        setting = setting_of(entry)
         if setting is not None:
-            setting.check(one.name, getattr(learner, one.name))
+            setting.check(entry.name, getattr(learner, entry.name))

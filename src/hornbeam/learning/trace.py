@@ -256,9 +256,9 @@ def _typed(kind: Any, written: Any) -> Any:  # noqa: ANN401
     origin, of = get_origin(kind), get_args(kind)
     if hasattr(kind, "__dataclass_fields__"):
         hints, read = get_type_hints(kind), {}
-        for one in fields(kind):
-            if one.name in written or one.default is one.default_factory is MISSING:
-                read[one.name] = _typed(hints[one.name], written[one.name])
+        for entry in fields(kind):
+            if entry.name in written or entry.default is entry.default_factory is MISSING:
+                read[entry.name] = _typed(hints[entry.name], written[entry.name])
         return kind(**read)
     if type(None) in of:
         return None if written is None else _typed(of[0], written)

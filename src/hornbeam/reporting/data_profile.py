@@ -48,7 +48,9 @@ class DataProfile:
         """The profile with names of entities and predicates instead of ids."""
         return replace(
             self,
-            predicates=tuple(replace(one, name=shown(one.name)) for one in self.predicates),
+            predicates=tuple(
+                replace(predicate, name=shown(predicate.name)) for predicate in self.predicates
+            ),
             unseen_names=tuple(map(shown, self.unseen_names)),
             missing_predicates=tuple(map(shown, self.missing_predicates)),
         )

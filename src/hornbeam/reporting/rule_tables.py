@@ -125,7 +125,7 @@ def judged_rules(
         without.append(figures(k))
         progress.advance("Leaving out rules", k + 1, len(model.rules))
     return table.with_columns(
-        {f"{name}_without": [getattr(one, name) for one in without] for name in WORTH}
+        {f"{name}_without": [getattr(figures, name) for figures in without] for name in WORTH}
     )
 
 

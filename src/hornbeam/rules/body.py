@@ -503,7 +503,7 @@ def body_texts(
             nodes = {end.name for end in ends} | walked_over(part.body, literals)
             different |= set(combinations(sorted(nodes), 2))
     if distinct:
-        texts += [f"({one} != {other})" for one, other in sorted(different)]
+        texts += [f"({left} != {right})" for left, right in sorted(different)]
     return texts
 
 

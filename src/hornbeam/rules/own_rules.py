@@ -123,7 +123,7 @@ class OwnRules:
         Where the target is `symmetric`, a clause says the same as its mirror image.
         """
         clauses = [clause, clause.mirror] if symmetric else [clause]
-        said = any(self._meaning(one) in self._said for one in clauses)
+        said = any(self._meaning(clause) in self._said for clause in clauses)
         return clause.body not in self.extra and not said
 
     def stands_for_mirror(self, clause: Clause) -> bool:
@@ -280,7 +280,9 @@ def _without_different_ends(rule: LogicalRule) -> LogicalRule:
         "entity twice",
         HornbeamNote,
     )
-    return replace(rule, body=tuple(one for one in rule.body if one is not different[0]))
+    return replace(
+        rule, body=tuple(literal for literal in rule.body if literal is not different[0])
+    )
 
 
 def _text_and_name(rules: RuleInput) -> tuple[str, str]:

@@ -280,7 +280,9 @@ class Component:
                 raise RefusedError(f"{no_path}: {atom} has the constant {term}", atom.place)
         names = _variables(atom)
         if len(names) > 2:
-            others = set[str]().union(*(variables_of(one) for one in self.atoms if one is not atom))
+            others = set[str]().union(
+                *(variables_of(another) for another in self.atoms if another is not atom)
+            )
             names = [name for name in names if name in others or name in self.head.ends]
         if len(names) != 2:
             leads = "leads nowhere" if len(names) < 2 else f"leads between {', '.join(names)}"
@@ -313,7 +315,9 @@ def components(head: Head, literals: Mapping[int, Atom | Comparison]) -> list[Co
         inner = variables_of(literal) - {*head.ends}
         joined = [group for group in groups if group[0] & inner]
         groups = [group for group in groups if not group[0] & inner]
-        members = {i: one for _, some in joined for i, one in some.items()} | {number: literal}
+        members = {i: member for _, some in joined for i, member in some.items()} | {
+            number: literal
+        }
         groups.append((inner.union(*(names for names, _ in joined)), members))
     parts = [Component(head, dict(sorted(members.items()))) for _, members in groups]
     return sorted(parts, key=lambda part: min(part.literals))

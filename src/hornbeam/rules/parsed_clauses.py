@@ -278,7 +278,11 @@ def _thresholds(rule: LogicalRule, conditions: Sequence[Component]) -> list[Brac
     found: list[Bracket | None] = [None] * len(conditions)
     for span in rule.thresholds:
         bracket, inside = span.threshold, range(span.start, span.stop)
-        touched = [k for k, one in enumerate(conditions) if any(n in inside for n in one.literals)]
+        touched = [
+            k
+            for k, condition in enumerate(conditions)
+            if any(n in inside for n in condition.literals)
+        ]
         if len(touched) != 1:
             why = f"{bracket} stands behind {len(touched) or 'no'} conditions; expected one"
             raise RefusedError(why, bracket.place)

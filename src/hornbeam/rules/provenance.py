@@ -131,12 +131,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 def _known(kind: type[Any], written: Mapping[str, Any]) -> dict[str, Any]:
     """The entries of a JSON object that a dataclass has; a TypeError for another type of value."""
-    known = {one.name: written[one.name] for one in fields(kind) if one.name in written}
-    for one in fields(kind):
-        expected = _TYPES.get(str(one.type), (dict, type(None)))
-        value = known.get(one.name, one.default)
+    known = {entry.name: written[entry.name] for entry in fields(kind) if entry.name in written}
+    for entry in fields(kind):
+        expected = _TYPES.get(str(entry.type), (dict, type(None)))
+        value = known.get(entry.name, entry.default)
         if value is MISSING or isinstance(value, bool) or not isinstance(value, expected):
-            raise TypeError(one.name)
+            raise TypeError(entry.name)
     return known
 
 
@@ -150,11 +150,11 @@ def changed_settings(settings: Any, leave_out: Iterable[str] = ()) -> dict[str, 
     {'folds': 3}
     """
     changed = dict[str, Any]()
-    for one in fields(settings) if hasattr(settings, "__dataclass_fields__") else ():
-        default = one.default if one.default_factory is MISSING else one.default_factory()
-        value = getattr(settings, one.name)
-        if value != default and one.name not in leave_out:
-            changed[one.name] = value
+    for entry in fields(settings) if hasattr(settings, "__dataclass_fields__") else ():
+        default = entry.default if entry.default_factory is MISSING else entry.default_factory()
+        value = getattr(settings, entry.name)
+        if value != default and entry.name not in leave_out:
+            changed[entry.name] = value
     return plain_values(changed)
 
 

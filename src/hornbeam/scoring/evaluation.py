@@ -89,7 +89,7 @@ class Evaluation:
     @property
     def _figures(self) -> dict[str, Any]:
         """The attributes without the curves."""
-        names = [one.name for one in fields(self) if one.name not in ("roc", "pr")]
+        names = [entry.name for entry in fields(self) if entry.name not in ("roc", "pr")]
         return {name: getattr(self, name) for name in names}
 
     def plot(self) -> Plot:

@@ -140,8 +140,8 @@ class GraphReader:
         """What the attributes of a node say of it."""
         for attribute, value in given.items():
             values = value if isinstance(value, list | tuple | set | frozenset) else [value]
-            for one in values:
-                yield from self._attribute(at, node, self.name("attribute", attribute, at), one)
+            for item in values:
+                yield from self._attribute(at, node, self.name("attribute", attribute, at), item)
 
     def _attribute(self, at: int, node: str, attribute: str, value: object) -> Iterator[GraphItem]:
         value = value.item() if hasattr(value, "item") else value  # a scalar of NumPy
