@@ -35,15 +35,15 @@ GRAPH_HEADER = (
 
 
 def graph_model(rules: tuple[PlantedRule, ...]) -> hb.GraphModel:
-    """A model of the whole graph that answers `p0(X, ?)` by the paths of the rules."""
-    lines = [GRAPH_HEADER, '## p0(X, Y), Y is asked for: {"queries": 100}']
+    """A model of the whole graph that answers `p00(X, ?)` by the paths of the rules."""
+    lines = [GRAPH_HEADER, '## p00(X, Y), Y is asked for: {"queries": 100}']
     for i, rule in enumerate(rules):
         names = ["X", *"ABC"[: len(rule.body) - 1], "Y"]
         atoms = [
             f"{step}({names[k + inverse]}, {names[k + 1 - inverse]})"
             for k, (step, inverse) in enumerate(rule.body)
         ]
-        lines.append(f"0.5: {' & '.join(atoms)} -> p0(X, Y) [{10 + i} of {40 + i}]")
+        lines.append(f"0.5: {' & '.join(atoms)} -> p00(X, Y) [{10 + i} of {40 + i}]")
     return hb.GraphModel.parse("\n".join(lines))
 
 
@@ -86,8 +86,8 @@ def figures(kind: str, n_facts: int) -> dict[str, float]:
         "more memory, %": 100 * (held - before) / before,
     }
     for name, new in {
-        "2 facts": [(names[0], "p1", names[1]), (names[2], "p2", names[3])],
-        "2 with new names": [(names[0], "p1", "new entity"), ("new entity", "new one", names[3])],
+        "2 facts": [(names[0], "p01", names[1]), (names[2], "p02", names[3])],
+        "2 with new names": [(names[0], "p01", "new entity"), ("new entity", "new one", names[3])],
     }.items():
         pairs, began = next(lists), time.process_time()
         more = scorer.with_facts(new)

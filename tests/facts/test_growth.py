@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -17,12 +19,40 @@ from hornbeam.counting.opening import open_in_memory
 from hornbeam.errors import InputError
 from hornbeam.facts import growth
 from hornbeam.facts.table import Facts
+from hornbeam.graphs.features import FEATURES
+from hornbeam.graphs.linked_graph import LinkedGraph
+from hornbeam.graphs.linked_pairs import PAIRS, graph_pair_weights
+from hornbeam.graphs.slots import ENTITIES, graph_slot_weights
 
 LINK = st.tuples(st.sampled_from("bdfhj"), st.sampled_from(["p", "q"]), st.sampled_from("bdfhj"))
 NEW_LINK = st.tuples(st.sampled_from("abcdz"), st.sampled_from("opqr"), st.sampled_from("abjkz"))
 OTHER = st.sampled_from([("b", "young"), ("a", "old"), ("b", "s", "c", 0.5), ("z", "q", "z", 0.25)])
 LINKS, NEW = st.lists(LINK, min_size=1, max_size=12), st.lists(NEW_LINK, max_size=6)
 OTHERS = st.lists(OTHER, max_size=2)
+RULES = """
+1.25: p(A, B) & q(B, C) -> p(A, C)
+0.5: q(B, A) & q(B, C) -> p(A, C) [share / 0.25]
+0.75: o(A, B) & r(B, C) -> !p(A, C) [exists]
+1.0: !p(A, B)
+"""
+GRAPH_RULES = """# hornbeam-graph: {"format": 3, "features": %s, "weights": %s, "ridge": 5.0,
+"constants": true, "backward": true, "slots": true, "pool": 50, "max_length": 3,
+"calibration": {"slope": 1.0, "intercept": 0.0}, "linked": {"train": 0.0, "valid": null},
+"seed": 0, "chosen": {}, "predicates": {}}
+## p(X, Y), Y is asked for: {"queries": 100}
+0.5: q(X, Y) -> p(X, Y) [10 of 40]
+0.4: q(X, A) & q(A, Y) -> p(X, Y) [12 of 42]
+0.3: o(A, X) & r(A, Y) -> p(X, Y) [12 of 42]
+## p(Y, X), Y is asked for: {"queries": 100}
+0.5: q(Y, X) -> p(Y, X) [10 of 40]
+"""
+MODELS: dict[str, Any] = {
+    "rules": hb.Model.parse(RULES),
+    "graph": hb.GraphModel.parse(
+        GRAPH_RULES.replace(",\n", ", ")
+        % (json.dumps(FEATURES), json.dumps([0.5 + k / 10 for k in range(len(FEATURES))]))
+    ),
+}
 
 
 def read(rows: list[tuple[str, ...]]) -> Facts:
@@ -72,12 +102,69 @@ def test_the_graph_and_its_shares_grow_with_the_facts(
     assert isinstance(grown, MemoryEngine)
     assert "graph" in vars(grown)
     again = MemoryEngine(hb.read_facts([*links, *new]), 1)
-    parts: list[Array] = [*grown.graph.forward, *grown.share_counter(None).forward]
-    wanted: list[Array] = [*again.graph.forward, *again.share_counter(None).forward]
+    parts: list[Array] = [*grown.graph.forward, grown.share_counter(None).forward]
+    wanted: list[Array] = [*again.graph.forward, again.share_counter(None).forward]
     for part, other in zip(parts, wanted, strict=True):
         assert part.dtype == other.dtype
         np.testing.assert_array_equal(part, other)
     assert grown.graph.n_codes == again.graph.n_codes
+
+
+@given(LINKS, st.lists(NEW_LINK, min_size=1, max_size=6))
+def test_the_arrays_of_a_whole_graph_grow_with_the_facts(
+    links: list[tuple[str, str, str]], new: list[tuple[str, str, str]]
+) -> None:
+    graph = LinkedGraph.of(facts := hb.read_facts(links))
+    graph.prepare()
+    pairs, slots = graph_pair_weights(graph), graph_slot_weights(graph, 10.0)
+    assert len(pairs) == len(slots) == graph.step_limit
+    with patch.object(growth, "FEW", 0):
+        grown = LinkedGraph.of(facts + hb.read_facts(new))
+    assert "links" in vars(grown)
+    again = LinkedGraph.of(hb.read_facts([*links, *new]))
+    arrays: list[Array] = [*grown.links]
+    for part, wanted in zip(arrays, list[Array](again.links), strict=True):
+        assert part.dtype == wanted.dtype
+        np.testing.assert_array_equal(part, wanted)
+    np.testing.assert_array_equal(grown.degree, again.degree)
+    np.testing.assert_array_equal(graph_pair_weights(grown), graph_pair_weights(again))
+    np.testing.assert_array_equal(graph_slot_weights(grown, 10.0), graph_slot_weights(again, 10.0))
+    assert {PAIRS, ENTITIES} <= set(grown.kept)
+
+
+@pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+@given(LINKS, st.lists(NEW_LINK, min_size=1, max_size=4), st.sampled_from(list(MODELS)))
+def test_prepared_forms_grow_with_the_facts(
+    links: list[tuple[str, str, str]], new: list[tuple[str, str, str]], kind: str
+) -> None:
+    model, facts, wanted = MODELS[kind], hb.read_facts(links), hb.read_facts([*links, *new])
+    prepared = model.scorer(facts), model.ranker(facts), model.explainer(facts)
+    again = model.scorer(wanted), model.ranker(wanted), model.explainer(wanted)
+    same_answers(*prepared, *(model.scorer(facts), model.ranker(facts), model.explainer(facts)))
+    with patch.object(growth, "FEW", 0):
+        grown = tuple(one.with_facts(new) for one in prepared)
+        same_answers(*grown, *again)
+        more = facts + hb.read_facts(new)
+        same_answers(model.scorer(more), model.ranker(more), model.explainer(more), *again)
+
+
+def same_answers(*forms: Any) -> None:  # noqa: ANN401
+    """Two scorers, rankers and explainers say the same of all pairs."""
+    scorer, ranker, explainer, other_scorer, other_ranker, other_explainer = forms
+    names = sorted({"a", "b", "z", *ranker.facts.entities})
+    pairs = [(one, "p", other) for one in names for other in names]
+    for column, wanted in zip(
+        scorer.predict(pairs).columns.values(), other_scorer.predict(pairs).columns.values(),
+        strict=True,
+    ):  # fmt: skip
+        np.testing.assert_array_equal(column, wanted)
+    queries = [(name, "p", "?") for name in names] + [("?", "p", name) for name in names]
+    rows = (list(one.rank(queries)) for one in (ranker, other_ranker))
+    assert next(rows) == next(rows)
+    for subject, object_ in (("b", "d"), ("d", "b"), ("j", "f")):
+        if {subject, object_} <= set(explainer.facts.entities):
+            one = explainer.explain(subject, "p", object_)
+            assert one.as_dict() == other_explainer.explain(subject, "p", object_).as_dict()
 
 
 def test_new_facts_that_contradict_are_refused() -> None:

@@ -62,11 +62,11 @@ def test_products_of_matrices(compiled: bool, seed: int) -> None:
 def check_products(seed: int, shares: bool) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng)
-    counter = ShareCounter(graph, graph)
-    walked = WalkedGraph(*graph.forward[:3], counter.forward.weight if shares else np.empty(0))
+    weight = ShareCounter(graph, graph).weights(graph.forward)
+    walked = WalkedGraph(*graph.forward[:3], weight if shares else np.empty(0))
     sequences = [rng.integers(2, 6, rng.integers(1, 4)).tolist() for _ in range(6)] + [DEAD_END]
     expected = products(graph, sequences, np.ones(len(graph.forward.code), dtype=np.int64))
-    parts = products(graph, sequences, counter.forward.weight * shares)
+    parts = products(graph, sequences, weight * shares)
     n, steps = graph.n_entities, np.array([code for codes in sequences for code in codes])
     bounds = pointers([len(codes) for codes in sequences])
     sums, share, reached = np.zeros((4, n)), np.zeros((4, n)), np.zeros((4, n), dtype=np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ Ids = npt.NDArray[np.int32]
 Millionths = npt.NDArray[np.int32]
 #: Sequences of up to four steps, packed into one number each.
 Keys = npt.NDArray[np.uint64]
+
+#: Renumberings that rise at most this many times are added up instead of looked up.
+FEW_RISES = 6
 
 
 def are_ties(sorted_scores: Floats) -> Bools:
@@ -143,20 +147,77 @@ def ranges(low: Integers, high: Integers) -> Ints:
     return np.arange(starts[-1]) - np.repeat(starts[:-1] - low, size)
 
 
-def spliced(column: Array, at: Integers, new: npt.ArrayLike) -> Array:
+def spliced(
+    column: Array,
+    at: Integers,
+    new: npt.ArrayLike,
+    moved: Array | Sequence[tuple[int, int]] = (),
+) -> Array:
     """A column with new entries before some of its places, which ascend; far faster than `insert`.
+
+    `moved` has the new value of every old value, and ascends; or from which value on values rise,
+    and by how much.
 
     Examples
     --------
     >>> spliced(np.array([10, 20, 30]), np.array([0, 2, 2]), [5, 21, 22]).tolist()
     [5, 10, 20, 21, 22, 30]
+    >>> spliced(np.array([0, 1, 0]), np.array([1]), [1], np.array([0, 2])).tolist()
+    [0, 1, 2, 0]
     """
-    entries = np.broadcast_to(np.asarray(new, dtype=column.dtype), len(at))
-    pieces, done = list[Array](), 0
-    for k, place in enumerate(at.tolist()):
-        pieces += [column[done:place], entries[k : k + 1]]
+    table, rises = None, moved
+    if isinstance(moved, np.ndarray):
+        table, rises = moved, _rises(moved)
+    kind = column.dtype if table is None else table.dtype
+    entries = np.broadcast_to(np.asarray(new, dtype=kind), len(at))
+    whole, done = np.empty(len(column) + len(at), dtype=kind), 0
+    for k, place in enumerate([*at.tolist(), len(column)]):
+        piece, into = column[done:place], whole[done + k : place + k]
+        if table is not None and len(rises) > FEW_RISES:
+            into[:] = table[piece]
+        else:
+            into[:] = piece
+            for first, by in rises:
+                above = piece >= first
+                into += above if by == 1 else above * kind.type(by)
+        whole[place + k : place + k + 1] = entries[k : k + 1]
         done = place
-    return np.concatenate([*pieces, column[done:]])
+    return whole
+
+
+def _rises(moved: Array) -> list[tuple[int, int]]:
+    """From which number on a renumbering, which ascends, is higher, and by how much."""
+    rise = np.diff(moved.astype(np.int64), prepend=-1) - 1
+    first = np.flatnonzero(rise)
+    return list(zip(first.tolist(), rise[first].tolist(), strict=True))
+
+
+def lower_bounds(
+    columns: Sequence[Array], wanted: Sequence[Array], low: Integers, high: Integers
+) -> Ints:
+    """Per wanted row, the first row in [low, high) that is not before it.
+
+    The rows low to high of the columns are sorted by the first column, then by the next.
+
+    Examples
+    --------
+    >>> columns = np.array([0, 0, 1]), np.array([3, 5, 4])
+    >>> wanted = np.array([0, 1, 1]), np.array([4, 4, 9])
+    >>> lower_bounds(columns, wanted, np.zeros(3, int), np.full(3, 3)).tolist()
+    [1, 2, 3]
+    """
+    low, high = np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+    while (left := low < high).any():
+        middle = (low + high) >> 1
+        row, is_before, is_same = middle[left], *np.zeros((2, int(left.sum())), dtype=np.bool_)
+        is_same[:] = True
+        for column, values in zip(columns, wanted, strict=True):
+            there, value = column[row], values[left]
+            is_before |= is_same & (there < value)
+            is_same &= there == value
+        low[left] = np.where(is_before, row + 1, low[left])
+        high[left] = np.where(is_before, high[left], row)
+    return np.asarray(low)
 
 
 def largest(values: Floats, top: int) -> Positions:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, begin_runs, spliced
+from hornbeam.base.arrays import Bools, Ids, Integers, begin_runs, spliced
 from hornbeam.errors import InputError
 from hornbeam.facts.atom_keys import sort_atoms
 from hornbeam.facts.events import joined_events
@@ -46,7 +46,9 @@ def grow(facts: Facts, new: Facts) -> Growth:
         without a time are added to facts with one.
     """
     for predicate, arity in new.arity.items():
-        known = facts.arity.get(predicate, arity)
+        known = facts.not_binary.get(predicate, 2)
+        if known == 2 != arity and predicate not in facts.arity:  # to look at all links takes long
+            known = arity
         if known != arity:
             raise InputError(
                 f"{predicate!r} has {known} argument{'s' * (known != 1)} in the facts and {arity} "
@@ -54,25 +56,29 @@ def grow(facts: Facts, new: Facts) -> Growth:
             )
     predicates, to_predicate = facts.predicates.joined(new.predicates)
     entities, to_entity = facts.entities.joined(new.entities)
-    before = _renumbered(facts, entities, to_entity, predicates, to_predicate)
     added = _renumbered(
         new, entities, new.entities.translate(entities), predicates,
         new.predicates.translate(predicates),
     )  # fmt: skip
-    atoms, few = dict(before.atoms), True
-    new_links = added.binary
+    # few links are put between the others; what has to be sorted again is renumbered first
+    few = 2 in facts.atoms and len(added.binary) * FEW <= len(facts.binary)
+    others = {arity: table for arity, table in facts.atoms.items() if arity != 2 or not few}
+    moved = replace(facts, atoms=others)
+    before = _renumbered(moved, entities, to_entity, predicates, to_predicate)
+    atoms, new_links = dict(before.atoms), added.binary
+    if few:
+        number: Integers = to_predicate.astype(narrow_type(len(predicates)))
+        atoms[2], new_links = _with_few(facts.binary, new_links, to_entity, number, added)
     for arity, table in added.atoms.items():
-        if arity not in atoms:
+        if arity in others:
+            atoms[arity] = _sorted_again(before, arity, table)
+        elif arity != 2 or not few:
             atoms[arity] = table
-        elif arity == 2 and len(table) * FEW <= len(before.binary):
-            atoms[arity], new_links = _with_few(before, table)
-        else:
-            atoms[arity], few = _sorted_again(before, arity, table), False
     numbers = before.numbers.joined(added.numbers)
     types = before.types.joined(added.types)
-    events = joined_events(before.events, len(before), added.events, len(added))
+    events = joined_events(before.events, len(facts), added.events, len(added))
     whole = Facts(entities, predicates, dict(sorted(atoms.items())), numbers, types, events)
-    is_plain = few and set(whole.atoms) <= {2} and not whole.soft
+    is_plain = few and set(whole.atoms) == {2} and not whole.soft
     return Growth(whole, to_entity, to_predicate, new_links, is_plain)
 
 
@@ -94,29 +100,45 @@ def _renumbered(
     return replace(moved, predicates=predicates, atoms=atoms, events=events)
 
 
-def _with_few(facts: Facts, new: Atoms) -> tuple[Atoms, Atoms]:
-    """The links of facts with few new ones of the same ids, and those that are really new."""
-    old, (subject, object_) = facts.binary, facts.binary.arguments
-    low, high = (np.searchsorted(subject, new.arguments[0], side) for side in ("left", "right"))
-    place, known = np.empty(len(new), dtype=np.int64), np.zeros(len(new), dtype=np.bool_)
-    for k, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
-        p = new.predicate[k]
-        first, last = (
-            first + int(np.searchsorted(old.predicate[first:last], p, side))
-            for side in ("left", "right")
-        )
-        place[k] = at = first + int(np.searchsorted(object_[first:last], new.arguments[1][k]))
-        known[k] = at < last and object_[at] == new.arguments[1][k]
+def numbers_before(
+    columns: Sequence[Integers], renumberings: Sequence[Integers]
+) -> tuple[list[Ids], Bools]:
+    """Rows of new numbers as rows of the numbers before a growth, to find where rows belong.
+
+    Every renumbering ascends. Columns after a number that is new are -1. Second, which rows have
+    no new number.
+    """
+    known, numbers = np.ones(len(columns[0]), dtype=np.bool_), list[Ids]()
+    for column, moved in zip(columns, renumberings, strict=True):
+        number = np.searchsorted(moved, column)
+        numbers.append(np.where(known, number, -1).astype(np.int32))
+        known &= np.isin(column, moved[number[number < len(moved)]])
+    return numbers, known
+
+
+def _with_few(
+    old: Atoms, new: Atoms, to_entity: Ids, to_predicate: Integers, facts: Facts
+) -> tuple[Atoms, Atoms]:
+    """Links, renumbered, with few new ones in their places, and the links that are really new.
+
+    `facts` are the new ones, whose names errors show.
+    """
+    subject, object_ = new.arguments
+    moved = (to_entity, to_predicate, to_entity)
+    numbers, known = numbers_before((subject, new.predicate, object_), moved)
+    place, there = old.places_of(numbers[1], numbers[0], numbers[2])
+    known &= there
     clash = known.copy()
     clash[known] = old.all_millionths[place[known]] != new.all_millionths[known]
     _refuse_contradiction(facts, new, clash)
-    fresh, at = new.select(~known), place[~known]
+    fresh, place = new.select(~known), place[~known]
     values = None
     if old.millionths is not None or fresh.millionths is not None:
-        values = spliced(old.all_millionths, at, fresh.all_millionths)
-    columns = zip(old.arguments, fresh.arguments, strict=True)
-    arguments = tuple(spliced(known_ids, at, ids) for known_ids, ids in columns)
-    return Atoms(spliced(old.predicate, at, fresh.predicate), arguments, values), fresh
+        values = spliced(old.all_millionths, place, fresh.all_millionths)
+    pairs = zip(old.arguments, fresh.arguments, strict=True)
+    arguments = tuple(spliced(ids, place, more, to_entity) for ids, more in pairs)
+    predicate = spliced(old.predicate, place, fresh.predicate, to_predicate)
+    return Atoms(predicate, arguments, values), fresh
 
 
 def _sorted_again(facts: Facts, arity: int, new: Atoms) -> Atoms:

@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Floats, Ids, Integers, Ints, Millionths, Positions
+from hornbeam.base.arrays import (
+    Array,
+    Bools,
+    Floats,
+    Ids,
+    Integers,
+    Ints,
+    Millionths,
+    Positions,
+    lower_bounds,
+)
 from hornbeam.base.dates import TimeUnit
 from hornbeam.base.result_table import ResultTable, html_table
 from hornbeam.errors import InputError
@@ -75,6 +85,16 @@ class Atoms:
     def true(self) -> Bools:
         """Which atoms are true rather than false."""
         return self.all_millionths >= HALF
+
+    def places_of(self, predicate: Integers, *arguments: Integers) -> tuple[Ints, Bools]:
+        """The row of every other atom, or of the first atom after it, and which are among these."""
+        columns = self.arguments[0], self.predicate, *self.arguments[1:]
+        wanted, n = (arguments[0], predicate, *arguments[1:]), len(predicate)
+        place = lower_bounds(columns, wanted, np.zeros(n, np.intp), np.full(n, len(self)))
+        known = place < len(self)
+        for column, values in zip(columns, wanted, strict=True):
+            known[known] = column[place[known]] == values[known]
+        return place, known
 
     def select(self, rows: Bools) -> Atoms:
         """The atoms at these rows, in their order."""
@@ -356,12 +376,17 @@ class Facts:
 
     def has(self, subject: str, predicate: str, object_: str) -> bool:
         """Whether a link between two entities is among the facts; see `links` for unary facts."""
-        s, o = self.entities.index(subject), self.entities.index(object_)
+        ends = (np.array([self.entities.index(name)]) for name in (subject, object_))
+        return bool(self.have(predicate, *ends)[0])
+
+    def have(self, predicate: str, subject: Integers, object_: Integers) -> Bools:
+        """Which links of a predicate are among the facts, whatever their truth; see `links`."""
         table = self.of_arity(1) if predicate in self.unary else self.binary
-        subjects, objects = table.arguments[0], table.arguments[-1]
-        rows = slice(*np.searchsorted(subjects, [s, s + 1]))
-        same = table.predicate[rows] == self.predicates.index(predicate)
-        return min(s, o) >= 0 and o in objects[rows][same]
+        ids = np.full(len(subject), self.predicates.index(predicate))
+        if table.arity == 1:
+            known: Bools = table.places_of(ids, subject)[1] & (subject == object_)
+            return known
+        return table.places_of(ids, subject, object_)[1]
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""

@@ -27,6 +27,7 @@ from hornbeam.base.arrays import (
     Ids,
     Integers,
     Ints,
+    lower_bounds,
     part_numbers,
     pointers,
     run_starts,
@@ -34,10 +35,10 @@ from hornbeam.base.arrays import (
 )
 from hornbeam.base.compiled import Kernel, kernels
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.growth import Growth, united_atoms
+from hornbeam.facts.growth import Growth, numbers_before, united_atoms
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Atoms, Facts, narrow_type
-from hornbeam.graph.edge_runs import place_of, run_of
+from hornbeam.graph.edge_runs import place_of
 from hornbeam.rules.body import Step
 from hornbeam.rules.codes import code_limit, inverse_code, step_code
 
@@ -112,28 +113,17 @@ class Graph:
 
         The graph has no fan-out limit, and its facts are links of truth 1, too.
         """
-        subject, object_ = growth.new_links.arguments
-        code = step_code(growth.new_links.predicate.astype(np.int64))
-        node, neighbour = np.append(subject, object_), np.append(object_, subject)
-        code = np.append(code, inverse_code(code))
-        order = np.lexsort((neighbour, code, node))
-        node, code, neighbour = node[order], code[order], neighbour[order]
+        node, code, neighbour = new_edges(growth)
         old, n_codes = self.forward, code_limit(len(growth.facts.predicates))
-        codes = _moved_codes(growth.to_predicate, n_codes)
+        to_entity, codes = growth.to_entity, moved_codes(growth)
         degree = np.zeros(len(growth.facts.entities), dtype=np.int64)
-        degree[growth.to_entity] = np.diff(old.offsets)
-        moved = Adjacency(
-            pointers(degree),
-            old.neighbour if len(degree) == self.n_entities else growth.to_entity[old.neighbour],
-            old.code if n_codes == self.n_codes else codes[old.code],
-            old.value,
-        )
-        edges = zip(node.tolist(), code.tolist(), neighbour.tolist(), strict=True)
-        at = np.array([place_in(moved, *edge) for edge in edges], dtype=np.int64)
+        degree[to_entity] = np.diff(old.offsets)
+        numbers, _ = numbers_before((code, neighbour), (codes, to_entity))
+        at = places_in(Adjacency(pointers(degree), *old[1:]), node, *numbers)
         whole = Adjacency(
             pointers(degree + np.bincount(node, minlength=len(degree))),
-            spliced(moved.neighbour, at, neighbour),
-            spliced(moved.code, at, code),
+            spliced(old.neighbour, at, neighbour, to_entity),
+            spliced(old.code, at, code, codes),
             old.value,
         )
         return Graph(whole, whole, n_codes), at + np.arange(len(at))
@@ -193,19 +183,30 @@ def _code_type(n_codes: int) -> type[np.uint16] | type[np.uint32]:
     return np.uint16 if n_codes <= np.iinfo(np.uint16).max else np.uint32
 
 
-def _moved_codes(to_predicate: Ids, n_codes: int) -> Integers:
+def new_edges(growth: Growth) -> tuple[Ids, Ints, Ids]:
+    """Node, code and neighbour of the edges that a growth adds, sorted in this order."""
+    subject, object_ = growth.new_links.arguments
+    code = step_code(growth.new_links.predicate.astype(np.int64))
+    node, neighbour = np.append(subject, object_), np.append(object_, subject)
+    code = np.append(code, inverse_code(code))
+    order = np.lexsort((neighbour, code, node))
+    return node[order], code[order], neighbour[order]
+
+
+def moved_codes(growth: Growth) -> Integers:
     """The code of a step by its code before predicates got other ids."""
-    moved = np.zeros(code_limit(len(to_predicate)), dtype=_code_type(n_codes))
-    before = step_code(np.arange(len(to_predicate)))
-    moved[before] = step_code(to_predicate)
-    moved[inverse_code(before)] = inverse_code(step_code(to_predicate))
+    limit = code_limit(len(growth.facts.predicates))
+    moved: Integers = np.arange(code_limit(len(growth.to_predicate))).astype(_code_type(limit))
+    before = step_code(np.arange(len(growth.to_predicate)))
+    moved[before] = step_code(growth.to_predicate)
+    moved[inverse_code(before)] = inverse_code(step_code(growth.to_predicate))
     return moved
 
 
-def place_in(adjacency: Adjacency, node: int, code: int, neighbour: int) -> int:
-    """The edge of a node that is not before a code and neighbour; its end if there is none."""
-    low, high = run_of(adjacency.offsets, adjacency.code, node, code)
-    return int(place_of(adjacency.neighbour, low, high, neighbour))
+def places_in(edges: Adjacency, node: Ids, code: Integers, neighbour: Ids) -> Ints:
+    """Per node, code and neighbour, the node's first edge that is not before; its end if none."""
+    low, high = edges.offsets[node], edges.offsets[node.astype(np.intp) + 1]
+    return lower_bounds((edges.code, edges.neighbour), (code, neighbour), low, high)
 
 
 def _sorted_adjacency(

@@ -16,7 +16,8 @@ from hornbeam.graphs.constant_kernels import (
     count_open,
 )
 from hornbeam.graphs.grouped_queries import queries_along
-from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.graphs.link_arrays import WORTH_COMPILING
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.rules.codes import inverse_code
 from hornbeam.rules.rule_model import SMOOTHING
 

@@ -35,9 +35,10 @@ from hornbeam.graphs.slots import (
 )
 from hornbeam.rules.body import MAX_PATH
 
-#: For at most this many sources, rules with constants are counted for these sources alone. For more
-#: sources, they are counted for all sources of the step if they can be cached.
-FEW_SOURCES = 8
+#: For at most this many sources, rules with constants are counted for these sources alone. So are
+#: they for larger batches of a step until these had `SOME_SOURCES` in all. After that they are
+#: counted for all sources of the step, if they can be cached.
+FEW_SOURCES, SOME_SOURCES = 8, 64
 
 
 class CandidateArrays(NamedTuple):
@@ -144,6 +145,8 @@ class GraphEvidence:
     settings: GraphSettings = field(default_factory=GraphSettings)
     remembered: int = 0
     _constants: dict[int, ConstantTable] = field(default_factory=dict, repr=False)
+    #: Number of sources per step that were counted alone.
+    _alone: dict[int, int] = field(default_factory=dict, repr=False)
     _common: dict[int, StepStatistics] = field(default_factory=dict, repr=False)
     _free: list[GatherScratch] = field(default_factory=list, repr=False)
 
@@ -205,8 +208,11 @@ class GraphEvidence:
         """Tables of the rules' step; with constants of all sources if cached, else of `sources`."""
         step, common, graph = rules.step, self.common(rules.step), self.graph
         constants = self._constants.get(step)
-        if constants is None and (len(sources) <= FEW_SOURCES or not self.remembered):
+        alone = self._alone.get(step, 0) + len(sources)
+        few = len(sources) <= FEW_SOURCES or alone <= SOME_SOURCES
+        if constants is None and (few or not self.remembered):
             constants = self.constants(common, sources).table
+            self._alone[step] = alone if len(sources) > FEW_SOURCES else alone - len(sources)
         elif constants is None:
             constants = self.constants(common).table
             for oldest in list(self._constants)[: len(self._constants) + 1 - self.remembered]:

@@ -83,7 +83,7 @@ class GraphScorer:
         named = (asked.relation >= 0) & (asked.subject >= 0) & (asked.object >= 0)
         score, probability = np.full(len(triples), np.nan), np.zeros(len(triples))
         asked = asked.select(named)
-        known = asked.among(Triples.of(facts), len(facts.entities), len(facts.predicates))
+        known = asked.among_facts(facts)
         ranker = self.ranker
         if known.any():
             n = int(np.count_nonzero(known))

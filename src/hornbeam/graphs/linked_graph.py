@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,45 +36,16 @@ from hornbeam.base.arrays import (
     Positions,
     part_numbers,
     pointers,
-    run_starts,
     sums_by,
 )
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Facts
-from hornbeam.graph.adjacency import adjacency_of, list_properties
+from hornbeam.graphs.link_arrays import LinkArrays
 from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit, step_code
 
 if TYPE_CHECKING:
     from hornbeam.facts.growth import Growth
-
-#: Number of facts above which the loops over a graph are compiled.
-WORTH_COMPILING = 100
-#: Maximum entities times steps for a table of runs: as much as stays in the processor's cache.
-MAX_TABLE_CELLS = 1_000_000
-
-
-class LinkArrays(NamedTuple):
-    """A graph as the arrays that kernels read.
-
-    Entity v has the runs `first_run[v]` to `first_run[v + 1]`; run r walks the step `run_step[r]`
-    from the entity `run_entity[r]` to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`.
-    `property[i]` is the property that link i gives to the entity it starts from. The entities with
-    runs of a step s are `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`, and
-    `holder_run` has these runs. `run_at[v, s]` is the run of v along s, or -1; the table is empty
-    if it would be too large.
-    """
-
-    first_run: Ints
-    run_step: Ids
-    run_entity: Ids
-    run_start: Ints
-    end: Ids
-    property: Ids
-    first_holder: Ints
-    holder: Ids
-    holder_run: Ids
-    run_at: Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +69,21 @@ class LinkedGraph:
         return known
 
     def grown(self, growth: Growth) -> LinkedGraph:
-        """The graph of facts that have grown."""
-        return type(self).of(growth.facts)
+        """The graph of facts that have grown; its arrays move along where links are all that grew.
+
+        So do the values of `kept` that can grow.
+        """
+        graph = type(self).of(growth.facts)
+        if growth.is_plain and "links" in vars(self):
+            vars(graph)["links"] = self.links.grown(growth)
+            degree = np.zeros(graph.n_entities, dtype=np.int64)
+            degree[growth.to_entity] = self.degree
+            np.add.at(degree, np.concatenate(growth.new_links.arguments), 1)
+            vars(graph)["degree"] = degree
+            for name, value in self.kept.items():
+                if hasattr(value, "grown"):
+                    graph.kept[name] = value.grown(growth, graph)
+        return graph
 
     @cached_property
     def kept(self) -> dict[str, Any]:
@@ -139,38 +123,8 @@ class LinkedGraph:
     @cached_property
     def links(self) -> LinkArrays:
         """Runs of links, sorted."""
-        no_values = np.empty(0, dtype=np.int32)
-        adjacency = adjacency_of(
-            self.subject, self.predicate, self.object, no_values, self.n_entities, self.n_predicates
-        )
-        start = part_numbers(adjacency.offsets)
-        runs = run_starts(start, adjacency.code)
-        run_entity, run_step = start[runs].astype(np.int32), adjacency.code[runs].astype(np.int32)
-        first_run = pointers(np.bincount(run_entity, minlength=self.n_entities))
-        by_step = np.argsort(adjacency.code[runs], kind="stable").astype(np.int32)
-        property_ = np.empty(len(start), dtype=np.int32)
-        list_properties.for_size(len(self), WORTH_COMPILING)(
-            first_run, run_step, adjacency.neighbour, adjacency.code, property_
-        )
-        return LinkArrays(
-            first_run,
-            run_step,
-            run_entity,
-            np.append(runs, len(start)).astype(np.int64),
-            adjacency.neighbour,
-            property_,
-            pointers(np.bincount(run_step, minlength=self.step_limit)),
-            run_entity[by_step],
-            by_step,
-            self._run_at(run_entity, run_step),
-        )
-
-    def _run_at(self, run_entity: Ids, run_step: Ids) -> Ids:
-        if self.n_entities * self.step_limit > MAX_TABLE_CELLS:
-            return np.empty((0, 0), dtype=np.int32)
-        table = np.full((self.n_entities, self.step_limit), -1, dtype=np.int32)
-        table[run_entity, run_step] = np.arange(len(run_step))
-        return table
+        edges = self.subject, self.predicate, self.object
+        return LinkArrays.of(*edges, self.n_entities, self.n_predicates)
 
     @cached_property
     def degree(self) -> Ints:

@@ -15,11 +15,16 @@ Weights are integers, in millionths, so that their sums do not depend on the ord
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
-from hornbeam.base.arrays import Ints
+from hornbeam.base.arrays import Ids, Ints
 from hornbeam.facts.atom_keys import contained, pair_keys
+from hornbeam.facts.growth import Growth
+from hornbeam.graph.adjacency import moved_codes, new_edges
 from hornbeam.graphs.evidence_kernels import MILLION
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ranking_model import LinkedShares
@@ -31,6 +36,8 @@ from hornbeam.rules.codes import code_limit, step_code
 PENALTY = 30.0
 #: Maximum number of steps for which weights are fitted: inversion takes cubic time.
 MAX_STEPS = code_limit(500)
+#: What a graph keeps the numbers of pairs under.
+PAIRS = "pairs of steps"
 NO_WEIGHTS: Ints = np.empty((0, 0), dtype=np.int64)
 
 
@@ -55,7 +62,51 @@ def zero_diagonal_weights(shared: Ints, penalty: float) -> Ints:
 
 def graph_pair_weights(graph: LinkedGraph) -> Ints:
     """The pair weights of a graph; an empty array if the graph has too many relations."""
-    return pair_weights(shared_pairs(graph)) if graph.step_limit <= MAX_STEPS else NO_WEIGHTS
+    if graph.step_limit > MAX_STEPS:
+        return NO_WEIGHTS
+    if PAIRS not in graph.kept:
+        graph.kept[PAIRS] = PairsOfSteps(shared_pairs(graph))
+    return pair_weights(graph.kept[PAIRS].shared)
+
+
+@dataclass(frozen=True)
+class PairsOfSteps:
+    """Number of ordered pairs that any two steps both link, which follows facts that grow."""
+
+    shared: Ints
+
+    def grown(self, growth: Growth, graph: LinkedGraph) -> PairsOfSteps:
+        """The numbers of the grown graph: only pairs that have a new link are counted again."""
+        links, new = graph.links, dict[tuple[int, int], list[int]]()
+        for node, step, end in zip(*(ids.tolist() for ids in new_edges(growth)), strict=True):
+            new.setdefault((node, end), []).append(step)
+        changes = list[tuple[Ids, list[int]]]()
+        for (node, end), steps in new.items():
+            runs = range(*links.first_run[node : node + 2].tolist())
+            ends = (links.end[slice(*links.run_start[run : run + 2])] for run in runs)
+            held = [run for run, some in zip(runs, ends, strict=True) if is_in(some, end)]
+            changes.append((links.run_step[held], steps))
+        return PairsOfSteps(moved_counts(self.shared, growth, graph.step_limit, changes))
+
+
+def is_in(ascending: Ids, number: int) -> bool:
+    """Whether a number is among ascending ones."""
+    at = int(np.searchsorted(ascending, number))
+    return at < len(ascending) and bool(ascending[at] == number)
+
+
+def moved_counts(
+    shared: Ints, growth: Growth, step_limit: int, changes: Iterable[tuple[Ids, list[int]]]
+) -> Ints:
+    """X^T X after a growth; `changes` has the steps of every row of X that changes, and the new."""
+    codes = moved_codes(growth)
+    grown = np.zeros((step_limit, step_limit), dtype=np.int64)
+    grown[np.ix_(codes, codes)] = shared
+    for steps, new in changes:
+        before = steps[~np.isin(steps, new)]
+        grown[np.ix_(steps, steps)] += 1
+        grown[np.ix_(before, before)] -= 1
+    return grown
 
 
 def shared_pairs(graph: LinkedGraph) -> Ints:

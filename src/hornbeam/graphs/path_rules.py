@@ -23,10 +23,9 @@ from hornbeam.graphs.discovery_kernels import paths_between
 from hornbeam.graphs.evidence_kernels import count_paths
 from hornbeam.graphs.graph_settings import GraphPlan
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
+from hornbeam.graphs.link_arrays import WORTH_COMPILING, LinkArrays
 from hornbeam.graphs.linked_graph import (
-    WORTH_COMPILING,
     GraphSize,
-    LinkArrays,
     LinkedGraph,
     other_spelling,
 )

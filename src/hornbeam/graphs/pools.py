@@ -16,7 +16,8 @@ from hornbeam.graphs.evidence_kernels import fired_paths, gather
 from hornbeam.graphs.features import COLUMN
 from hornbeam.graphs.graph_evidence import GraphEvidence
 from hornbeam.graphs.grouped_queries import GroupedQueries
-from hornbeam.graphs.linked_graph import WORTH_COMPILING, LinkedGraph
+from hornbeam.graphs.link_arrays import WORTH_COMPILING
+from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.path_rules import PathRules, TrieWalk
 from hornbeam.graphs.ridge import PROPOSED, Ridge
 from hornbeam.graphs.softmax import Firings, standard_deviations

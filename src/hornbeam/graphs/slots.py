@@ -13,20 +13,26 @@ are not in the pool of a query are ordered by this score.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from hornbeam.base.arrays import Ids, Ints
+from hornbeam.facts.growth import Growth
+from hornbeam.graph.adjacency import new_edges
 from hornbeam.graphs.linked_graph import LinkedGraph
-from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, zero_diagonal_weights
+from hornbeam.graphs.linked_pairs import MAX_STEPS, NO_WEIGHTS, moved_counts, zero_diagonal_weights
 from hornbeam.rules.codes import inverse_code
 
 #: L2 penalty of the weights.
 SLOT_PENALTY = 10.0
 #: Number of candidates that slots propose per query, known answers among them.
 PROPOSED = 50
+#: What a graph keeps the numbers of entities under.
+ENTITIES = "entities of steps"
 #: Weights of a step if there are no slots.
 NO_SLOTS: Ints = np.empty(0, dtype=np.int64)
 
@@ -48,8 +54,33 @@ def graph_slot_weights(graph: LinkedGraph, penalty: float) -> Ints:
     """The slot weights of a graph; an empty array if the graph has too many relations."""
     if graph.step_limit > MAX_STEPS:
         return NO_WEIGHTS
-    x = entities_by_steps(graph)
-    return slot_weights((x.T @ x).toarray(), penalty)
+    if ENTITIES not in graph.kept:
+        x = entities_by_steps(graph)
+        graph.kept[ENTITIES] = EntitiesOfSteps((x.T @ x).toarray())
+    return slot_weights(graph.kept[ENTITIES].shared, penalty)
+
+
+@dataclass(frozen=True)
+class EntitiesOfSteps:
+    """Number of entities that have links along any two steps, which follows facts that grow."""
+
+    shared: Ints
+
+    def grown(self, growth: Growth, graph: LinkedGraph) -> EntitiesOfSteps:
+        """The numbers of the grown graph: only entities that have a new link are counted again."""
+        links, new = graph.links, Counter[tuple[int, int]]()
+        node, step, _ = new_edges(growth)
+        new.update(zip(node.tolist(), step.tolist(), strict=True))
+        changes = list[tuple[Ids, list[int]]]()
+        for entity in np.unique(node).tolist():
+            runs = slice(*links.first_run[entity : entity + 2].tolist())
+            steps, sizes = (
+                links.run_step[runs],
+                np.diff(links.run_start[runs.start : runs.stop + 1]),
+            )
+            pairs = zip(steps.tolist(), sizes.tolist(), strict=True)
+            changes.append((steps, [s for s, size in pairs if new[entity, s] == size]))
+        return EntitiesOfSteps(moved_counts(self.shared, growth, graph.step_limit, changes))
 
 
 def slot_scores(x: sparse.csr_array, weights: Ints) -> Ints:

@@ -58,6 +58,14 @@ class Triples:
         """Select the triples at `rows`."""
         return Triples(self.relation[rows], self.subject[rows], self.object[rows])
 
+    def among_facts(self, facts: Facts) -> Bools:
+        """Which triples are facts that count as true; few of them are looked up at once."""
+        table = facts.binary
+        place, known = table.places_of(self.relation, self.subject, self.object)
+        if table.millionths is not None:
+            known[known] = table.millionths[place[known]] >= HALF
+        return known
+
     def among(self, others: Triples, n_entities: int, n_relations: int) -> Bools:
         """Which triples are also in `others`, of the same numbers of entities and relations."""
         mine, theirs = (

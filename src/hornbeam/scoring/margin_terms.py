@@ -138,10 +138,10 @@ def walked_graph(model: RuleModel, engine: MemoryEngine, near: int) -> kernels.W
     """The graph that rules walk from the argument `near`, with weights if they count shares."""
     fanout, weight = model.semantics.max_fanout, np.empty(0)
     graph = engine.limited_graph(fanout)
+    edges = graph.backward if near else graph.forward
     if model.shares:
-        shares = engine.share_counter(fanout)
-        weight = (shares.backward if near else shares.forward).weight
-    return kernels.WalkedGraph(*(graph.backward if near else graph.forward)[:3], weight)
+        weight = engine.share_counter(fanout).weights(edges)
+    return kernels.WalkedGraph(*edges[:3], weight)
 
 
 @dataclass(frozen=True, eq=False)

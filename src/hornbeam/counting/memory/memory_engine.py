@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Ids, Ints, pointers
+from hornbeam.base.arrays import Ids, Ints, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
@@ -22,7 +22,6 @@ from hornbeam.counting.memory.path_search import LocatedPairs, PathSearch, path_
 from hornbeam.counting.memory.shares import ShareCounter
 from hornbeam.counting.number_counts import are_numeric, count_with_numbers
 from hornbeam.counting.statistics import Statistics
-from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.growth import Growth, grow
 from hornbeam.facts.names import Names
 from hornbeam.facts.numbers import Numbers
@@ -46,12 +45,11 @@ class MemoryEngine:
     facts: Facts
     #: Worker threads, all cores by default. Their number does not change any result.
     threads: int = field(default_factory=worker_threads)
-    #: Graphs and share counters by fan-out limit, and sorted edges by target predicate.
+    #: Graphs and share counters by fan-out limit.
     _limited: dict[int | None, Graph] = field(default_factory=dict, init=False, repr=False)
     _share_counters: dict[int | None, ShareCounter] = field(
         default_factory=dict, init=False, repr=False
     )
-    _edges: dict[int, Ints] = field(default_factory=dict, init=False, repr=False)
     #: Arrays of walks that have ended; see `_borrowed_numbers`.
     _spare_numbers: list[tuple[Ints, Ints, Ints]] = field(
         default_factory=list, init=False, repr=False
@@ -339,19 +337,12 @@ class MemoryEngine:
         subject, object_ = to_node[targets.subject[rows]], to_node[targets.object[rows]]
         seen = (subject >= 0) & (object_ >= 0)
         rows, subject, object_ = rows[seen], subject[seen], object_[seen]
-        own_predicate = self.predicates.index(targets.predicates[predicate])
-        own, positive = self._own(own_predicate, subject, object_), targets.positive[rows]
+        name = targets.predicates[predicate]
+        own, positive = self.facts.have(name, subject, object_), targets.positive[rows]
         return LocatedPairs(
-            rows, subject, object_, positive.astype(np.int64), own, step_code(own_predicate)
-        )
-
-    def _own(self, predicate: int, subject: Ids, object_: Ids) -> Bools:
-        """Which pairs are among the facts of their own predicate."""
-        n = len(self.facts.entities)
-        if predicate not in self._edges:
-            name = self.predicates[predicate] if predicate >= 0 else ""
-            self._edges[predicate] = np.unique(pair_keys(*self.facts.links(name), n))
-        return contained(pair_keys(subject, object_, n), self._edges[predicate])
+            rows, subject, object_, positive.astype(np.int64), own,
+            step_code(self.predicates.index(name)),
+        )  # fmt: skip
 
 
 def _cell_rows(cells: ConditionCounts, pairs: LocatedPairs, condition: Ints) -> Rows:

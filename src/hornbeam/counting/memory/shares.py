@@ -29,7 +29,7 @@ from hornbeam.base.compiled import kernels
 from hornbeam.counting.memory.path_search import LocatedPairs
 from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.table import ONE
-from hornbeam.graph.adjacency import Adjacency, Graph, place_in
+from hornbeam.graph.adjacency import Adjacency, Graph, places_in
 from hornbeam.graph.edge_runs import edges_on, is_among, run_of
 from hornbeam.rules.body import MAX_LENGTH
 from hornbeam.rules.codes import inverse_code
@@ -38,14 +38,6 @@ kernel = kernels("the shares of paths")
 
 #: Edges to walk above which compiling pays.
 WORTH_COMPILING = 200_000
-
-
-class EdgeWeights(NamedTuple):
-    """Out-degree, in-degree and weight (factor of a path's share) of the step along every edge."""
-
-    out_degree: Ids
-    in_degree: Ids
-    weight: Floats
 
 
 class ShareRows(NamedTuple):
@@ -67,7 +59,9 @@ class ShareRows(NamedTuple):
 class ShareCounter:
     """Adds up shares over one graph.
 
-    `whole` is the same graph without the fan-out limit; degrees are taken from it.
+    `whole` is the same graph without the fan-out limit; degrees are taken from it. Of the two
+    degrees of a step, that at its near end is the length of a run, which a walk finds anyway. Only
+    that at its far end is kept per edge.
     """
 
     graph: Graph
@@ -117,13 +111,13 @@ class ShareCounter:
         # edges of the first steps; the rest of the work is of the same order
         work = int(graph.forward.degree(rows.source).sum()) + len(rows.source)
         shares = np.zeros(len(rows.rank))
+        walked = (graph.forward, self.forward, self.whole.forward)
         if distinct or len(self.whole.forward.value):
-            run = walk.choose(4 * work, WORTH_COMPILING)
-            run(graph.forward, self.forward, codes, rows, distinct, shares)
+            walk.choose(4 * work, WORTH_COMPILING)(*walked, codes, rows, distinct, shares)
         else:
             run = propagate.choose(work, WORTH_COMPILING)
             run(
-                graph.forward, self.forward, graph.backward, self.backward, codes, rows,
+                *walked, graph.backward, self.backward, codes, rows,
                 np.zeros((MAX_LENGTH, n)), np.zeros((MAX_LENGTH, n), dtype=np.int32),
                 np.zeros(MAX_LENGTH, dtype=np.int64), shares,
             )  # fmt: skip
@@ -132,46 +126,43 @@ class ShareCounter:
     def grown(self, graph: Graph, new_edges: Ints) -> ShareCounter:
         """The counter over a graph without fan-out limit that has some new edges.
 
-        A new edge changes two degrees: that of its run, which all edges of the run have at their
-        nodes and the reversals of these edges at their neighbours.
+        A new edge changes the degree of its run: the far degree of all reversals of this run.
         """
-        counter = ShareCounter(graph, graph)
+        counter, edges = ShareCounter(graph, graph), graph.forward
         if "forward" in vars(self):
-            edges, before = graph.forward, new_edges - np.arange(len(new_edges))
-            out, into = (spliced(column, before, 0) for column in self.forward[:2])
-            weight = spliced(self.forward.weight, before, 0.0)
-            changed = [new_edges]
+            far = spliced(self.forward, new_edges - np.arange(len(new_edges)), 0)
             for node, code in {(edges.neighbour[e], edges.code[e] ^ 1) for e in new_edges}:
                 low, high = run_of(edges.offsets, edges.code, node, code)
-                ends = edges.neighbour[low:high].tolist()
-                back = np.array([place_in(edges, end, code ^ 1, node) for end in ends])
-                out[low:high] = into[back] = high - low
-                changed += [np.arange(low, high), back]
-            places = np.concatenate(changed)
-            weight[places] = _weight(out[places], into[places])
-            vars(counter)["forward"] = EdgeWeights(out, into, weight)
+                back = np.full(high - low, code ^ 1), np.full(high - low, node)
+                far[places_in(edges, edges.neighbour[low:high], *back)] = high - low
+            vars(counter)["forward"] = far
         return counter
 
-    def _at_edges(self, adjacency: Adjacency) -> EdgeWeights:
-        leaving, arriving = self.whole.step_degrees(adjacency)
-        return EdgeWeights(leaving, arriving, _weight(leaving, arriving))
+    def _far_degrees(self, edges: Adjacency) -> Ids:
+        return self.whole.degree(edges.neighbour, inverse_code(edges.code))
 
     @cached_property
-    def forward(self) -> EdgeWeights:
-        """The steps that leave a node."""
-        return self._at_edges(self.graph.forward)
+    def forward(self) -> Ids:
+        """The far degree of every step that leaves a node."""
+        return self._far_degrees(self.graph.forward)
 
     @cached_property
-    def backward(self) -> EdgeWeights:
-        """The steps that may be walked to a node, by that node."""
+    def backward(self) -> Ids:
+        """The degree, where it begins, of every step that may be walked to a node, by that node."""
         if self.graph.forward is self.graph.backward:
             return self.forward
-        return self._at_edges(self.graph.backward)
+        return self._far_degrees(self.graph.backward)
+
+    def weights(self, edges: Adjacency) -> Floats:
+        """The factor of a path's share at every edge of one of the graph's adjacency lists."""
+        leaving, arriving = self.whole.step_degrees(edges)
+        return np.asarray(1.0 / np.sqrt(leaving.astype(np.float64) * arriving))
 
 
-def _weight(leaving: Ids, arriving: Ids) -> Floats:
-    """The factor of a path's share by the degrees at both ends of a step."""
-    return np.asarray(1.0 / np.sqrt(leaving.astype(np.float64) * arriving))
+def degree_of(whole, node, code):  # type: ignore[no-untyped-def]
+    """Number of edges of a code that leave a node."""
+    start, stop = run_of(whole.offsets, whole.code, node, code)
+    return stop - start
 
 
 def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-def]
@@ -179,6 +170,8 @@ def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-
 
     The own edge is not walked (weight 0) and not counted in the degrees `out` and `into`.
     """
+    if own_code == 0:
+        return 1.0 / np.sqrt(np.float64(out) * np.float64(into))
     if (u == a and v == b and c == own_code) or (u == b and v == a and c == own_code ^ 1):
         return 0.0
     out -= (u == a and c == own_code) or (u == b and c == own_code ^ 1)
@@ -188,17 +181,17 @@ def seen_weight(u, v, c, a, b, own_code, out, into):  # type: ignore[no-untyped-
 
 @kernel
 def propagate(  # type: ignore[no-untyped-def]
-    forward, weights, backward, back_weights, codes, rows, level, touched, sizes, shares
+    forward, into, whole, backward, back_out, codes, rows, level, touched, sizes, shares
 ):
     """Add up the shares of rows from source to sink, pass by pass.
+
+    `into` has the far degree of every edge of `forward`, `back_out` of those of `backward`.
 
     `level[k]` has the sums of k steps from the present source, `touched[k]` the `sizes[k]` nodes
     that have one. The share of every row goes to `shares`.
     """
     offsets, neighbour, code = forward.offsets, forward.neighbour, forward.code
     back_offsets, back_neighbour, back_code = backward.offsets, backward.neighbour, backward.code
-    out, into, weight = weights
-    back_out, back_into, back_weight = back_weights
     rank, source, sink, own, pass_id = rows
     reached = 0  # levels that are still valid from the previous sequence
     last_rank = -1
@@ -231,16 +224,16 @@ def propagate(  # type: ignore[no-untyped-def]
                     level[k + 1, touched[k + 1, i]] = 0.0
                 size = 0
                 c = codes[r, k]
-                may_be_own_edge = own_code > 0 and (c == own_code or c == own_code ^ 1)
+                met = own_code if c == own_code or c == own_code ^ 1 else 0
                 for i in range(sizes[k]):
                     u = touched[k, i]
+                    # the fan-out limit keeps whole runs of steps that leave a node, or none
                     start, stop = run_of(offsets, code, u, c)
                     for edge in range(start, stop):
-                        v, step = neighbour[edge], weight[edge]
-                        if may_be_own_edge:
-                            step = seen_weight(u, v, c, a, b, own_code, out[edge], into[edge])
-                            if step == 0.0:
-                                continue
+                        v = neighbour[edge]
+                        step = seen_weight(u, v, c, a, b, met, stop - start, into[edge])
+                        if step == 0.0:
+                            continue
                         if level[k + 1, v] == 0.0:
                             touched[k + 1, size] = v
                             size += 1
@@ -249,26 +242,25 @@ def propagate(  # type: ignore[no-untyped-def]
             reached = length - 1
             last_rank = r
         c = codes[r, length - 1]
-        may_be_own_edge = own_code > 0 and (c == own_code or c == own_code ^ 1)
+        met = own_code if c == own_code or c == own_code ^ 1 else 0
         start, stop = run_of(back_offsets, back_code, b, c ^ 1)
+        arriving = degree_of(whole, b, c ^ 1)
         total = 0.0
         for edge in range(start, stop):
-            u, step = back_neighbour[edge], back_weight[edge]
-            if may_be_own_edge:
-                step = seen_weight(u, b, c, a, b, own_code, back_into[edge], back_out[edge])
+            u = back_neighbour[edge]
+            step = seen_weight(u, b, c, a, b, met, back_out[edge], arriving)
             total += level[length - 1, u] * step
         shares[row] = total
 
 
 @kernel
-def walk(graph, weights, codes, rows, distinct, shares):  # type: ignore[no-untyped-def]
+def walk(graph, into, whole, codes, rows, distinct, shares):  # type: ignore[no-untyped-def]
     """Add up the shares of rows, path by path; with `distinct` no path meets a node twice.
 
-    No path takes the `own` step of its row, and no degree counts it. The share of every row goes
-    to `shares`.
+    No path takes the `own` step of its row, and no degree counts it. `into` has the far degree of
+    every edge. The share of every row goes to `shares`.
     """
     offsets, neighbour, code, value = graph
-    out, into, _ = weights
     rank, source, sink, own, _ = rows
     longest = codes.shape[1]
     node = np.zeros(longest + 1, dtype=np.int64)
@@ -292,7 +284,8 @@ def walk(graph, weights, codes, rows, distinct, shares):  # type: ignore[no-unty
             edge = at[depth]
             at[depth] += 1
             u, v, c = node[depth], neighbour[edge], codes[r, depth]
-            step = seen_weight(u, v, c, a, b, own_code, out[edge], into[edge])
+            out = degree_of(whole, u, c)
+            step = seen_weight(u, v, c, a, b, own_code, out, into[edge])
             if step == 0.0:
                 continue
             if distinct:

@@ -24,7 +24,7 @@ from hornbeam.graphs.features import BACKWARD, FORWARD, PATH
 from hornbeam.graphs.graph_evidence import CandidateArrays
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.grouped_queries import QueriesByStep
-from hornbeam.graphs.linked_graph import WORTH_COMPILING
+from hornbeam.graphs.link_arrays import WORTH_COMPILING
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FurtherCandidates, Pool
 from hornbeam.graphs.sql.link_tables import ANY, LinkTables

@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, begin_runs, pointers
 from hornbeam.facts.events import Events
-from hornbeam.graphs.linked_graph import WORTH_COMPILING
+from hornbeam.graphs.link_arrays import WORTH_COMPILING
 from hornbeam.graphs.timed.time_scale import TimeScale
 from hornbeam.graphs.timed.timed_features import N_FADED
 from hornbeam.graphs.timed.timed_kernels import N_TIMED, USUAL, fade, sweep
