@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+import hornbeam as hb
 from tests.support.commands import (
     COUNTRIES,
     EVIDENCE,
@@ -28,6 +29,7 @@ from tests.support.commands import (
 )
 
 pytest.importorskip("starlette")
+CLIENT = Path(__file__).parents[2] / "examples" / "service_client.py"
 
 
 @contextmanager
@@ -132,6 +134,56 @@ def test_a_signal_reloads_model_and_facts(tmp_path: Path) -> None:
     assert "Reloaded." in err
     assert "Nothing was reloaded: " in err
     assert running.returncode == 0
+
+
+WORLD = [("ann", "knows", "bob"), ("bob", "trusts", "dora"), ("bob", "knows", "eve")]
+SERVED = {
+    "rules": "2.0: knows(A, B) & trusts(B, C) -> trusts(A, C)\n1.0: !trusts(A, B)\n",
+    "graph": '# hornbeam-graph: {"format": 3, "features": ["best"], "weights": [1.0],'
+    ' "ridge": null, "constants": false, "backward": false, "slots": false, "pool": 50,'
+    ' "max_length": 3, "calibration": {"slope": 1.0, "intercept": 0.0},'
+    ' "linked": {"train": 0.0, "valid": null}, "seed": 0, "chosen": {}, "predicates": {}}\n'
+    '## trusts(X, Y), Y is asked for: {"queries": 9}\n'
+    "0.5: knows(X, A) & trusts(A, Y) -> trusts(X, Y) [5 of 5]\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", list(SERVED))
+def test_the_client_of_the_documentation_asks_a_real_server(kind: str, tmp_path: Path) -> None:
+    """The script that the documentation shows, and mistakes that it would not make."""
+    model, facts, token = tmp_path / "model", tmp_path / "facts.tsv", tmp_path / "token"
+    model.write_text(SERVED[kind])
+    token.write_text("a-token-of-many-letters\n")
+    write(facts, WORLD)
+    words = (model, "--facts", facts, "--port", 0, "--json", "--token-file", token)
+    with started(*words) as (_, line):
+        url = json.loads(line)["url"].partition("?")[0]
+
+        def asked(*more: object) -> subprocess.CompletedProcess[str]:
+            whole = [sys.executable, str(CLIENT), url, *map(str, more)]
+            return subprocess.run(whole, capture_output=True, text=True, timeout=60, check=False)
+
+        ended = asked("ann", "trusts", "dora", "--token-file", token)
+        assert ended.returncode == 0, ended.stderr
+        known = hb.load(model)
+        [score] = known.predict(WORLD, [("ann", "trusts", "dora")])["score"]
+        [best, *_] = known.rank(WORLD, [("ann", "trusts", "?")])["object"]
+        told = ended.stdout.splitlines()
+        assert told[0].startswith(f"model: {type(known).__name__}, ")
+        assert float(told[1].removeprefix("trusts(ann, dora): ")) == pytest.approx(score, abs=1e-9)
+        assert told[2].endswith(f"  {best}")
+        assert any(row.startswith("because knows(") for row in told)
+        for mistaken, message in (
+            (("ann", "trusts", "dora"), "401: Expected the header `Authorization: Bearer TOKEN`."),
+            (("ann", "no such", "dora", "--token-file", token), "404: "),
+            (("nobody", "trusts", "dora", "--token-file", token), "400: "),
+            (("?", "trusts", "dora", "--token-file", token), "400: "),
+        ):
+            ended = asked(*mistaken)
+            assert ended.returncode == 1
+            assert ended.stderr.startswith(message), ended.stderr
+            assert "Traceback" not in ended.stderr
 
 
 @pytest.mark.slow

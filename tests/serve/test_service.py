@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from typing import Any
 
@@ -22,6 +23,7 @@ from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.graph_explorer import GraphExplorer
 from hornbeam.serve.guard import Access
 from hornbeam.serve.pair_explorers import open_rule_explorer
+from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.service_schema import MAX_BYTES, MAX_PAIRS, SCHEMAS, openapi
 from hornbeam.serve.site import Address
 from hornbeam.serve.visits import PageAnswer, Visit
@@ -69,6 +71,19 @@ def graph() -> Iterator[tuple[GraphExplorer, Client]]:
     explorer = graph_explorer()
     with serving(explorer) as client:
         yield explorer, client
+
+
+@pytest.fixture(scope="module", params=["rules", "graph"])
+def either(request: pytest.FixtureRequest) -> Iterator[tuple[Client, dict[str, str]]]:
+    """A service of either kind of model, and what an entity and a target are called there."""
+    if request.param == "graph":
+        explorer: RuleExplorer | GraphExplorer = graph_explorer()
+    else:
+        model = hb.Model.parse(RULES)
+        explorer = open_rule_explorer(hb.read_facts(FACTS), model, "rules", threads=1)
+    called = {"ENTITY": explorer.examples[0], "TARGET": explorer.model.targets[0]}
+    with serving(explorer, processes=request.param == "graph") as client:
+        yield client, called
 
 
 def test_the_document_is_valid_and_names_every_endpoint(rules: Client) -> None:
@@ -124,6 +139,8 @@ def test_a_graph_is_served_alike(graph: tuple[GraphExplorer, Client]) -> None:
     assert told["facts"] == len(explorer.facts)
     [target] = told["targets"][:1]
     entity = explorer.examples[0]
+    status, text = error(ask(client, "explain", {"link": ["nobody", target, entity]}))
+    assert (status, "nobody" in text) == (404, True)  # a rule model scores it by its prior
     [part] = answer(client, "rank", {"queries": [[entity, target, "?"]], "top": 3})["queries"]
     for best in part["answers"]:
         [row] = answer(client, "predict", {"pairs": [[entity, target, best["entity"]]]})["scores"]
@@ -147,44 +164,67 @@ def test_what_the_model_is(rules: Client) -> None:
         ("predict", [], 400, "is not of type 'object'"),
         ("predict", {}, 400, "'pairs' is a required property"),
         ("predict", {"pairs": []}, 400, "body.pairs: 0 entries; expected at least 1"),
-        ("predict", {"pairs": [["ann", 3]]}, 400, "body.pairs[0][1]: 3 is not of type 'string'"),
-        ("predict", {"pairs": [["ann"]]}, 400, "is not a pair"),
-        ("predict", {"pairs": [["ann", "bob"]], "score": 1}, 400, "'score' was unexpected"),
-        ("predict", {"pairs": [["ann", "likes", "bob"]]}, 404, "'likes'"),
+        ("predict", {"pairs": "ENTITY"}, 400, "is not of type 'array'"),
+        ("predict", {"pairs": [["ENTITY", None]]}, 400, "None is not of type 'string'"),
+        ("predict", {"pairs": [["ENTITY", 3]]}, 400, "body.pairs[0][1]: 3 is not of type 'string'"),
+        ("predict", {"pairs": [["ENTITY"]]}, 400, "is not a pair"),
+        ("predict", {"pairs": [["ENTITY", "ENTITY"]], "score": 1}, 400, "'score' was unexpected"),
+        ("predict", {"pairs": [["ENTITY", "no such", "ENTITY"]]}, 404, "'no such'"),
         (
             "predict",
             {"pairs": [["a", "b"]] * (MAX_PAIRS + 1)},
             400,
             "10,001 entries; expected at most",
         ),
-        ("rank", {"queries": [["ann", "trusts", "bob"]]}, 400, "expected"),
-        ("rank", {"queries": [["?", "trusts", "?"]]}, 400, "expected"),
-        ("rank", {"queries": [["ann", "trusts", "?"]], "top": 0}, 400, "body.top: 0 is less than"),
-        ("rank", {"queries": [["ann", "likes", "?"]]}, 400, "likes"),
-        ("explain", {"link": ["ann", "likes", "bob"]}, 404, "'likes'"),
-        ("explain", {"link": "ann"}, 400, "body.link"),
+        ("rank", {"queries": [["ENTITY", "TARGET", "ENTITY"]]}, 400, "expected"),
+        ("rank", {"queries": [["?", "TARGET", "?"]]}, 400, "expected"),
+        ("rank", {"queries": [["ENTITY", "TARGET", "?"]], "top": 0}, 400, "body.top: 0 is less"),
+        ("rank", {"queries": [["ENTITY", "TARGET", "?"]], "top": "3"}, 400, "body.top: '3' is not"),
+        ("rank", {"queries": [["ENTITY", "no such", "?"]]}, 400, "'no such'"),
+        ("rank", {"queries": [["nobody", "TARGET", "?"]]}, 400, "'nobody'"),
+        ("explain", {"link": ["ENTITY", "no such", "ENTITY"]}, 404, "'no such'"),
+        ("explain", {"link": "ENTITY"}, 400, "body.link"),
         ("nothing", {}, 404, "no such endpoint"),
         ("predict", None, 404, "no such endpoint"),
         ("model", {}, 404, "no such endpoint"),
     ],
 )
 def test_mistakes_get_one_error_each(
-    rules: Client, what: str, body: object, status: int, message: str
+    either: tuple[Client, dict[str, str]], what: str, body: object, status: int, message: str
 ) -> None:
-    found, text = error(ask(rules, what, body))
+    client, called = either
+    if isinstance(body, dict):
+        text = json.dumps(body)
+        for word, name in called.items():
+            text = text.replace(f'"{word}"', json.dumps(name))
+        body = text.encode()
+    found, text = error(ask(client, what, body))
     assert found == status
     assert message in text
 
 
-def test_a_body_that_is_too_large_is_not_read(rules: Client) -> None:
-    with rules.connect() as connection:
-        head = (
-            f"POST /api/v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {10**9}\r\n\r\n"
-        )
+@pytest.mark.parametrize(
+    ("header", "status", "message"),
+    [
+        (f"Content-Length: {10**9}", 413, f"at most {MAX_BYTES:,} bytes"),
+        ("Transfer-Encoding: chunked", 400, "Only Content-Length is accepted"),
+    ],
+)
+def test_a_body_of_a_gigabyte_is_not_read(
+    either: tuple[Client, dict[str, str]], header: str, status: int, message: str
+) -> None:
+    """Nor is the error lost on a client that goes on sending, as most do."""
+    with either[0].connect() as connection:
+        head = f"POST /api/v1/predict HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}\r\n\r\n"
         connection.sendall(head.encode())
+        chunk = b"100000\r\n" + bytes(2**20) + b"\r\n"
+        with suppress(ConnectionError):
+            for _ in range(1000):
+                connection.sendall(chunk)
         reply = b"".join(iter(lambda: connection.recv(100_000), b"")).decode()
-    assert reply.startswith("HTTP/1.1 413")
-    assert f"at most {MAX_BYTES:,} bytes" in reply
+    head, _, body = reply.partition("\r\n\r\n")
+    assert error(Reply(int(head.split()[1]), {}, body))[0] == status
+    assert message in body
 
 
 @pytest.mark.parametrize("processes", [False, True])
