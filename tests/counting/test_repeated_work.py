@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from hornbeam.counting.memory.search import ROOM_STEPS
 from hornbeam.counting.opening import open_engine
 from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
-from hornbeam.facts.table import ONE
+from hornbeam.facts.table import ONE, Facts
 from hornbeam.graph.adjacency import Adjacency, Graph
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Kind, Step
@@ -216,13 +217,13 @@ def test_a_count_with_shares_has_the_codes_of_a_path_once(monkeypatch: pytest.Mo
 def test_shares_are_counted_of_the_pairs_that_were_located(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    engine, asked, own = MemoryEngine(FACTS, 1), list[int](), MemoryEngine._own
+    engine, asked, have = MemoryEngine(FACTS, 1), list[int](), Facts.have
 
-    def told(*arguments: object) -> object:
+    def told(*arguments: Any) -> object:  # noqa: ANN401
         asked.append(1)
-        return own(*arguments)  # type: ignore[arg-type]
+        return have(*arguments)
 
-    monkeypatch.setattr(MemoryEngine, "_own", told)
+    monkeypatch.setattr(Facts, "have", told)
     engine.count(PAIRS, SHARES.bodies, RuleLimits(shares=True))
     assert len(asked) == 1
     labels = hb.read_labels([("a1", "t", "c1", 1.0), ("a2", "t", "c1", 0.0)])
