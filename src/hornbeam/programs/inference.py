@@ -35,7 +35,7 @@ from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import Potentials
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.programs.grounding.ground import GroundProgram, ground
-from hornbeam.programs.grounding.listed_rules import SORTED, listed_rules
+from hornbeam.programs.grounding.listed_rules import SORTED, listed_rules, with_enough_memory
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_data import AtomTable
 from hornbeam.programs.program_options import INITIAL_VALUES, InferenceOptions, notes_about
@@ -149,7 +149,7 @@ class Inference:
         form = table_format(path)
         refuse_inputs(path, self.program.files)
         with self.listed_rules(texts=True, threads=threads, progress=progress) as connection:
-            save_query(connection, SORTED, path, form)
+            with_enough_memory(connection, lambda: save_query(connection, SORTED, path, form))
 
     def as_dict(self) -> dict[str, Any]:
         """Figures of the inference, ready for JSON."""

@@ -30,11 +30,13 @@ def test_the_next_workspace_starts_from_scratch() -> None:
         space.connection.execute("CREATE TEMP TABLE t AS SELECT 1 AS a")
         space.connection.register("seen", {"a": np.ones(1)})
         space.connection.execute("SET threads = 1")
+        space.connection.execute("SET memory_limit = '256MB'")
         space.connection.execute("SET preserve_insertion_order = false")
         space.connection.execute("SET disabled_optimizers = 'join_filter_pushdown'")
     with workspace() as space:
         assert database_of(space) > first  # the same database, another connection
         assert setting(space, "threads") == threads
+        assert setting(space, "memory_limit") == "1.8 GiB"
         assert setting(space, "preserve_insertion_order") is True
         assert setting(space, "disabled_optimizers") == ""
         assert setting(space, "temp_directory") == str(space.folder)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hornbeam as hb
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import ground, kind_and_signs
 from hornbeam.programs.grounding.listed_rules import SORTED, listed_rules, rule_variables
@@ -87,3 +90,24 @@ def test_random_variables_and_coefficients_give_the_form(
         assert literals
         moved = sum(a * (other[v] - state[v]) for v, a in literals)
         assert after - before == pytest.approx(moved, abs=1e-9)
+
+
+def test_less_memory_than_the_texts_need_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"{i:0640d}" for i in range(100)]
+    predicates = {
+        "P/1": {"observations": [[name, i / 100] for i, name in enumerate(names)]},
+        "T/1": {"targets": [[name] for name in names]},
+    }
+    program = tmp_path / "wide.json"
+    rules = ["1: P(A) & T(B) -> T(A)", "0.5: !T(A)"]
+    program.write_text(json.dumps({"rules": rules, "predicates": predicates}))
+    inference = hb.infer(program)
+    written = []
+    for memory in ("256MB", "12MB", "1MB"):
+        monkeypatch.setattr("hornbeam.programs.grounding.listed_rules.TEXT_MEMORY", memory)
+        inference.save_ground_rules(tmp_path / "ground.tsv")
+        written.append((tmp_path / "ground.tsv").read_bytes())
+    assert written[0] == written[1] == written[2]
+    assert written[0].count(b"\n") == 1 + inference.as_dict()["ground_rules"]

@@ -137,6 +137,7 @@ def _is_like_new(database: duckdb.DuckDBPyConnection) -> bool:
     try:
         for setting in ("threads", "preserve_insertion_order", "disabled_optimizers"):
             database.execute(f"RESET {setting}")
+        database.execute("SET memory_limit = ?", [MEMORY_LIMIT])
         left = database.execute(
             "SELECT (SELECT count(*) FROM duckdb_databases() WHERE NOT internal) "
             "+ (SELECT count(*) FROM duckdb_tables() WHERE NOT internal)"

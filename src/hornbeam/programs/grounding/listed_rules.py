@@ -7,8 +7,8 @@ writes, and spills to disk, so that millions of ground rules need little memory.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.facts.reading.workspace import MEMORY_LIMIT
 from hornbeam.hlmrf.potentials import PotentialKind
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
 from hornbeam.language.syntax import Constant, LogicalRule, Term, Variable, weight_text
@@ -48,6 +49,9 @@ SORTED = (
     "FROM listed JOIN weights USING (rule) "
     "ORDER BY broken DESC, coalesce(listed.cost, 0.0) DESC, listed.distance DESC, rule, ground_rule"
 )
+#: Memory for texts of ground rules; the rest is sorted on disk. Where texts are too long for that,
+#: and for tables of ids, which are searched again and again, it is `MEMORY_LIMIT`.
+TEXT_MEMORY = "256MB"
 #: Stands around the name of a variable in a rule's text.
 MARK = "\0"
 
@@ -71,6 +75,9 @@ def listed_rules(
     weight of every rule.
     """
     with atom_tables(grounded.data, closed, threads) as tables:
+        if texts:
+            with suppress(duckdb.OutOfMemoryException):  # the atoms alone take more
+                tables.connection.execute("SET memory_limit = ?", [TEXT_MEMORY])
         listing = _Listing(tables, grounded, state, missing_is_false, texts)
         listing.prepare()
         for number in range(len(grounded.rules)):
@@ -78,6 +85,15 @@ def listed_rules(
             listing.add(number)
         progress.advance("listing ground rules", len(grounded.rules), len(grounded.rules))
         yield tables.connection
+
+
+def with_enough_memory(connection: duckdb.DuckDBPyConnection, work: Callable[[], object]) -> None:
+    """Do some work with a connection; if the memory is too short for it, again with more."""
+    try:
+        work()
+    except duckdb.OutOfMemoryException:
+        connection.execute("SET memory_limit = ?", [MEMORY_LIMIT])
+        work()
 
 
 def rule_variables(rule: PslRule) -> list[str]:
@@ -231,7 +247,8 @@ class _Listing:
         self.tables.connection.unregister("loading")
 
     def _execute(self, query: str, parameters: object = None) -> None:
-        self.tables.connection.execute(query, parameters)
+        connection = self.tables.connection
+        with_enough_memory(connection, lambda: connection.execute(query, parameters))
 
 
 def _parts(names: Sequence[str], sign: float) -> str:
