@@ -341,6 +341,7 @@ class TestModels:
         judged = hornbeam_("evaluate", *given, "--test", new, "--json")
         found = model.evaluate_ranks(facts_of(events), facts_of(test))
         assert json.loads(judged.stdout)["mrr"] == found.mrr
+        assert list(found.to_ranks_table()["time"]) == ["53", "54", "53", "54"]
         answered = hornbeam_("predict", *given, "--queries", queries)
         assert answered.stdout.splitlines()[0].split("\t")[4:7] == ["1", "1", "50"]
         told = hornbeam_("explain", *given, "--at", "50", "e1", "visits", "e2")

@@ -25,6 +25,7 @@ from hornbeam.base.arrays import (
     pointers,
     run_starts,
 )
+from hornbeam.base.dates import TimeUnit
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.facts.atom_keys import atom_keys, check_key_size, contained, pair_keys
 from hornbeam.facts.names import Names
@@ -137,7 +138,7 @@ class Ranks:
 
     `queries` have the ids of `united`: names that only the test has are numbered after the names of
     the facts. Of every query's `candidates`, the true answer among them, `better` rank above the
-    true answer and `ties` rank equal to it.
+    true answer and `ties` rank equal to it. Queries with times are asked in the `unit` of these.
     """
 
     united: UnitedTriples
@@ -145,6 +146,7 @@ class Ranks:
     better: Ints
     ties: Ints
     candidates: Ints
+    unit: TimeUnit | None = None
 
     @property
     def rank(self) -> Floats:

@@ -125,18 +125,22 @@ class GraphEvaluation:
     def to_ranks_table(self) -> ResultTable:
         """One row per query: the triple, what is asked for, the rank, and the number of candidates.
 
-        `ties` are other candidates with the same score; the rank is the mean of theirs.
+        `ties` are other candidates with the same score; the rank is the mean of theirs. Queries
+        that are asked at a time have it behind the triple.
         """
-        united, queries = self.ranks.united, self.ranks.queries
+        united, queries, unit = self.ranks.united, self.ranks.queries, self.ranks.unit
         assert queries.answer is not None  # of an evaluation
         subject = np.where(queries.asks_subject, queries.answer, queries.known)
         object_ = np.where(queries.asks_subject, queries.known, queries.answer)
         directions = (Direction.OBJECT.value, Direction.SUBJECT.value)
+        asked = queries.time.tolist() if queries.time is not None else []
+        times = {"time": [unit.text(time) for time in asked]} if unit is not None else {}
         return ResultTable(
             {
                 "subject": [united.entity(i) for i in subject.tolist()],
                 "relation": [united.relation(i) for i in queries.relation.tolist()],
                 "object": [united.entity(i) for i in object_.tolist()],
+                **times,
                 "asks": [directions[asks] for asks in queries.asks_subject.tolist()],
                 "rank": self.ranks.rank,
                 "ties": self.ranks.ties,
@@ -252,8 +256,9 @@ def evaluate_events(
     sizes = len(whole.entities), len(whole.predicates)
     queries = event_queries(chosen)
     known = whole.events.select(whole.events.object >= 0)
-    places = timed_places(ranker, queries, known, sizes[0], filter_time, progress)
-    ranks = Ranks(unite(whole, [test]), queries, *places)
+    better, ties, candidates = timed_places(ranker, queries, known, sizes[0], filter_time, progress)
+    united, unit = unite(whole, [test]), whole.events.unit
+    ranks = Ranks(united, queries, better, ties, candidates, unit)
     seen = np.tile(were_before(chosen, history, *sizes), 2)
     return GraphEvaluation(
         *_figures(ranks, slice(None)),
