@@ -121,6 +121,16 @@ def test_a_header_that_is_not_understood_is_refused_where_there_must_be_one(tmp_
     assert len(hb.read_facts(path, header=True, columns=GENES)) == 1
 
 
+def test_named_columns_leave_a_column_of_labels_its_own_name(tmp_path: Path) -> None:
+    path = written(tmp_path, "gene,note,relation,disease,label", "a,x,p,b,1", "c,y,p,d,0")
+    labels = hb.read_labels(path, columns=GENES).millionths
+    assert labels is not None
+    assert sorted(labels.tolist()) == [0, 1_000_000]
+    doubtful = written(tmp_path, "gene,relation,disease,label,value", "a,p,b,1,0")
+    with pytest.raises(DataError, match="no labels found"):
+        hb.read_labels(doubtful, columns=GENES)
+
+
 @given(
     names=st.lists(st.tuples(*[st.sampled_from(["h", "r", "t", "s", "a"])] * 3), min_size=2),
 )

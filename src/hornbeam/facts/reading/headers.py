@@ -154,6 +154,9 @@ class Header:
             if fields.count(wanted) > 1:
                 raise self.error(f"two columns are called {wanted!r}; expected one")
         meaning = {wanted: column for column, wanted in given.items()}
+        if self.role is Role.LABELS and "value" not in given:  # labels are nothing without them
+            labels = [name for name in fields if header_word(name) == "value"]
+            meaning = {labels[0]: "value", **meaning} if len(labels) == 1 else meaning
         return self._for_role(meaning.get(field, "") for field in fields)
 
     def columns(self, required: Collection[str] = TRIPLE) -> tuple[str, ...] | None:
