@@ -46,6 +46,7 @@ def test_engines_read_them(files: dict[str, Path], engine: str) -> None:
     )  # fmt: skip
     read = hornbeam_(*given, "--numbers", files["numbers"], "--dates", files["dates"])
     assert read.code == 0
+    assert any(rule.startswith("has_year(") for rule, *_ in read.rows), read.stdout
     wrong = hornbeam_(*given, "--numbers", files["wrong"])
     assert wrong.code == 2
     assert "wrong.tsv, line 2: expected a finite number, found 'late'" in wrong.stderr

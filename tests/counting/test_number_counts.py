@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
@@ -18,17 +19,15 @@ from hornbeam.counting.opening import discover_bodies
 from hornbeam.counting.sql.duckdb_engine import duckdb_engine
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
-from hornbeam.facts.table import ONE
-from hornbeam.language.syntax import Bound, Operator
 from hornbeam.rules.body import Body, Kind
 from hornbeam.rules.candidates import RuleLimits
-from hornbeam.rules.number_conditions import NumberCondition
 from hornbeam.rules.rule_model import Semantics
 from tests.support.engine_contract import Make, first_of_every_engine
 from tests.support.rich_worlds import (
     ENTITIES,
     Pair,
     RichWorld,
+    conditions,
     numbers,
     pairs_of,
     rich_pairs,
@@ -95,28 +94,36 @@ def test_counts_equal_brute_force(
 
 @pytest.mark.java
 @pytest.mark.xdist_group("spark")
-def test_spark_counts_the_same(spark: SparkSession) -> None:
-    values = {
-        ("m", "a"): frozenset([1.0, 3.5]),
-        ("m", "b"): frozenset([2.0]),
-        ("n", "b"): frozenset([0.0]),
-    }
-    world = RichWorld({("p", "a", "b"): ONE, ("q", "c", "a"): ONE}, values)
-    bodies = [
-        Body((), "t", Kind.NUMBERS, 0, number=NumberCondition("m")),
-        Body((), "t", Kind.NUMBERS, 1, number=NumberCondition("m", "n")),
-        *(
-            Body(
-                (), "t", Kind.NUMBERS, 0, number=NumberCondition("m", None, False, way, Bound(2.0))
-            )
-            for way in (Operator.AT_LEAST, Operator.BELOW)
-        ),
-    ]
-    pairs = [(a, "t", b) for a in ENTITIES for b in ENTITIES]
+@settings(max_examples=4, phases=[Phase.explicit, Phase.generate])
+@given(
+    world=rich_worlds(),
+    bodies=number_bodies(),
+    others=st.lists(conditions("t").filter(lambda body: body.number is None), max_size=1),
+    pairs=st.lists(rich_pairs(), min_size=1, max_size=6),
+)
+def test_spark_counts_equal_brute_force(
+    spark: SparkSession,
+    world: RichWorld,
+    bodies: list[Body],
+    others: list[Body],
+    pairs: list[Pair],
+) -> None:
+    """Random worlds with missing and several values, all in one session."""
     from tests.support.sparks import spark_engine  # needs pyspark
 
-    counted = spark_engine(spark, world.facts).count(pairs_of(*pairs), bodies, LANGUAGE)
-    check(counted, world, bodies, pairs)
+    language = replace(LANGUAGE, bodies=tuple(Kind))
+    engine = spark_engine(spark, world.facts)
+    counted = engine.count(pairs_of(*pairs), [*bodies, *others], language)
+    check(counted.only(np.arange(len(bodies))), world, bodies, pairs)
+    for k, body in enumerate(others, start=len(bodies)):
+        rows = counted.column(k)
+        found = dict(zip(counted.target[rows].tolist(), counted.count[rows].tolist(), strict=True))
+        expected = {
+            row: len(world.groundings(body, pair, Semantics()))
+            for row, pair in enumerate(pairs)
+            if {pair[0], pair[2]} <= {*ENTITIES}
+        }
+        assert found == {row: n for row, n in expected.items() if n}, body
 
 
 def people() -> tuple[hb.Facts, hb.Targets]:

@@ -6,6 +6,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.base.choices import EngineName
 from hornbeam.cli import options
 from hornbeam.cli.console import print_table, screen
 from hornbeam.cli.evidence import RunOptions
@@ -33,7 +34,8 @@ def candidates(
 
     From the subject of every pair, true or false, Hornbeam walks all relations and their
     inverses; each sequence that reaches the object is a candidate, and with [bold]--bodies[/bold]
-    so are conditions on one of the two. [bold]coverage[/bold] is the number of pairs that a
+    so are conditions on one of the two. With [bold]--numbers[/bold] or [bold]--dates[/bold] so are
+    comparisons of numbers. [bold]coverage[/bold] is the number of pairs that a
     candidate has groundings for, [bold]count[/bold] the number of groundings in all of them.
 
     [dim]Examples:[/dim]
@@ -52,7 +54,9 @@ def candidates(
     started = time.perf_counter()
     with run.started() as inputs, ExitStack() as stack:
         labelled = inputs.read_given(hb.read_labels, training.labels)
-        evidence = stack.enter_context(inputs.engine(training.facts, engine))
+        # sampling false pairs by types needs facts in memory, as types do
+        typed_by = names if engine.engine is EngineName.MEMORY else None
+        evidence = stack.enter_context(inputs.engine(training.facts, engine, typed_by))
         called = inputs.names(names, evidence.facts)
         loaded = time.perf_counter()
         discovery = hb.counting.discover(

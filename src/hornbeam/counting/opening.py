@@ -18,6 +18,7 @@ from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts, Targets, wrong_arity
+from hornbeam.rules.body import Kind
 from hornbeam.rules.candidates import Candidates, RuleLimits
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ def discover_bodies(
 ) -> Discovery:
     """Find the candidates for targets; warns about suspicious targets and settings."""
     check_targets(engine, targets.arities)
+    if language.bodies is None:
+        language = _by_default(language, engine, targets)
     if engine.facts is not None:
         ArgumentTypes(engine.facts, labels=targets).check()
     if language.compares_numbers and not len(engine.numbers):
@@ -176,8 +179,6 @@ def discover_bodies(
             "`distinct_variables` is for targets that are pairs: leave it out for "
             f"{', '.join(sorted(targets.unary))}, which is on one entity"
         )
-    if targets.unary and language.bodies is None:
-        language = language.for_one_entity()
     for name in language.exclude:
         if engine.predicates.index(name) < 0 and engine.numbers.attributes.index(name) < 0:
             warn(f"no fact has the predicate {name!r}, which `exclude` names")
@@ -192,6 +193,13 @@ def discover_bodies(
     if discovery.unseen:
         progress.message(f"{discovery.unseen:,} targets name an entity that no fact has.")
     return discovery
+
+
+def _by_default(language: RuleLimits, engine: Engine, targets: Targets) -> RuleLimits:
+    """The limits with the bodies that are looked for if neither a user nor a learner chose."""
+    language = language.for_one_entity() if targets.unary else language
+    bodies = language.bodies or (Kind.PATH,)
+    return replace(language, bodies=(*bodies, Kind.NUMBERS) if len(engine.numbers) else bodies)
 
 
 def check_targets(engine: Engine, targets: Mapping[str, int]) -> None:

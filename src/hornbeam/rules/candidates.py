@@ -48,7 +48,8 @@ class RuleLimits:
         Approximation for hubs: a step u -> v of relation r is not walked when u has more than
         this many edges of r in that direction. None walks everything.
     bodies
-        Kinds of bodies; None leaves the choice to the learner, and is paths where there is none.
+        Kinds of bodies; None leaves the choice to the learner, and is paths where there is none,
+        with comparisons of numbers where the facts have some.
         For targets on one entity it is `ONE_ENTITY_BODIES`, with chains of up to two atoms.
     exclude
         Predicates that no body may have.

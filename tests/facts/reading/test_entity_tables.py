@@ -300,6 +300,15 @@ def test_mistakes_in_frames_and_databases(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match="table 't', column 'n', row 1: expected a finite number"):
         read_table(shop(tmp_path / "late.sqlite", late))
+    bytes_ = (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, note, kind TEXT)",
+        "INSERT INTO t VALUES (1, 'x', 'y'), (2, x'6162', 'y')",
+    )
+    file = shop(tmp_path / "bytes.sqlite", bytes_)
+    with pytest.raises(DataError, match=r"table 't', row 2: column 'note' has bytes \(a BLOB\)"):
+        read_facts(EntityTables((), (file,)))
+    kept = read_facts(EntityTables((), (file,), types={"note": "ignore"}))
+    assert list(kept.predicates) == ["kind"]
     said = EntityTables((TableFile.of(frame, "film", "film"),), links={"year": "time"})
     with pytest.raises(InputError, match="`links`: 'year' leads to the table 'time', which is not"):
         read_facts(said)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pytest
@@ -176,6 +177,12 @@ def test_mistakes_in_frames_and_across_inputs(tmp_path: Path) -> None:
         read_facts(numbers=[("a", "y", 1)], dates=[("b", "y", "1990-01-01")])
     with pytest.raises(DataError, match="column 'value' is of type DOUBLE; expected dates"):
         read_numbers(frame, dates=True)
+    days = "SELECT unnest(['a', 'b']) AS entity, 'y' AS attribute, "
+    days += "unnest(['1990-01-01', 'infinity'])::DATE AS value"
+    duckdb.sql(days).write_parquet(str(tmp_path / "d.parquet"))
+    problem = "d.parquet, row 2: expected a date, such as 1931-05-04, found 'infinity'"
+    with pytest.raises(DataError, match=problem):
+        read_numbers(str(tmp_path / "d.parquet"), dates=True)
     program = write(tmp_path / "p.json", "{}")
     with pytest.raises(DataError, match="holds no numbers of entities"):
         read_numbers(program)

@@ -175,6 +175,8 @@ class _Reading:
         table = self.table
         linked = [column for column in table.columns if column in table.links]
         if len(linked) == len(table.columns) == 2 and len(set(table.key) & set(linked)) != 1:
+            for column in linked:
+                table.check_bytes(column)
             relation = self._relation(*linked)
             if self._is_empty(relation) and not table.in_database:
                 raise table.error("has no rows; expected at least one")
@@ -204,6 +206,7 @@ class _Reading:
                 said = f"column {quote(column)} of type {scanned.type} is left out"
                 warn(f"{table.place}: {said}; expected text, numbers, dates or Booleans")
             elif kind is not ColumnKind.IGNORE:
+                table.check_bytes(column)
                 sources.append(self._column(column, kind))
         filled = [source for source in sources if not self._is_empty(source)]
         if not filled and not table.in_database:

@@ -58,6 +58,7 @@ class ScannedColumn:
     sql: str
     type: str
     kind: ColumnKind | None
+    bytes_at: int | None = None  #: the first row with bytes (a BLOB of SQLite), which are NULL here
 
     @property
     def is_text(self) -> bool:
@@ -112,10 +113,21 @@ class ScannedTable:
                 listed = f"found {', '.join(map(quote, self.columns))}"
                 hint = did_you_mean(column, self.columns)
                 raise self.error(f"`key`: no column {quote(column)}; {listed}.{hint}")
+            self.check_bytes(column)
             kind = self.columns[column].type
             if kind.split("(")[0] not in NAME_TYPES:
                 problem = f"the key {quote(column)} is of type {kind}; expected text or integers"
                 raise self.error(problem)
+
+    def check_bytes(self, column: str) -> None:
+        """Refuse a column in which a row has bytes."""
+        at = self.columns[column].bytes_at
+        if at is not None:
+            raise self.error(
+                f"column {quote(column)} has bytes (a BLOB) here; expected text, a number or a "
+                "date, or leave the column out as `types` 'ignore'",
+                at,
+            )
 
 
 # --- files and frames -----------------------------------------------------------------------------
@@ -345,11 +357,21 @@ def _sqlite_table(
         for text, kind in zip(fields, kinds.values(), strict=True)
     ]
     cursor = connection.execute(f"SELECT {', '.join(texts)} FROM {_quoted(name)}")  # noqa: S608
-    rows = (tuple(None if cell is None else str(cell) for cell in row) for row in cursor)
-    space.insert(stored, cells, rows)
+    first_bytes: dict[int, int] = {}
+
+    def rows() -> Iterator[tuple[str | None, ...]]:
+        for at, row in enumerate(cursor, start=1):
+            for i, cell in enumerate(row):
+                if isinstance(cell, bytes):
+                    first_bytes.setdefault(i, at)
+            yield tuple(
+                None if cell is None or isinstance(cell, bytes) else str(cell) for cell in row
+            )
+
+    space.insert(stored, cells, rows())
     columns = {
-        column: ScannedColumn(cell, "VARCHAR", kind)
-        for cell, (column, kind) in zip(cells, kinds.items(), strict=True)
+        column: ScannedColumn(cells[i], "VARCHAR" if kind else "BLOB", kind, first_bytes.get(i))
+        for i, (column, kind) in enumerate(kinds.items())
     }
     place = f"{file.name}, table {quote(name)}"
     whole = len(key) == 1 and kinds[key[0]] is ColumnKind.NUMBER

@@ -169,11 +169,22 @@ def table_rows(
         number = 0
         try:
             connection.execute("SET preserve_insertion_order = true")
-            cursor = connection.execute(f"SELECT * FROM {scan}")  # noqa: S608
+            described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
+            # an infinite date would come as the last one of Python
+            dated = [i for i, row in enumerate(described) if row[1] in DATE_TYPES]
+            fields = ['"' + described[i][0].replace('"', '""') + '"' for i in dated]
+            infinite = "".join(
+                f", CASE WHEN NOT isfinite({field}) THEN CAST({field} AS VARCHAR) END"
+                for field in fields
+            )
+            cursor = connection.execute(f"SELECT *{infinite} FROM {scan}")  # noqa: S608
             while chunk := cursor.fetchmany(10_000):
                 for cells in chunk:
                     number += 1
-                    yield number, cells
+                    row = list(cells[: len(described)])
+                    for i, text in zip(dated, cells[len(described) :], strict=True):
+                        row[i] = row[i] if text is None else text
+                    yield number, row
         except duckdb.Error as error:
             problem = f"broken after row {number}: {reason(error)}"
             raise DataError(name, problem) from None
