@@ -177,9 +177,11 @@ def test_mistakes_in_frames_and_across_inputs(tmp_path: Path) -> None:
         read_facts(numbers=[("a", "y", 1)], dates=[("b", "y", "1990-01-01")])
     with pytest.raises(DataError, match="column 'value' is of type DOUBLE; expected dates"):
         read_numbers(frame, dates=True)
-    days = "SELECT unnest(['a', 'b']) AS entity, 'y' AS attribute, "
-    days += "unnest(['1990-01-01', 'infinity'])::DATE AS value"
-    duckdb.sql(days).write_parquet(str(tmp_path / "d.parquet"))
+    days = "unnest(['1990-01-01', 'infinity'])::DATE AS value"
+    with duckdb.connect() as connection:
+        connection.sql(f"SELECT unnest(['a', 'b']) AS entity, 'y' AS attribute, {days}").to_parquet(
+            str(tmp_path / "d.parquet")
+        )
     problem = "d.parquet, row 2: expected a date, such as 1931-05-04, found 'infinity'"
     with pytest.raises(DataError, match=problem):
         read_numbers(str(tmp_path / "d.parquet"), dates=True)
