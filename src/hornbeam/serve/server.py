@@ -25,7 +25,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hornbeam.base.progress import Progress
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.serve.guard import MAX_HEADERS
 from hornbeam.serve.web_app import WebApp
@@ -39,6 +39,8 @@ IDLE_SECONDS = 15
 MAX_CONNECTIONS = 1000
 MAX_BACKLOG = 250
 OTHER_FILES = 20
+#: Errors of `accept` when files or memory for one more connection are missing.
+NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 #: Seconds that running requests get when the server stops.
 SHUTDOWN_SECONDS = 2
 #: Seconds to wait for the warm-up thread at that time: ending it midway would print tracebacks.
@@ -185,13 +187,16 @@ def run(
             progress.message(f"Nothing was reloaded: {error}")
 
     def prepare(loop: asyncio.AbstractEventLoop) -> None:
-        app.shown.warm_up(progress)
+        try:
+            app.shown.warm_up(progress)
+        except OSError as error:
+            progress.message(f"Pages are prepared when they are asked for: {error}")
         with suppress(RuntimeError):  # the server may have stopped meanwhile
             loop.call_soon_threadsafe(
                 lambda: moving.append(loop.create_task(app.shown.move_to_processes()))
             )
 
-    server = make_server(app.guarded(), begun)
+    server = make_server(app.guarded(), begun, progress)
     # present objects stay: checking them at every garbage collection would delay all visitors
     gc.collect()
     gc.freeze()
@@ -204,7 +209,9 @@ def run(
         gc.unfreeze()
 
 
-def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
+def make_server(
+    app: ASGIApp, started: Callable[[], None], progress: Progress = SILENT
+) -> uvicorn.Server:
     """The server, not yet running."""
     config = uvicorn.Config(
         app,
@@ -222,17 +229,43 @@ def make_server(app: ASGIApp, started: Callable[[], None]) -> uvicorn.Server:
         h11_max_incomplete_event_size=MAX_HEADERS,
         backlog=_backlog(),
     )
-    return _AnnouncedServer(config, started)
+    return _RoomyServer(config, started, progress)
 
 
-class _AnnouncedServer(uvicorn.Server):
-    """Calls `started` when it is ready."""
+class _RoomyServer(uvicorn.Server):
+    """Calls `started` when it is ready, and makes room when the system has no more open files.
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    The limit on connections leaves room for the files of the server. That these are more than
+    expected is no reason to stop answering.
+    """
+
+    def __init__(
+        self, config: uvicorn.Config, started: Callable[[], None], progress: Progress
+    ) -> None:
         super().__init__(config)
         self._announce = started
+        self._progress = progress
+        self._was_short = False
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening, then call `started`."""
+        asyncio.get_running_loop().set_exception_handler(self._handle)
         await super().startup(sockets)
         self._announce()
+
+    def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Close the longest idle half of connections; asyncio accepts again in a second."""
+        error = context.get("exception")
+        if not (isinstance(error, OSError) and error.errno in NO_ROOM and "socket" in context):
+            loop.default_exception_handler(context)
+            return
+        if not self._was_short:
+            self._progress.message(
+                "The limit on open files (`ulimit -n`) is reached: idle connections are closed."
+            )
+        self._was_short = True
+        connections = self.server_state.connections
+        while 2 * sum(c.transport.is_closing() for c in connections) < len(connections) and (
+            idle := _longest_idle(connections)
+        ):
+            idle.transport.abort()
