@@ -79,6 +79,7 @@ def test_mistakes_exit_2_with_file_and_line(tmp_path: Path, rule: str, message: 
         (("--guard", "nothing"), "no fact has the predicate 'nothing', which --guard names"),
         (("--guard", "neighbour", "--method", "boost"), "use --method joint, or leave out --guard"),
         (("--rules", "nowhere.psl"), "nowhere.psl: cannot be read"),
+        (("--rules", "."), ".: cannot be read: Is a directory"),
     ],
 )
 def test_wrong_options_exit_2(tmp_path: Path, words: tuple[str, ...], message: str) -> None:

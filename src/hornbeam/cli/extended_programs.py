@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os.path import splitext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,12 @@ def given_program(own: OwnRuleOptions, training: options.TrainingOptions) -> str
     from hornbeam.facts.reading.psl_data import PROGRAM_SUFFIXES, split_of
 
     rules = Path(split_of(own.rules)[0])
-    files = {rules, rules.with_suffix(".data")}
+    data = Path(f"{splitext(rules)[0]}.data")
     listed = [split_of(name) for name in (*training.facts.files, *(training.labels or ()))]
     is_program = rules.suffix.lower() in PROGRAM_SUFFIXES
-    if not is_program and rules.with_suffix(".data") not in {Path(name) for name, _ in listed}:
+    if not is_program and data not in {Path(name) for name, _ in listed}:
         return None
-    others = [name for name, _ in listed if Path(name) not in files]
+    others = [name for name, _ in listed if Path(name) not in (rules, data)]
     if others or not training.labels or not training.facts.facts:
         raise InputError(
             f"{own.rules}: rules are learned beside those of a PSL program from its own data: give "

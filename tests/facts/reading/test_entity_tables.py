@@ -268,6 +268,7 @@ FILM = "film,year,by\nheat,1995,mann\n\nalien,,scott\n"
         (FILM, {"types": {"year": "integer"}}, "`types`: 'year' is 'integer'; expected name, numb"),
         (FILM, {"types": {"year": "ignore", "by": "ignore"}}, "has no column that says anything"),
         (FILM, {"key": None}, "no `key` given"),
+        (FILM + '"a\tb",1,x\n', {}, "t.csv, line 5: the key 'film' holds a TAB"),
         ("film,film\na,b\n", {}, "line 1: two columns are called 'film'"),
         ("film,by\n", {}, "t.csv: has no rows"),
     ],
@@ -315,6 +316,35 @@ def test_mistakes_in_frames_and_databases(tmp_path: Path) -> None:
     twice = EntityTables((TableFile.of(frame, "film", "x"), TableFile.of(frame, "film", "x")))
     with pytest.raises(InputError, match="two tables are called 'x'"):
         read_facts(twice)
+
+
+@pytest.mark.parametrize("suffix", [".duckdb", ".sqlite"])
+def test_a_database_without_rows_is_named(tmp_path: Path, suffix: str) -> None:
+    empty = shop(tmp_path / f"shop{suffix}", ("CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT)",))
+    with pytest.raises(DataError, match=rf"shop{suffix}: no table with a key has rows"):
+        read_table(empty)
+
+
+@pytest.mark.parametrize("suffix", [".duckdb", ".sqlite"])
+def test_foreign_keys_of_several_columns_are_announced(tmp_path: Path, suffix: str) -> None:
+    statements = (
+        "CREATE TABLE day (year INTEGER, week INTEGER, name TEXT, PRIMARY KEY (year, week))",
+        "CREATE TABLE sale (id TEXT PRIMARY KEY, year INTEGER, week INTEGER, "
+        "FOREIGN KEY (year, week) REFERENCES day(year, week))",
+        "INSERT INTO day VALUES (2020, 7, 'x')",
+        "INSERT INTO sale VALUES ('s', 2020, 7)",
+    )
+    with pytest.warns(HornbeamWarning, match="table 'sale': the foreign key of several columns"):
+        read = read_table(shop(tmp_path / f"shop{suffix}", statements))
+    assert found(read)[1] == {("s", "year", 2020), ("s", "week", 7)}
+
+
+def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
+    with pytest.warns(HornbeamWarning, match=r"t.csv: a column without a name is left out"):
+        read = read_table(write(tmp_path / "t.csv", "film,,by\na,1,b\n"), key="film")
+    assert found(read)[0] == {("a", "by", "b")}
+    index = write(tmp_path / "t.csv", ",film,by\n0,a,b\n")  # as pandas writes an index
+    assert found(read_table(index, key="film"))[0] == {("a", "by", "b")}
 
 
 def test_a_column_that_cannot_be_read_is_left_out() -> None:

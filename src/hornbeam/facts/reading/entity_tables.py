@@ -107,6 +107,9 @@ def table_sources(space: Workspace, given: EntityTables) -> list[Source]:
     sources = []
     for table in named.values():
         sources += _Reading(space, given, named, table).sources()
+    if tables and not sources:
+        problem = "no table with a key has rows; expected at least one"
+        raise DataError(", ".join(given.databases), problem)
     return sources
 
 
@@ -198,6 +201,8 @@ class _Reading:
             if column in table.key and (len(table.key) == 1 or column not in table.links):
                 continue
             if not column or column.startswith(PANDAS_INDEX):
+                if column != next(iter(table.columns)) and not column:
+                    warn(f"{table.place}: a column without a name is left out")
                 continue
             kind = ColumnKind(kinds[column]) if column in kinds else scanned.kind
             if column in table.links and column not in kinds:
@@ -343,6 +348,8 @@ class _Reading:
         def rows() -> Iterator[Row]:
             for at, cells in table.rows():
                 entity, cell = f"{prefix}{self._key(cells)}", cells[at_column]
+                if problem := name_problem(f"key {', '.join(map(quote, table.key))}", entity):
+                    raise table.error(problem, at)
                 for value in cell if isinstance(cell, list) else [cell]:
                     if not _is_present(value):
                         continue

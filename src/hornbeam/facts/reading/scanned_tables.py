@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import duckdb
 
 from hornbeam.base.texts import did_you_mean, quote
-from hornbeam.errors import DataError
+from hornbeam.errors import DataError, warn
 from hornbeam.facts.reading.sources import Row, literal
 from hornbeam.facts.reading.tables import (
     DATE_TYPES,
@@ -309,8 +309,17 @@ def _duckdb_tables(space: Workspace, file: File) -> list[ScannedTable]:
         }
         scan = f"{schema}.{_quoted(place[0])}.{_quoted(place[1])}"
         called = f"{file.name}, table {quote(place[1])}"
+        for row in constraints:
+            if row[:2] == place and row[2] == "FOREIGN KEY" and len(row[3]) > 1:
+                _warn_of_values(called, row[3])
         found.append(_typed_table(space, place[1], called, scan, keys.get(place, ()), links))
     return found
+
+
+def _warn_of_values(place: str, columns: Sequence[str]) -> None:
+    """Say that a foreign key of several columns is no link."""
+    shown = ", ".join(map(quote, columns))
+    warn(f"{place}: the foreign key of several columns {shown} is no link; they are plain values")
 
 
 def _folded(names: Iterable[str]) -> list[str]:
@@ -374,6 +383,8 @@ def _sqlite_table(
         for i, (column, kind) in enumerate(kinds.items())
     }
     place = f"{file.name}, table {quote(name)}"
+    for number in sorted(several):
+        _warn_of_values(place, [row[3] for row in keys if row[0] == number])
     whole = len(key) == 1 and kinds[key[0]] is ColumnKind.NUMBER
     return ScannedTable(
         name, place, stored, columns, table_rows(space.connection, place, stored),
