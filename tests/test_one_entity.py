@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hornbeam as hb
-from hornbeam.errors import DataError, InputError
+from hornbeam.errors import DataError, HornbeamNote, InputError
 from hornbeam.facts.folds import assign_evidence_folds
 from hornbeam.facts.known import with_known
 from hornbeam.facts.negatives import origins, with_negatives
@@ -85,6 +85,47 @@ def test_typed_negatives_stand_where_most_true_entities_do() -> None:
     drawn = with_negatives(known, ["churn"], 0.2, rng=rng)
     customers_of_type = {name for name, *_ in typed}
     assert {name for name, _, label in drawn if label == 0.0} <= customers_of_type
+
+
+def test_facts_that_state_who_is_false_teach_as_labels_do() -> None:
+    """A Boolean column says all: no false entity is drawn, also not one without a value."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for k in range(60):
+        plan, left = rng.choice(["gold", "free"]), None
+        if k % 10:
+            left = bool(rng.random() < (0.8 if plan == "free" else 0.2))
+        rows.append((f"c{k}", str(plan), f"c{rng.integers(60)}", left))
+    table = pd.DataFrame(rows, columns=["name", "plan", "friend", "left"]).astype(
+        {"left": "boolean"}
+    )
+    with pytest.warns(HornbeamNote, match=r"left: the facts state \d+ false ones"):
+        stated = hb.learn(hb.read_table(table, key="name"), target="left")
+    labels = [(name, "left", float(left)) for name, _, _, left in rows if left is not None]
+    others = hb.read_table(table.drop(columns="left"), key="name")
+    given = hb.learn(others, labels, cross_evidence=True)
+    assert stated.rules == given.rules
+    assert len(stated.rules) > 1
+    assert stated.semantics.sampled_negatives is None
+    assert stated.trace is not None
+    assert (stated.trace.targets, stated.trace.sampled_negatives) == (54, None)
+
+
+def test_pairs_of_truth_value_0_are_the_false_ones() -> None:
+    people = [f"p{k}" for k in range(12)]
+    facts = [(a, "likes", b) for a in people[::2] for b in people[::3]]
+    values = {
+        (a, b): float((i + j) % 3 == 0) for i, a in enumerate(people) for j, b in enumerate(people)
+    }
+    pairs = [(a, "trusts", b, value) for (a, b), value in values.items()]
+    read = hb.read_facts(facts, pairs)
+    assert len(read) == len(facts) + sum(values.values())
+    grown = hb.read_facts(facts) + hb.read_facts(pairs)
+    for known in (read, grown, hb.read_facts(read)):
+        labels = with_negatives(known, ["trusts"], rng=np.random.default_rng(0))
+        names = known.entities
+        ends = zip(labels.subject, labels.object, labels.positive, strict=True)
+        assert {(names[int(a)], names[int(b)]): float(true) for a, b, true in ends} == values
 
 
 def test_a_fold_hides_its_true_entities_from_the_false_ones_too() -> None:

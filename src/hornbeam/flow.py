@@ -25,7 +25,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
-from hornbeam.labelled_search import LabelledSearch, chosen_labels, sampled_labels
+from hornbeam.labelled_search import LabelledSearch, chosen_labels, labels_of_facts
 from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learner
 from hornbeam.learning.problem import Problem
@@ -83,7 +83,8 @@ def learn(
 ) -> Model:
     """Learn a rule model from facts and labelled targets.
 
-    Without labels, the facts of `target` are the true pairs, and false pairs are sampled.
+    Without labels, the facts of `target` are the true pairs. False pairs are those that the facts
+    state (truth value 0, or false in a Boolean column of a table), else they are sampled.
 
     Parameters
     ----------
@@ -148,7 +149,10 @@ def learn(
         seed,
     )
     began, opened = time.perf_counter(), open_engine(facts, engine, threads)
-    labels = _labels(opened, labels, target, negatives, negative_sampling, seed)
+    from_facts = labels is None
+    labels, drawn = _labels(opened, labels, target, negatives, negative_sampling, seed)
+    if drawn is None:
+        plan = replace(plan, semantics=replace(plan.semantics, sampled_negatives=None))
     if start is not None:
         plan = replace(plan, learner=_beginning_with(plan.learner, start))
     settings = {
@@ -164,12 +168,12 @@ def learn(
     opened = _seen_by(labels, opened)
     plan = plan.for_labels(labels).over(opened.numbers)
     if rules is not None or keep or guard is not None:
-        known = _known_predicates(opened, labels, sampling is not None or cross_evidence, plan)
+        known = _known_predicates(opened, labels, from_facts or cross_evidence, plan)
         own = read_own_rules(rules, known, keep=keep, guard=guard)
         plan = with_own_rules(plan, own, relaxation)
     with as_progress(progress) as shown:
-        search = LabelledSearch(opened, labels, plan.language, shown, sampling, plan.own)
-        found = _search(search, plan, cross_evidence, seed)
+        search = LabelledSearch(opened, labels, plan.language, shown, drawn, plan.own)
+        found = _search(search, plan, from_facts or cross_evidence, seed)
         searched = time.perf_counter()
         learned, second = _fit(search, plan, found, refit, seed)
     if plan.own.rules:
@@ -277,16 +281,14 @@ class _SearchResult(NamedTuple):
     problem: Problem | None = None
 
 
-def _search(
-    search: LabelledSearch, plan: LearningPlan, cross_evidence: bool, seed: int
-) -> _SearchResult:
+def _search(search: LabelledSearch, plan: LearningPlan, by_folds: bool, seed: int) -> _SearchResult:
     """Find and count candidates: over the facts, by folds, or collectively, as the plan says."""
     if plan.two_steps:  # refuses an engine that it cannot use, before anything is searched
         collective_engine(search.engine)
     if plan.recursive:
         discovery, problem = search.discover_collectively(plan.semantics)
         found = _SearchResult(discovery, problem=problem)
-    elif search.sampling is not None or cross_evidence:
+    elif by_folds:
         folds = search.assign_folds(seed)
         found = _SearchResult(search.discover_by_folds(folds), folds)
     else:
@@ -410,21 +412,23 @@ def _labels(
     negatives: float,
     sampling: Sampling,
     seed: int,
-) -> Targets:
-    """Choose the labels to learn from, or sample them from the facts."""
+) -> tuple[Targets, Sampling | None]:
+    """Labels to learn from, given or of the facts, and how false pairs were sampled, if any."""
+    drawn = None
     if labels is None:
         if engine.facts is not None and engine.facts.events is not None:
             problem = "facts with a time need `labels`, each with its time: none are sampled"
             raise InputError(problem)
-        chosen = sampled_labels(engine, target, negatives, sampling, seed)
+        chosen, drawn = labels_of_facts(engine, target, negatives, sampling, seed)
     else:
         chosen = chosen_labels(labels, target)
+    if drawn is None:
         # sorted, so that sums over labels are the same to the bit for any order of rows
         time = chosen.subject if chosen.time is None else chosen.time
         order = np.lexsort((time, chosen.object, chosen.predicate, chosen.subject))
         chosen = chosen.select(order)
     check_labels(chosen)
-    return chosen
+    return chosen, drawn
 
 
 def _check_candidates(found: Discovery, labels: Targets, language: RuleLimits) -> None:

@@ -24,7 +24,7 @@ from hornbeam.counting.opening import (
     select_target,
 )
 from hornbeam.counting.statistics import Statistics
-from hornbeam.errors import InputError, warn
+from hornbeam.errors import HornbeamNote, InputError, warn
 from hornbeam.facts.folds import EvidenceFolds, assign_evidence_folds, pair_groups
 from hornbeam.facts.known import is_symmetric, with_known
 from hornbeam.facts.negatives import origins, with_negatives
@@ -45,7 +45,7 @@ from hornbeam.two_step import FirstStep
 class LabelledSearch:
     """Finds and counts candidates for labelled targets.
 
-    `sampling` is how the false pairs were sampled; None if the user gave all labels. Bodies of
+    `sampling` is how the false pairs were sampled; None if all labels are given. Bodies of
     `own` rules are counted besides the candidates.
     """
 
@@ -248,7 +248,8 @@ def discover(
         The evidence: a file, a frame, tuples, a list of any of them, `Facts`, or an open engine.
     labels
         Labelled targets as a file, a frame, tuples, or the result of `read_labels`. Without labels,
-        the facts of `target` are the true pairs, hidden by folds, and false pairs are sampled.
+        the facts of `target` are the true pairs, hidden by folds, and false pairs are sampled
+        unless facts state them (value 0).
     language
         Which clauses are candidates.
     target
@@ -278,8 +279,8 @@ def discover(
     """
     opened, language = open_engine(facts, engine, threads), language or RuleLimits()
     if labels is None:
-        sampled = sampled_labels(opened, target, negatives, negative_sampling, seed)
-        search = LabelledSearch(opened, sampled, language, progress, negative_sampling)
+        known, sampling = labels_of_facts(opened, target, negatives, negative_sampling, seed)
+        search = LabelledSearch(opened, known, language, progress, sampling)
         return search.discover_by_folds(search.assign_folds(seed))
     return discover_bodies(
         opened, chosen_labels(labels, target), language, statistics=statistics, progress=progress
@@ -292,14 +293,17 @@ def chosen_labels(labels: Input, target: str | Sequence[str] | None) -> Targets:
     return select_target(known, target)
 
 
-def sampled_labels(
+def labels_of_facts(
     engine: Engine,
     target: str | Sequence[str] | None,
     negatives: float,
     sampling: Sampling,
     seed: int,
-) -> Targets:
-    """Facts of the target predicates as true pairs, and sampled false pairs."""
+) -> tuple[Targets, Sampling | None]:
+    """Facts of the target predicates as true pairs, and false pairs: stated ones, or sampled.
+
+    Second, how some of them were sampled; None where the facts state the false pairs.
+    """
     if not target:
         raise InputError("without labels, name the predicate to learn: `target=PREDICATE`")
     facts = facts_in_memory(
@@ -308,4 +312,10 @@ def sampled_labels(
     )
     names = [target] if isinstance(target, str) else target
     rng = np.random.default_rng(seed)
-    return with_negatives(facts, names, negatives, sampling, rng=rng)
+    labels = with_negatives(facts, names, negatives, sampling, rng=rng)
+    if any(facts.denied_of(name) is None for name in names):
+        return labels, sampling
+    false = len(labels) - int(labels.positive.sum())
+    stated = f"{', '.join(labels.predicates)}: the facts state {false:,} false ones (value 0)"
+    warn(f"{stated}, and none are sampled", HornbeamNote)
+    return labels, None

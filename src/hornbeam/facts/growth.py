@@ -78,6 +78,7 @@ def grow(facts: Facts, new: Facts) -> Growth:
     types = before.types.joined(added.types)
     events = joined_events(before.events, len(facts), added.events, len(added))
     whole = Facts(entities, predicates, dict(sorted(atoms.items())), numbers, types, events)
+    whole = replace(whole, denied=_joined_denied(whole, before, added))
     is_plain = few and set(whole.atoms) == {2} and not whole.soft
     return Growth(whole, to_entity, to_predicate, new_links, is_plain)
 
@@ -90,14 +91,14 @@ def _renumbered(
     if predicates is facts.predicates:
         return moved
     number = to_predicate.astype(narrow_type(len(predicates)))
-    atoms = {
-        arity: replace(table, predicate=number[table.predicate])
-        for arity, table in moved.atoms.items()
-    }
+    atoms, denied = (
+        {arity: replace(table, predicate=number[table.predicate]) for arity, table in of.items()}
+        for of in (moved.atoms, moved.denied)
+    )
     events = moved.events
     if events is not None:
         events = replace(events, predicate=to_predicate[events.predicate])
-    return replace(moved, predicates=predicates, atoms=atoms, events=events)
+    return replace(moved, predicates=predicates, atoms=atoms, events=events, denied=denied)
 
 
 def numbers_before(
@@ -155,6 +156,20 @@ def _sorted_again(facts: Facts, arity: int, new: Atoms) -> Atoms:
     first = begin_runs(predicate, *arguments)
     _refuse_contradiction(facts, union, ~first & np.append(False, np.diff(sorted_values) != 0))
     return union.select(first)
+
+
+def _joined_denied(whole: Facts, before: Facts, added: Facts) -> dict[int, Atoms]:
+    """The denied atoms of both that are not among the facts."""
+    denied = {}
+    for arity in sorted({*before.denied, *added.denied}):
+        parts = [facts.denied[arity] for facts in (before, added) if arity in facts.denied]
+        table = united_atoms(parts)
+        wanted = begin_runs(table.predicate, *table.arguments)
+        if arity in whole.atoms:
+            wanted &= ~whole.atoms[arity].places_of(table.predicate, *table.arguments)[1]
+        if wanted.any():
+            denied[arity] = table.select(wanted)
+    return denied
 
 
 def _refuse_contradiction(facts: Facts, atoms: Atoms, clash: Bools) -> None:

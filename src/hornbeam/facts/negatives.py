@@ -10,6 +10,8 @@ has, and r the distribution of replacements, an unknown pair is drawn in proport
 What r is decides how hard the negatives are, and with it what scores mean (see `with_negatives`).
 
 A negative of a target on one entity is another entity: by default one like the true ones.
+
+Where the facts state false pairs of a predicate (truth value 0), these are its negatives.
 """
 
 from __future__ import annotations
@@ -67,6 +69,8 @@ def with_negatives(
       then about as common among the negatives as among the positives, so that popularity no
       longer helps. These are the hardest, and the most likely to be true but unknown.
 
+    Where facts state false pairs of a predicate, all of these are its negatives, and none is drawn.
+
     For a predicate on one entity, "typed" draws entities of a type that true ones have. Without
     types it draws from those that stand in the facts where most of the true ones do. "frequency" is
     refused.
@@ -96,7 +100,12 @@ def _labelled(
 ) -> tuple[Ids, Ids, Millionths]:
     """Subjects, objects and labels of one predicate."""
     subject, object_, true = _edges(facts, predicate)
-    n_entities = len(facts.entities)
+    n_entities, denied = len(facts.entities), facts.denied_of(predicate)
+    if denied is not None:
+        ends = ((subject, denied.arguments[0]), (object_, denied.arguments[-1]))
+        subjects, objects = (np.append(known[true], false) for known, false in ends)
+        labels = np.repeat([ONE, 0], [int(true.sum()), len(denied)]).astype(np.int32)
+        return subjects, objects, labels
     if predicate in facts.unary:
         return _labelled_entities(facts, predicate, subject, true, ratio, sampling, rng)
     known = np.sort(pair_keys(subject, object_, n_entities))

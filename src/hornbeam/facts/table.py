@@ -119,6 +119,8 @@ class Facts:
     (`hornbeam.graph.adjacency`); unary atoms are conditions. `numbers` are attributes of the
     entities, for comparisons in bodies; `types` are given ones (`with_types`), or those of tables.
     `events` say when the atoms were true, if times were read; `atoms` are what was ever true.
+    `denied` are atoms of one or two arguments that were read with the truth value 0. They are no
+    evidence; they are the false targets if a model is learned from the facts alone.
 
     Examples
     --------
@@ -136,6 +138,7 @@ class Facts:
     numbers: Numbers = field(default_factory=no_numbers)
     types: EntityTypes = field(default_factory=EntityTypes)
     events: Events | None = None
+    denied: Mapping[int, Atoms] = field(default_factory=dict)
     #: What was prepared from these facts, by its name; it lives as long as they do.
     kept: dict[str, Prepared] = field(default_factory=dict, init=False, repr=False)
 
@@ -294,15 +297,19 @@ class Facts:
 
     def moved(self, entities: Names, to_entity: Ids) -> Facts:
         """The same facts over entities that have other ids in the same order."""
-        atoms = {
-            arity: replace(table, arguments=tuple(to_entity[ids] for ids in table.arguments))
-            for arity, table in self.atoms.items()
-        }
+        atoms, denied = (
+            {
+                arity: replace(table, arguments=tuple(to_entity[ids] for ids in table.arguments))
+                for arity, table in tables.items()
+            }
+            for tables in (self.atoms, self.denied)
+        )
         numbers, types = self.numbers.moved(to_entity), self.types.moved(to_entity)
         events = None if self.events is None else self.events.moved(to_entity)
         return replace(
-            self, entities=entities, atoms=atoms, numbers=numbers, types=types, events=events
-        )
+            self, entities=entities, atoms=atoms, numbers=numbers, types=types, events=events,
+            denied=denied,
+        )  # fmt: skip
 
     def with_types(
         self,
@@ -339,6 +346,14 @@ class Facts:
         """The atoms of a predicate of one argument or two; none of an unknown one."""
         table = self.of_arity(1) if self.not_binary.get(predicate) == 1 else self.binary
         return table.select(table.predicate == self.predicates.index(predicate))
+
+    def denied_of(self, predicate: str) -> Atoms | None:
+        """The denied atoms of a predicate of one argument or two; None without any."""
+        number = self.predicates.index(predicate)
+        for table in self.denied.values():
+            if (table.predicate == number).any():
+                return table.select(table.predicate == number)
+        return None
 
     @cached_property
     def arity(self) -> Mapping[str, int]:

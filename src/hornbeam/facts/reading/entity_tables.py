@@ -335,8 +335,11 @@ class _Reading:
                 shape = RowShape(("a1", "value"), column, value_kind=VALUE_KINDS[kind])
                 wanted = shape.value_kind.in_sql("c", scanned.is_text)
             case _:
-                present += f" AND {word} NOT IN {FALSE_WORDS}"
-                valid, wanted = f"{word} IN {TRUE_WORDS}", "1.0"
+                shape = RowShape(("a1", "value"), column)
+                # of a list, an item that is false says nothing
+                present += f" AND {word} NOT IN {FALSE_WORDS}" * scanned.is_list
+                valid = f"{word} IN {(*TRUE_WORDS, *FALSE_WORDS)}"
+                wanted = f"CASE WHEN {word} IN {TRUE_WORDS} THEN 1.0 ELSE 0.0 END"
         select = (
             f"SELECT CASE WHEN {valid} THEN {literal(column)} END AS predicate, k AS a1, "  # noqa: S608
             f"{wanted} AS value FROM (SELECT {self._named(table.key, prefix)} AS k, {item} AS c "
@@ -361,9 +364,11 @@ class _Reading:
                     elif kind is not ColumnKind.BOOLEAN:
                         yield at, [entity, value]
                     elif (text := str(value).lower()) in TRUE_WORDS:
-                        yield at, [entity]
+                        yield at, [entity, 1.0]
                     elif text not in FALSE_WORDS:
                         problem = f"expected true or false, found {quote(str(value))}"
                         raise DataError(place, problem, **{table.unit: at})
+                    elif not isinstance(cell, list):
+                        yield at, [entity, 0.0]
 
         return shape.source(place, select, rows, table.unit)

@@ -126,13 +126,15 @@ def _intern_atoms(connection: duckdb.DuckDBPyConnection, sources: Sequence[Sourc
     _take_unary(columns, sources)
     by_arity = (np.flatnonzero(np.bincount(part[0])).tolist() for part in columns.values())
     check_one_arity(sources, predicates, by_arity)
-    atoms = {}
+    atoms, denied = {}, {}
     for arity in sorted(columns):
         having = [source for source in sources if arity in source.arities]
-        table = _atoms(arity, columns.pop(arity), having, entities, predicates)
+        table, zeros = _atoms(arity, columns.pop(arity), having, entities, predicates)
         if len(table):
             atoms[arity] = table
-    return Facts(entities, predicates, atoms, events=events)
+        if zeros is not None and arity <= 2:
+            denied[arity] = zeros
+    return Facts(entities, predicates, atoms, events=events, denied=denied)
 
 
 def _events(columns: dict[int, list[Array]], sources: Sequence[Source], unit: TimeUnit) -> Events:
@@ -228,10 +230,11 @@ def _atoms(
     sources: Sequence[Source],
     entities: Names,
     predicates: Names,
-) -> Atoms:
-    """Atoms of one arity: sorted, without duplicates and zeros; two values are an error.
+) -> tuple[Atoms, Atoms | None]:
+    """Atoms of one arity, sorted and without duplicates, and those of value 0, if any, apart.
 
-    Empties `columns` on the way, so that there are never more than two copies.
+    Two values of an atom are an error. Empties `columns` on the way, so that there are never more
+    than two copies.
     """
     values = _checked(columns.pop(), sources) if len(columns) > arity + 1 else None
     if values is not None and bool(np.all(values == ONE)):
@@ -239,9 +242,11 @@ def _atoms(
     arguments = [columns.pop(1) for _ in range(arity)]
     predicate = columns.pop().astype(narrow_type(len(predicates)))
     predicate, arguments, values = sort_atoms(predicate, arguments, values)
-    keep = begin_runs(predicate, *arguments)
+    keep, zeros = begin_runs(predicate, *arguments), None
     if values is not None:
         _check_one_value(sources, entities, predicates, [predicate, *arguments], keep, values)
+        if (zero := keep & (values == 0)).any():
+            zeros = Atoms(predicate, tuple(arguments), values).select(zero)
         keep &= values > 0
     if not keep.all():
         predicate = predicate[keep]
@@ -249,7 +254,7 @@ def _atoms(
             arguments[k] = arguments[k][keep]
         values = values[keep] if values is not None else None
     crisp = values is None or bool(np.all(values == ONE))
-    return Atoms(predicate, tuple(arguments), None if crisp else values)
+    return Atoms(predicate, tuple(arguments), None if crisp else values), zeros
 
 
 def _check_one_value(

@@ -20,6 +20,7 @@ from hornbeam.base.dates import TimeUnit
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import WHOLE, quote
 from hornbeam.errors import DataError
+from hornbeam.facts.growth import united_atoms
 from hornbeam.facts.names import NamedIds
 from hornbeam.facts.reading.headers import BY_ITSELF, Header, TableLayout, columns_without_predicate
 from hornbeam.facts.reading.sources import (
@@ -243,7 +244,7 @@ def frame_sources(
     """
     role = layout.role
     if isinstance(frame, Facts):
-        arities = sorted(frame.atoms) if not role.is_numeric else ()
+        arities = sorted({*frame.atoms, *frame.denied}) if not role.is_numeric else ()
         sources = [_atoms_source(space, frame, arity, name) for arity in arities]
         with_numbers = role is Role.FACTS or role.is_numeric
         if with_numbers:
@@ -377,6 +378,9 @@ def _atoms_source(space: Workspace, facts: Facts, arity: int, name: str) -> Sour
     """The atoms of one arity of facts that were read before."""
     shape = RowShape(("a1", "predicate", *(f"a{k}" for k in range(2, arity + 1)), "value"))
     table, view = facts.to_table(arity, values=True), space.fresh("atoms")
+    if facts.events is None and arity in facts.denied:
+        both = {arity: united_atoms([facts.of_arity(arity), facts.denied[arity]])}
+        table = replace(facts, atoms=both).to_table(arity, values=True)
     columns = dict(zip(shape.columns, table.arrays.values(), strict=True))
     if facts.events is not None:
         # one row per event, with its time
