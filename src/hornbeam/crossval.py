@@ -22,6 +22,7 @@ from hornbeam.facts.known import with_known, without_targets
 from hornbeam.facts.reading.readers import Input, as_labels, read_facts, read_labels
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.flow import learn
+from hornbeam.labelled_search import labels_of_facts
 from hornbeam.model import Model
 from hornbeam.scoring.evaluation import Evaluation, paired_significance
 from hornbeam.two_step import ASKED_ONLY
@@ -142,7 +143,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def cross_validate(
     facts: Input,
-    labels: Input,
+    labels: Input | None = None,
     methods: Sequence[str] | Mapping[str, Learn] = ("joint",),
     *,
     target: str | None = None,
@@ -160,11 +161,13 @@ def cross_validate(
     Parameters
     ----------
     facts, labels
-        Files, frames, tuples, or the results of `read_facts` and `read_labels`.
+        Files, frames, tuples, or the results of `read_facts` and `read_labels`. Without labels,
+        the facts of `target` are the true pairs (see `hornbeam.learn`), with `cross_evidence`.
     methods
         Names of learners to compare, or functions by name, each from facts and labels to a model.
     target
-        The predicate of labels without a predicate: `subject, object, label`.
+        The predicate of labels without a predicate, `subject, object, label`; or, without labels,
+        the predicate of the facts to learn.
     folds, seed
         Number of folds, and the seed by which pairs are assigned to them.
     cross_evidence
@@ -186,11 +189,13 @@ def cross_validate(
     if isinstance(methods, Mapping):
         methods = {name: _from_facts(method) for name, method in methods.items()}
     else:
+        known = cross_evidence or labels is None
         methods = {
-            name: partial(learn, method=name, cross_evidence=cross_evidence, seed=seed)
-            for name in methods
+            name: partial(learn, method=name, cross_evidence=known, seed=seed) for name in methods
         }
-    worlds = label_worlds(facts_of(facts), as_labels(labels, target), folds, seed)
+    evidence = facts_of(facts)
+    labels = own_labels(evidence, target, seed) if labels is None else as_labels(labels, target)
+    worlds = label_worlds(evidence, labels, folds, seed)
     with as_progress(progress) as shown:
         begun = count()
         results = cross_validate_worlds(
@@ -289,6 +294,14 @@ def task_worlds(
         test_facts = train_facts if same else read(*fold.test_facts)
         train, test = read_labels(fold.train_labels), read_labels(fold.test_labels)
         yield World(fold.name, train_facts, train, test_facts, test)
+
+
+def own_labels(facts: Facts, target: str | None, seed: int) -> Targets:
+    """Labels without any given ones: the facts of a predicate, and false pairs (stated or drawn).
+
+    Scores are then to be learned with `cross_evidence`, since the facts have the true pairs.
+    """
+    return labels_of_facts(open_engine(facts), target, 1.0, "typed", seed)[0]
 
 
 def label_worlds(facts: Facts, labels: Targets, folds: int = 5, seed: int = 0) -> Iterator[World]:

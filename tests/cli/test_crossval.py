@@ -81,6 +81,25 @@ def test_labels_are_dealt_into_folds(tmp_path: Path) -> None:
     assert roc[0]["mean"] > 0.9
 
 
+@pytest.mark.slow
+def test_the_facts_of_a_relation_are_dealt_into_folds(tmp_path: Path) -> None:
+    """Without labels: the same as labels of the same pairs with cross-evidence."""
+    people = [f"p{k}" for k in range(40)]
+    rows = [(name, "true" if k % 3 else "false", "ab"[k % 3 == 1]) for k, name in enumerate(people)]
+    table, facts, labels = (tmp_path / name for name in ("people.csv", "facts.tsv", "labels.tsv"))
+    table.write_text("name,left,plan\n" + "".join(",".join(row) + "\n" for row in rows))
+    facts.write_text("".join(f"{name}\tplan\t{plan}\n" for name, _, plan in rows))
+    lines = (f"{name}\tleft\t{int(left == 'true')}\n" for name, left, _ in rows)
+    labels.write_text("".join(lines))
+    words = ("crossval", "--folds", "4", "--methods", "joint", "--json", "--quiet")
+    stated = hornbeam_(*words, "--table", table, "--key", "name", "--type", "left=boolean",
+                       "--target", "left").json  # fmt: skip
+    given = hornbeam_(*words, "--facts", facts, "--labels", labels, "--cross-evidence").json
+    figures = [found["methods"]["joint"] for found in (stated, given)]
+    assert [{**found, "seconds": 0} for found in figures[:1]] == [{**figures[1], "seconds": 0}]
+    assert 0.6 < figures[0]["auc_roc"]["mean"] < 1.0
+
+
 def test_a_test_target_is_no_evidence_while_its_fold_is_tested() -> None:
     """Labels that are also among the facts leave the facts of the fold that tests them."""
     rows = [(f"a{i}", "t", f"b{i}") for i in range(10)]

@@ -31,6 +31,11 @@ class TaskOptions(Options):
     methods: str = option("Learners to compare, with commas between.", default="ppll,greedy,joint")
     folds: int | None = option("How many folds (default: all, or 5 for --labels).", min=1)
     labels: list[str] | None = options.label_files()
+    target: str | None = option(
+        "Instead of --labels: a predicate of the facts. Its facts are the true pairs; false pairs "
+        "are those that facts state, else they are sampled.",
+        metavar="PREDICATE",
+    )
 
     @property
     def method_names(self) -> list[str]:
@@ -46,20 +51,23 @@ class TaskOptions(Options):
     def worlds(self, seed: int, run: RunOptions) -> Iterator[World]:
         """Read the folds of the task, or split the labels into folds."""
         import hornbeam as hb
-        from hornbeam.crossval import label_worlds, task_worlds
+        from hornbeam.crossval import label_worlds, own_labels, task_worlds
 
         if self.task_dir is not None:
-            if self.facts.facts or self.labels:
+            if self.facts.facts or self.labels or self.target:
                 raise InputError("give a TASK_DIR, or --facts and --labels, not both")
             for name in [*run.reading.changed(), *["arguments"] * bool(self.facts.arguments)]:
                 raise InputError(f"`{name}` is for --facts and --labels")
             tables = self.facts.entity_tables
             return task_worlds(self.task_dir, self.folds, tables=tables, **self.facts.further)
-        if not self.facts.files or not self.labels:
-            raise InputError("give a TASK_DIR, or --facts and --labels")
+        if not self.facts.files or bool(self.labels) == bool(self.target):
+            raise InputError("give a TASK_DIR, or --facts and either --labels or --target")
         with run.started() as inputs:
             evidence = inputs.facts(self.facts)
-            labelled = inputs.read(hb.read_labels, self.labels)
+            if self.labels:
+                labelled = inputs.read(hb.read_labels, self.labels)
+            else:
+                labelled = own_labels(evidence, self.target, seed)
         return label_worlds(evidence, labelled, self.folds or 5, seed)
 
 
@@ -81,16 +89,18 @@ def crossval(
 
     TASK_DIR holds observed.tsv and fold0/train.tsv, fold0/test.tsv (and fold0/obs.tsv), or folds
     that are worlds of their own with train_observed.tsv and test_observed.tsv. Without it,
-    --facts and --labels are split into --folds. With --collective two baselines are evaluated too:
-    the same method without it (NAME-plain), and one in which every pair counts as true
-    (NAME-asked). A method that fails on a fold is named with the reason at the end, after the
-    figures of the others and of its other folds; the exit code is then 2.
+    --facts and --labels are split into --folds, or the facts of --target. With --collective two
+    baselines are evaluated too: the same method without it (NAME-plain), and one in which every
+    pair counts as true (NAME-asked). A method that fails on a fold is named with the reason at the
+    end, after the figures of the others and of its other folds; the exit code is then 2.
 
     [dim]Examples:[/dim]
 
       hornbeam crossval countries --methods ppll,joint
 
       hornbeam crossval --facts observed.tsv --labels all.tsv --folds 5
+
+      hornbeam crossval --tables shop.duckdb --target churned
     """
     import hornbeam as hb
     from hornbeam.crossval import (
@@ -104,10 +114,11 @@ def crossval(
     collective = evidence.collective_asked
     names = task.method_names
     worlds = task.worlds(seed, run)
+    cross_evidence = evidence.cross_evidence or task.target is not None
     learners: dict[str, Learn] = {
         name: partial(
             hb.learn, method=_learner(name, seed, max_rules), language=rules.language(),
-            counts=evidence.counts, cross_evidence=evidence.cross_evidence, collective=collective,
+            counts=evidence.counts, cross_evidence=cross_evidence, collective=collective,
             rules=own.rules, keep=own.keep, guard=own.guard, seed=seed,
         )
         for name in names
@@ -123,7 +134,7 @@ def crossval(
             worlds,
             learners,
             lambda fold: progress.message(f"{fold} ..."),
-            cross_evidence=evidence.cross_evidence,
+            cross_evidence=cross_evidence,
             threads=threads,
         )
     chances = significance(results)
