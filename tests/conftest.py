@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 import pytest
 from _pytest.doctest import DoctestModule
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from hornbeam.base.compiled import Kernel
 
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 # Continuous integration tries the same examples for the same code, so that a commit is green or red
 # whenever it is judged; everywhere else examples differ from run to run and find what is new.
 settings.register_profile(
-    "hornbeam", deadline=None, max_examples=20, derandomize=bool(os.environ.get("CI"))
+    "hornbeam",
+    deadline=None,
+    max_examples=12,
+    derandomize=bool(os.environ.get("CI")),
+    suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of a test
 )
 # `make quick`: few examples of every property, also of those that ask for more
 settings.register_profile("quick", parent=settings.get_profile("hornbeam"), max_examples=2)
@@ -44,8 +48,10 @@ settings.load_profile("hornbeam")
 
 # Threads of BLAS wait for each other by spinning, and workers, which inherit this, share the cores
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# Java's second compiler takes longer than what it makes faster in jobs of seconds
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+#: Java's second compiler takes longer than what it makes faster in jobs of seconds.
+JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(JAVA_OPTIONS))
+os.environ.setdefault("SPARK_DAEMON_JAVA_OPTS", " ".join(JAVA_OPTIONS))
 ROOT = Path(__file__).parents[1]
 os.environ.setdefault("SPARK_CONF_DIR", str(ROOT / "tests" / "support" / "spark"))
 #: Markers that a test has because it asks for a fixture.

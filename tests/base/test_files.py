@@ -13,6 +13,7 @@ import pytest
 from hornbeam.base import files
 from hornbeam.base.files import save_folder, save_text, working_folder
 from hornbeam.errors import DataError, InputError
+from tests.support.commands import PATIENCE
 
 LINES = "né\r\n\u2028 last"
 
@@ -70,7 +71,7 @@ def test_devices_and_pipes_are_written_to(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()), daemon=True)
     reader.start()
     save_text(pipe, "text")
-    reader.join(10)
+    reader.join(PATIENCE)
     assert read == ["text"]
 
 

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 import hornbeam as hb
-from tests.support.commands import COUNTRIES, EVIDENCE, TRAIN, command, hornbeam_, listing, write
+from tests.support.commands import (
+    COUNTRIES,
+    EVIDENCE,
+    PATIENCE,
+    TRAIN,
+    command,
+    hornbeam_,
+    listing,
+    write,
+)
 from tests.support.synthetic import random_facts
 
 pytestmark = pytest.mark.slow
@@ -35,7 +44,7 @@ finally:
 def test_help_imports_nothing_heavy(words: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", HELP.format(words=words, heavy=HEAVY)],
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 0
     assert "hornbeam" in done.stdout
@@ -96,7 +105,7 @@ def test_ctrl_c_leaves_cleanly(tmp_path: Path, scratch: Path, long_search: list[
             assert line, told
             told += line
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
     assert out == ""
     assert err == "hornbeam: interrupted\n"
@@ -120,7 +129,7 @@ def test_a_reader_that_goes_away_is_no_error(form: str, lines: int, unbuffered: 
             assert writer.stdout.readline()
         writer.stdout.close()
         assert writer.stderr.read() == b""
-        assert writer.wait(timeout=60) == 0
+        assert writer.wait(timeout=PATIENCE) == 0
 
 
 def test_a_reader_of_much_output_goes_away(tmp_path: Path) -> None:

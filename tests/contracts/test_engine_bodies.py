@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.rule_model import Semantics
 from tests.support import brute_force
-from tests.support.brute_force import ONE, search
+from tests.support.brute_force import ONE, Figures, search
 from tests.support.engine_contract import (
     FIRST,
     HAND_MADE,
@@ -33,6 +34,7 @@ from tests.support.engine_contract import (
     rows_of,
     values,
 )
+from tests.support.kernels import compiles
 from tests.support.recorded_progress import RecordedProgress
 from tests.support.rich_worlds import SOFT as RICH_SOFT
 from tests.support.rich_worlds import (
@@ -64,7 +66,7 @@ ALL = tuple(kind for kind in Kind if kind is not Kind.NUMBERS)
 @every_engine
 @values
 @given(st.data(), rich_languages())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_discovery_equals_brute_force(
     make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
@@ -128,7 +130,7 @@ def test_counting_equals_discovery(
 ) -> None:
     """Bodies that were found, drawn at random, unknown and repeated, in any order."""
     world = data.draw(worlds(value, classes=CLASSES))
-    everything = replace(language, bodies=ALL)
+    everything = replace(language, max_length=min(language.max_length, 3), bodies=ALL)
     whole = search(world.values, world.labels, everything, world.unary)
     bodies = data.draw(st.lists(CONDITIONS, max_size=6))
     if whole:
@@ -149,13 +151,20 @@ SEARCHES = [
 ]
 
 
+@cache
+def sixty(language: RuleLimits, soft: bool) -> tuple[World, dict[Body, Figures]]:
+    """So many worlds, and what brute force finds."""
+    world = many_worlds(60, soft, seed=language.max_length, classes=CLASSES)
+    return world, search(world.values, world.labels, language, world.unary)
+
+
 @pytest.mark.slow
 @first_of_every_engine
 @pytest.mark.parametrize(("language", "soft"), SEARCHES)
+@compiles  # and brute force searches once for all engines
 def test_many_worlds_at_once(make: Make, language: RuleLimits, soft: bool) -> None:
     """What is kept is counted again, in another order."""
-    world = many_worlds(60, soft, seed=language.max_length, classes=CLASSES)
-    found = search(world.values, world.labels, language, world.unary)
+    world, found = sixty(language, soft)
     discovery = check(make, world, language, found)
     bodies = [candidate.body for candidate in discovery.candidates][::-1]
     counted = make(world.facts).count(world.targets, bodies, language)

@@ -32,7 +32,6 @@ from tests.support.engine_contract import (
     WITH_FIXTURES,
     Make,
     check,
-    every_engine,
     figures_of,
     first_of_every_engine,
     rows_of,
@@ -95,31 +94,6 @@ def test_every_database_is_held_to_the_contract() -> None:
         Database, {"create", "view", "upload", "fetch", "drop", "write_parquet"}
     )
     assert found == set(DATABASES), "add the database to DATABASES: it must pass this suite"
-
-
-@every_engine
-@values
-@given(st.data(), languages())
-@settings(max_examples=150)
-def test_discovery_equals_brute_force(
-    make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
-) -> None:
-    check(make, data.draw(worlds(value)), language)
-
-
-@first_of_every_engine
-@values
-@given(st.data(), languages(), st.integers(1, 4), st.none() | st.integers(1, 6))
-def test_pruning_and_order(
-    make: Make,
-    value: st.SearchStrategy[int],
-    data: st.DataObject,
-    language: RuleLimits,
-    min_coverage: int,
-    top: int | None,
-) -> None:
-    world = data.draw(worlds(value))
-    check(make, world, replace(language, min_coverage=min_coverage, top=top))
 
 
 @cache
@@ -186,34 +160,6 @@ def test_many_worlds_at_once(make: Make, language: RuleLimits, soft: bool) -> No
     assert rows_of(counted) == [*rows_of(discovery.statistics)[::-1], []]
 
 
-@first_of_every_engine
-@given(worlds(SOFT), languages())
-def test_statistics_are_optional(make: Make, world: World, language: RuleLimits) -> None:
-    engine, targets = make(world.facts), world.targets
-    bare = engine.discover(targets, language, statistics=False)
-    whole = engine.discover(targets, language)
-    assert bare.statistics is None
-    assert figures_of(bare) == figures_of(whole)
-    assert (bare.found, bare.own_edges, bare.unseen) == (
-        whole.found,
-        whole.own_edges,
-        whole.unseen,
-    )
-
-
-@first_of_every_engine
-@given(worlds(), languages())
-def test_labels_are_optional(make: Make, world: World, language: RuleLimits) -> None:
-    labelled = world.targets
-    pairs = replace(labelled, millionths=None)
-    engine = make(world.facts)
-    expected = [
-        (path, coverage, 0, paths)
-        for path, coverage, _, paths in figures_of(engine.discover(labelled, language))
-    ]
-    assert figures_of(engine.discover(pairs, language)) == expected
-
-
 PATHS = st.builds(
     Body,
     st.lists(STEPS, min_size=1, max_size=4).map(tuple),
@@ -221,10 +167,10 @@ PATHS = st.builds(
 )
 
 
-@every_engine
+@first_of_every_engine
 @values
 @given(st.data(), languages())
-def test_counting_equals_discovery(
+def test_paths_are_counted_as_they_are_found(
     make: Make, value: st.SearchStrategy[int], data: st.DataObject, language: RuleLimits
 ) -> None:
     """Paths that were found, drawn at random, unknown and repeated, in any order."""
@@ -274,21 +220,6 @@ def test_names_of_entities_do_not_matter(
     assert one.statistics is not None
     assert two.statistics is not None
     assert rows_of(one.statistics) == rows_of(two.statistics)
-
-
-@first_of_every_engine
-@given(worlds(SOFT), languages(), st.data())
-def test_order_of_targets_only_numbers_the_rows(
-    make: Make, world: World, language: RuleLimits, data: st.DataObject
-) -> None:
-    order = data.draw(st.permutations(range(len(world.labels))))
-    engine, targets = make(world.facts), world.targets
-    one = engine.discover(targets, language).statistics
-    two = engine.discover(targets.select(np.array(order)), language).statistics
-    assert one is not None
-    assert two is not None
-    back = [sorted((order[row], body, n) for row, body, n in rows) for rows in rows_of(two)]
-    assert back == rows_of(one)
 
 
 @pytest.mark.slow

@@ -264,7 +264,7 @@ def test_a_target_is_the_same_alone_and_in_any_order(relaxation: Relaxation) -> 
 
 
 @given(case=cases, y=st.floats(0, 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_observed_potentials(case: Case, y: float) -> None:
     hinges = case.hinges()
     for relaxation in CONTINUOUS:
@@ -275,7 +275,7 @@ def test_observed_potentials(case: Case, y: float) -> None:
 
 
 @given(case=cases, rivals=st.lists(st.floats(0, 1), min_size=1, max_size=20))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_value_beats_the_map(case: Case, rivals: list[float]) -> None:
     for relaxation in CONTINUOUS:
         p = power(relaxation)

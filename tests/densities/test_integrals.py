@@ -168,7 +168,7 @@ def test_a_piece_without_its_mode_is_exact(slope: float, curve: float) -> None:
 
 
 @given(a=strengths, b=strengths)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_boolean_is_exact(a: float, b: float) -> None:
     exact_z = mp.exp(-mpf(a)) + mp.exp(-mpf(b))
     true = mp.exp(-mpf(b)) / exact_z if exact_z else mpf(a > b)

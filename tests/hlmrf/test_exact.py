@@ -75,7 +75,7 @@ def check_against_grid(potentials: Potentials) -> None:
 
 
 @given(programs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_multipliers_prove_that_it_is_optimal(potentials: Potentials) -> None:
     found = Exact().solve(potentials)
     assert found.status is MapStatus.OPTIMAL
@@ -87,7 +87,7 @@ def test_multipliers_prove_that_it_is_optimal(potentials: Potentials) -> None:
 
 
 @given(programs(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_multipliers_bound_a_feasible_state_wrongly(
     potentials: Potentials, data: st.DataObject
 ) -> None:

@@ -22,7 +22,7 @@ TIGHT = Admm(epsilon_abs=1e-9, epsilon_rel=1e-9, max_violation=1e-6, max_iterati
 
 
 @given(programs(), st.sampled_from(Solver))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_solver_finds_the_optimum(potentials: Potentials, solver: Solver) -> None:
     best = Exact().solve(potentials).objective
     found = solve(potentials, solver, admm=TIGHT)
@@ -46,7 +46,7 @@ def test_auto_by_admm_finds_the_optimum_too(potentials: Potentials) -> None:
     programs(kinds=[*PotentialKind, PotentialKind.AT_MOST, PotentialKind.EQUAL], feasible=False),
     st.sampled_from(Solver),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_every_solver_names_a_conflict(potentials: Potentials, solver: Solver) -> None:
     assume(len(find_conflict(potentials)))
     with pytest.raises(InfeasibleError) as caught:

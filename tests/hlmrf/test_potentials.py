@@ -12,7 +12,7 @@ from tests.support.random_programs import program, programs
 
 
 @given(programs(feasible=False), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_values_and_violations_are_those_of_the_definition(
     potentials: Potentials, data: st.DataObject
 ) -> None:

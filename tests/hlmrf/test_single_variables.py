@@ -22,7 +22,7 @@ rows = st.tuples(
 
 
 @given(st.lists(rows, min_size=1, max_size=12), st.floats(0, 1))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_nothing_in_a_dense_search_is_better(listed: list[Row], start: float) -> None:
     potentials = program(1, listed)
     state = np.array([start])
@@ -44,7 +44,7 @@ def test_nothing_in_a_dense_search_is_better(listed: list[Row], start: float) ->
 
 
 @given(programs(most_variables=4, most_literals=1))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_agrees_with_the_exact_solver(potentials: Potentials) -> None:
     potentials = potentials.select(np.diff(potentials.indptr) == 1)
     state = np.full(potentials.n_variables, 0.4)
@@ -57,7 +57,7 @@ def test_agrees_with_the_exact_solver(potentials: Potentials) -> None:
 @given(
     programs(kinds=[PotentialKind.AT_MOST, PotentialKind.EQUAL], feasible=False, most_literals=1)
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_names_the_variables_with_contradictory_constraints(potentials: Potentials) -> None:
     potentials = potentials.select(np.diff(potentials.indptr) == 1)
     infeasible = solve_single_variables(potentials, np.ones(potentials.n_variables))

@@ -28,6 +28,7 @@ from hornbeam.programs.evaluators import (
     Evaluator,
 )
 from hornbeam.programs.program import read_program
+from tests.conftest import JAVA_OPTIONS
 
 #: How PSL calls the figures in its output.
 PSL_NAMES = {
@@ -290,8 +291,9 @@ def test_figures_are_psls_on_the_same_values(psl_runtime: Path, tmp_path: Path) 
     path = write(tmp_path, listed, rows)
     ours = [one.figures for one in hb.infer(path).evaluations["T"].evaluators]
     done = subprocess.run(
-        ["java", "-jar", str(psl_runtime), str(path)], capture_output=True, text=True, check=True
-    )
+        ["java", *JAVA_OPTIONS, "-jar", str(psl_runtime), str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
     answer = json.loads(done.stdout[done.stdout.index("\n{") :])
     assert len(answer["evaluations"]) == len(ours)
     for line, figures in zip(answer["evaluations"], ours, strict=True):

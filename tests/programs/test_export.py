@@ -22,6 +22,7 @@ from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule, RuleModel, Semantics
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 from hornbeam.scoring.scored_links import pair_scores
+from tests.conftest import JAVA_OPTIONS
 from tests.support.further_atoms import with_atoms
 from tests.support.path_bodies import path
 
@@ -209,7 +210,7 @@ def test_psl_gives_the_same_map(psl_runtime: Path, java: str, tmp_path: Path) ->
     model = hb.Model(ALL, Semantics(relaxation=Relaxation.SQUARED))
     program = model.export(facts, pairs, tmp_path / "program")
     ran = subprocess.run(
-        [java, "-jar", str(psl_runtime), program.name],
+        [java, *JAVA_OPTIONS, "-jar", str(psl_runtime), program.name],
         cwd=program.parent, capture_output=True, text=True, timeout=300, check=True,
     )  # fmt: skip
     found = json.loads(ran.stdout[ran.stdout.index("{\n") :])

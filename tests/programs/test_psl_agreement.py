@@ -37,6 +37,7 @@ from hornbeam.programs.program_options import (
     InferenceOptions,
 )
 from hornbeam.programs.program_rules import check_rules, normal_rules, without_repetitions
+from tests.conftest import JAVA_OPTIONS
 from tests.support.psl_corpus import ACCEPTED, OURS_ALONE, PREDICATES, PSL_ALONE, REFUSED, REPEATED
 
 DECLARED = [ProgramPredicate(name, arity, closed=True) for name, arity in PREDICATES.items()]
@@ -47,7 +48,7 @@ import json, sys
 import jpype
 
 asked = json.load(sys.stdin)
-jpype.startJVM("-Xmx512m", classpath=[asked["jar"]], convertStrings=True)
+jpype.startJVM("-Xmx512m", *asked["java"], classpath=[asked["jar"]], convertStrings=True)
 string = jpype.JClass("org.linqs.psl.model.term.ConstantType").UniqueStringID
 predicate = jpype.JClass("org.linqs.psl.model.predicate.StandardPredicate")
 for name, arity in asked["predicates"].items():
@@ -209,7 +210,8 @@ def _texts() -> list[str]:
 @cache
 def _asked(jar: Path) -> list[Any]:
     """Ask for everything at once: starting Java takes longer than its answers."""
-    asked = json.dumps({"jar": str(jar), "predicates": PREDICATES, "texts": _texts()})
+    given = {"jar": str(jar), "java": JAVA_OPTIONS, "predicates": PREDICATES, "texts": _texts()}
+    asked = json.dumps(given)
     done = subprocess.run(
         [sys.executable, "-c", ASK], input=asked, capture_output=True, text=True, check=False
     )

@@ -105,7 +105,7 @@ def model_of(body: AnyBody, distinct: bool) -> hb.Model:
     return hb.Model((Rule(1.0, Clause(body)),), Semantics(distinct_variables=distinct))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(rich_worlds(arities=PLAIN), bodies("t", PLAIN, shares=False), PAIRS, st.booleans())
 def test_sparql_returns_every_grounding(
     world: RichWorld,

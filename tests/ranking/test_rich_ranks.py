@@ -25,7 +25,7 @@ from tests.support.rich_worlds import (
 pytestmark = pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(rich_worlds(), rich_models(), st.sampled_from(list(Score)), st.sampled_from([1, 2, 100]))
 def test_answers_are_what_rules_speak_for_by_their_scores(
     world: RichWorld, model: hb.Model, score: Score, block: int
@@ -52,7 +52,7 @@ def test_answers_are_what_rules_speak_for_by_their_scores(
             assert list(proposed.values()) == pytest.approx(exact.tolist(), rel=1e-9)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(rich_worlds(), rich_models())
 def test_equal_strengths_tie(world: RichWorld, model: hb.Model) -> None:
     """Where strengths are added up end by end, candidates that are alike score alike."""

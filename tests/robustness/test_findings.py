@@ -21,7 +21,7 @@ from hornbeam.base.machine import MAX_THREADS, worker_threads
 from hornbeam.cli import doctor
 from hornbeam.errors import DataError, InputError
 from tests.support import small_inputs as small
-from tests.support.commands import command, hornbeam_
+from tests.support.commands import PATIENCE, command, hornbeam_
 from tests.support.small_inputs import PREDICT, PROGRAM
 
 pytestmark = pytest.mark.usefixtures("small_inputs")
@@ -91,7 +91,7 @@ def test_endless_inputs_are_cut_at_a_limit_that_is_said(monkeypatch: pytest.Monk
     endless = Thread(target=_write_on, args=("pipe",), daemon=True)
     endless.start()
     assert f"pipe: {said}" in _refused(*LEARN, "--facts", "pipe")
-    endless.join(60)
+    endless.join(PATIENCE)
     assert not endless.is_alive()
 
 
@@ -114,7 +114,7 @@ def test_reports_of_models_that_sql_has_learned() -> None:
 def test_more_threads_than_there_could_be_are_not_started() -> None:
     # DuckDB would try, and the process would end without a word
     words = ("infer", "program.json", "--threads", "2147483648", "--json")
-    done = subprocess.run(command(*words), capture_output=True, timeout=120, check=False)
+    done = subprocess.run(command(*words), capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0
     assert "objective" in json.loads(done.stdout)
 
@@ -290,7 +290,7 @@ def test_addresses_that_native_libraries_do_not_live_with(kilobytes: int) -> Non
     words = " ".join(map(str, command(*PREDICT)))
     done = subprocess.run(
         ["bash", "-c", f"ulimit -v {kilobytes}; exec {words}"],
-        capture_output=True, text=True, timeout=100, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     assert f"ulimit -v allows {kilobytes:,} kB of addresses; expected at least" in done.stderr

@@ -25,7 +25,7 @@ from hornbeam.base.machine import MIN_ADDRESS_SPACE
 from hornbeam.base.terminal_progress import StageProgress
 from hornbeam.errors import DataError
 from hornbeam.facts.reading.interning import intern_facts
-from tests.support.commands import command, hornbeam_, plain_user
+from tests.support.commands import PATIENCE, command, hornbeam_, plain_user
 from tests.support.small_inputs import FACTS, LEARN, PREDICT
 
 pytestmark = [
@@ -73,9 +73,6 @@ ELSEWHERE = {
     "a reader of the output that goes away": "test_a_reader_that_goes_away_is_no_error",
 }
 
-#: Seconds within which Ctrl-C is answered; the machine may be busy with other tests.
-PATIENCE = 30.0
-
 
 @pytest.fixture
 def full_disk(tmp_path: Path) -> Iterator[Path]:
@@ -96,7 +93,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def _run(
-    *words: object, shell: str = "", timeout: float = 120, **environment: str
+    *words: object, shell: str = "", timeout: float = PATIENCE, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, after some words of the shell."""
     line = " ".join(map(str, command(*words)))
@@ -293,7 +290,7 @@ def test_64_open_files_for_the_explorer(expected: str) -> None:
         crowd = [socket.create_connection(("127.0.0.1", port), 10) for _ in range(60)]
         try:
             for _ in range(5):
-                asking = HTTPConnection("127.0.0.1", port, timeout=60)
+                asking = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
                 asking.request("GET", "/entity?name=a1")
                 assert asking.getresponse().status == 200
                 asking.close()
@@ -424,7 +421,7 @@ def test_ctrl_c_in_compiled_code() -> None:
     """Compiled code goes on without end and Python never sees the signal: the process ends."""
     before = sorted(os.listdir())
     done = subprocess.run(
-        [sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert done.returncode == 130, done
     assert done.stderr == "hornbeam: interrupted\n"

@@ -43,7 +43,7 @@ def proposed_links(
     block=st.sampled_from([1, 256]),
     data=st.data(),
 )
-@settings(max_examples=80)
+@settings(max_examples=60)
 def test_they_are_the_best_of_all_pairs(
     value: st.SearchStrategy[int], target: str, block: int, data: st.DataObject
 ) -> None:

@@ -24,7 +24,7 @@ from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
 from hornbeam.serve.weight_pages import compared_models
 from tests.support.collective_worlds import RELAXATIONS, models
-from tests.support.commands import HOSTILE
+from tests.support.commands import HOSTILE, PATIENCE
 from tests.support.servers import (
     COLLECTIVE_FACTS,
     COLLECTIVE_PAIRS,
@@ -181,7 +181,7 @@ def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch
     original = CollectiveExplorer.reweighted
 
     def infer(self: CollectiveExplorer, edits: Edits) -> JointExplainer:
-        assert release.wait(20)
+        assert release.wait(PATIENCE)
         return original(self, edits)
 
     monkeypatch.setattr(CollectiveExplorer, "reweighted", infer)
@@ -201,7 +201,7 @@ def test_who_waits_for_inference_holds_up_nobody(monkeypatch: pytest.MonkeyPatch
             assert client.get("/entity?name=ann").status == 200
         assert not replies
         release.set()
-        asking.join(20)
+        asking.join(PATIENCE)
         assert 'hx-swap-oob="innerHTML:#figures"' in replies[0]
         assert explorer.is_ready(NO_EDITS.with_weight(0, 0.25))
         assert "1 of 4 rules edited" in editor.get("/rules").body

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -22,7 +23,7 @@ from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.site import Site
 from hornbeam.serve.visits import Visit
-from tests.support.commands import HOSTILE, hornbeam_, write
+from tests.support.commands import HOSTILE, PATIENCE, hornbeam_, write
 from tests.support.servers import FACTS, LABELS, SCRIPT, Client, serving, small_explorer
 
 PAGES = [
@@ -315,7 +316,7 @@ def test_who_sends_a_byte_now_and_then_is_cut_off(
                 break
         else:
             pytest.fail("300 bytes were heard")
-        assert is_closed(silent, 10)
+        assert is_closed(silent, PATIENCE)
         assert client.get("/").status == 200
 
 
@@ -326,7 +327,7 @@ def test_who_sends_half_a_body_is_cut_off(
     monkeypatch.setattr(server, "ANSWER_SECONDS", 0.6)
     with serving(explorer) as client, client.connect() as half:
         half.sendall(b"POST /edit HTTP/1.1\r\n" + HOST + b"Content-Length: 14\r\n\r\nwhat")
-        assert is_closed(half, 10)
+        assert is_closed(half, PATIENCE)
         assert client.get("/").status == 200
 
 
@@ -338,7 +339,7 @@ def test_idle_connections_are_closed(
     with serving(explorer) as client, client.connect() as kept:
         kept.sendall(b"GET /static/icon.svg HTTP/1.1\r\n" + HOST + b"\r\n")
         assert kept.recv(65536).startswith(b"HTTP/1.1 200")
-        while not is_closed(kept, 10):
+        while not is_closed(kept, PATIENCE):
             pass
 
 
@@ -351,7 +352,9 @@ def test_a_crowd_of_silent_connections_makes_room(
         crowd = [client.connect() for _ in range(20)]
         try:
             assert client.get("/entity?name=ann").status == 200
-            assert sum(is_closed(one, 0.2) for one in crowd) >= 15
+            end = time.monotonic() + PATIENCE
+            while sum(is_closed(one, 0.01) for one in crowd) < 15:
+                assert time.monotonic() < end
         finally:
             for one in crowd:
                 one.close()
@@ -367,7 +370,7 @@ def test_slow_pages_do_not_stop_quick_ones(
 
     def explain(self: RuleExplorer, *args: object, flip: bool = False, **more: object) -> object:
         if flip:
-            release.wait(20)
+            release.wait(PATIENCE)
         return original(self, *args, flip=flip, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(RuleExplorer, "explain", explain)

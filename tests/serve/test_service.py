@@ -27,6 +27,7 @@ from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.service_schema import MAX_BYTES, MAX_PAIRS, SCHEMAS, openapi
 from hornbeam.serve.site import Address
 from hornbeam.serve.visits import PageAnswer, Visit
+from tests.support.commands import PATIENCE
 from tests.support.servers import FACTS, RULES, Client, Reply, graph_explorer, serving
 
 TOKEN = "a-token-of-many-letters"
@@ -280,12 +281,12 @@ def test_requests_that_run_finish_with_the_old_model() -> None:
 
     def slow(visit: Visit) -> PageAnswer:
         entered.set()
-        assert leave.wait(20)
+        assert leave.wait(PATIENCE)
         return page(visit)
 
     async def both() -> PageAnswer:
         asked = asyncio.create_task(before.answer(Address("/x", slow, lambda _: True), Visit()))
-        await asyncio.to_thread(entered.wait, 20)
+        await asyncio.to_thread(entered.wait, PATIENCE)
         reloaded = asyncio.create_task(app.reload())
         while app.shown is before:
             await asyncio.sleep(0.01)

@@ -26,6 +26,9 @@ EVIDENCE = ("--facts", COUNTRIES / "observed.tsv", "--facts", COUNTRIES / "fold0
 TRAIN = ("--labels", COUNTRIES / "fold0" / "train.tsv")
 TEST = ("--labels", COUNTRIES / "fold0" / "test.tsv")
 
+#: Seconds after which what a test waits for is taken as hanging: other tests share the machine.
+PATIENCE = 120.0
+
 #: Names that break what is not careful: markup, HTML, SQL, quotes, emoji, codes of emoji, paths.
 HOSTILE = (
     "[bold]x[/bold]",
@@ -98,7 +101,7 @@ def hornbeam_(*words: object) -> Ended:
 def process(*words: object, cwd: Path | None = None, env: dict[str, str] | None = None) -> Ended:
     """Run the command as a user does."""
     done = subprocess.run(
-        command(*words), capture_output=True, cwd=cwd, env=env, timeout=120, check=False
+        command(*words), capture_output=True, cwd=cwd, env=env, timeout=PATIENCE, check=False
     )
     return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -57,7 +57,7 @@ def few_examples(engine: type, number: int) -> list[pytest.MarkDecorator]:
     Threads run the same kernel on blocks of targets. A database takes as long for one world as
     for a hundred, and sees hundreds of them in `test_many_worlds_at_once`.
     """
-    return [pytest.mark.examples(15)] if number > 1 or engine is not MemoryEngine else []
+    return [pytest.mark.examples(6)] if number > 1 or engine is not MemoryEngine else []
 
 
 FIRST, OTHERS = (

@@ -29,7 +29,7 @@ from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.server import listen, make_server
 from hornbeam.serve.web_app import WebApp
-from tests.support.commands import HOSTILE, write
+from tests.support.commands import HOSTILE, PATIENCE, write
 from tests.support.graph_rules import constant_rule, path_rule
 
 SCRIPT = "<script>alert(1)</script>"
@@ -234,7 +234,7 @@ class Client:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if self.cookies:
             sent["cookie"] = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body, sent)
             reply = connection.getresponse()
@@ -253,7 +253,7 @@ class Client:
 
     def connect(self) -> socket.socket:
         """A bare connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
 
 @contextmanager
@@ -281,13 +281,15 @@ def serving(
     server = make_server(app.guarded(), started)
     thread = Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(PATIENCE)
     try:
         if processes:
-            asyncio.run_coroutine_threadsafe(app.shown.move_to_processes(), loops[0]).result(20)
+            asyncio.run_coroutine_threadsafe(app.shown.move_to_processes(), loops[0]).result(
+                PATIENCE
+            )
         yield Client(port)
     finally:
         app.shown.end_processes()
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

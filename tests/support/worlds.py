@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ CLASSES = ("o", "pp")
 CRISP = st.just(ONE)
 SOFT = st.sampled_from([ONE, 499_999, 500_000, 1, 250_000, 750_000, 999_999]) | st.integers(1, ONE)
 LABELS = st.sampled_from([0, ONE]) | st.integers(0, ONE)
+SIZES = st.integers(1, 6)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,30 @@ def targets_of(labels: Labels) -> Targets:
     )
 
 
+@cache
+def _parts(
+    size: int, value: st.SearchStrategy[int], max_facts: int, classes: tuple[str, ...]
+) -> tuple[st.SearchStrategy[Values], st.SearchStrategy[Any], st.SearchStrategy[Unary]]:
+    """Facts, labels (of triples, or of facts by number) and unary facts of so many entities.
+
+    Made once: to make strategies in every example takes longer than to draw from them.
+    """
+    names = [f"e{i}" for i in range(size)]
+    entity, maybe_unseen = st.sampled_from(names), st.sampled_from([*names, "unseen"])
+    triple = st.tuples(entity, st.sampled_from(PREDICATES), entity)
+    target = st.tuples(maybe_unseen, st.sampled_from(TARGETS), maybe_unseen)
+    unary: st.SearchStrategy[Unary] = st.just({})
+    if classes:
+        # an entity may have no other facts
+        known = st.sampled_from([*names, "alone"])
+        unary = st.dictionaries(st.tuples(known, st.sampled_from(classes)), value, max_size=5)
+    return (
+        st.dictionaries(triple, value, min_size=1, max_size=max_facts),
+        st.dictionaries(target | st.integers(0, max_facts - 1), LABELS, min_size=1, max_size=8),
+        unary,
+    )
+
+
 @st.composite
 def worlds(
     draw: st.DrawFn,
@@ -95,20 +122,14 @@ def worlds(
 
     With the names of `classes`, some entities have unary facts.
     """
-    names = [f"e{i}" for i in range(draw(st.integers(1, 6)))]
-    entity = st.sampled_from(names)
-    triple = st.tuples(entity, st.sampled_from(PREDICATES), entity)
-    values = draw(st.dictionaries(triple, value, min_size=1, max_size=max_facts))
-    maybe_unseen = st.sampled_from([*names, "unseen"])
-    target = st.tuples(maybe_unseen, st.sampled_from(TARGETS), maybe_unseen)
-    fact = st.sampled_from(sorted(values))
-    labels = draw(st.dictionaries(target | fact, LABELS, min_size=1, max_size=8))
-    unary = {}
-    if classes:
-        # an entity may have no other facts
-        known = st.sampled_from([*names, "alone"])
-        unary = draw(st.dictionaries(st.tuples(known, st.sampled_from(classes)), value, max_size=5))
-    return World(values, draw(st.permutations(list(labels.items()))), unary)
+    facts, labels, unary = _parts(draw(SIZES), value, max_facts, classes)
+    values = draw(facts)
+    listed = sorted(values)
+    labelled = {
+        listed[one % len(listed)] if isinstance(one, int) else one: label
+        for one, label in draw(labels).items()
+    }
+    return World(values, list(labelled.items()), draw(unary))
 
 
 def many_worlds(number: int, soft: bool, seed: int, classes: tuple[str, ...] = ()) -> World:
@@ -147,10 +168,11 @@ def languages(max_length: int = 4) -> st.SearchStrategy[RuleLimits]:
 
 
 def rich_languages(max_length: int = 3) -> st.SearchStrategy[RuleLimits]:
-    """Searches for bodies of any kinds, with shares of paths or without."""
+    """Searches for paths alone, and for bodies of any kinds, with shares of paths or without."""
     by_facts = st.sampled_from([kind for kind in Kind if kind is not Kind.NUMBERS])
     kinds = st.lists(by_facts, min_size=1, unique=True).map(tuple)
-    return st.builds(replace, languages(max_length), bodies=kinds, shares=st.booleans())
+    rich = st.builds(replace, languages(max_length), bodies=kinds, shares=st.booleans())
+    return languages() | rich
 
 
 def renamed(world: World, names: Mapping[str, str]) -> World:

@@ -33,7 +33,7 @@ def rows(listed: list[Atom], tables: AtomTables) -> int:
 
 
 @given(worlds(), st.lists(atoms(), min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_no_join_has_more_rows(world: World, listed: list[Atom]) -> None:
     with atom_tables(program_data(world), set()) as tables:
         assert rows(listed, tables) <= most_rows(listed, tables)
