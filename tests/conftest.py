@@ -6,15 +6,18 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Generator, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, Phase, settings
 
+from hornbeam.base import compiled
 from hornbeam.base.compiled import Kernel
 
 if TYPE_CHECKING:
@@ -154,6 +157,32 @@ def _kernels_that_are_asked() -> Iterator[None]:
         return pays(kernel, work, limit)
 
     with patch.object(Kernel, "pays", noted):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_worker_compiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let a worker wait for a kernel that another compiles, and read it from disk."""
+    folder, jitted = tmp_path_factory.getbasetemp().parent, compiled._jitted
+    if "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
+        yield
+        return
+    from fcntl import LOCK_EX, flock
+
+    def locked(function: FunctionType, options: dict[str, bool], stamp: str) -> Callable[..., Any]:
+        made = jitted(function, options, stamp)
+        if options == compiled.KEPT:
+            compile_ = made.compile  # type: ignore[attr-defined]
+
+            def compile_or_read(signature: object) -> object:
+                with open(folder / f"{function.__module__}.{function.__name__}.lock", "w") as lock:
+                    flock(lock, LOCK_EX)
+                    return compile_(signature)
+
+            made.compile = compile_or_read  # type: ignore[attr-defined]
+        return made
+
+    with patch.object(compiled, "_jitted", locked):
         yield
 
 
