@@ -199,7 +199,8 @@ def test_target_chooses_among_the_labels(tmp_path: Path) -> None:
         [line.split("\t") for line in TRAIN[1].read_text().splitlines()]
         + [("albania", "other", "greece", 1), ("albania", "other", "peru", 0)],
     )
-    words = ("learn", *EVIDENCE, "--labels", labels, "-o", tmp_path / "m.psl", "--json")
+    words = ("learn", *EVIDENCE, "--labels", labels, "-o", tmp_path / "m.psl", "--json",
+             "--method", "ppll")  # fmt: skip
     assert hornbeam_(*words, "--target", "located_in").json["targets"] == 120
     assert hb.Model.load(tmp_path / "m.psl").targets == ["located_in"]
     assert hornbeam_(*words).json["targets"] == 122
@@ -273,7 +274,7 @@ def test_long_names_are_whole_in_files_and_json(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_scores_depend_on_is_said(tmp_path: Path) -> None:
     model = tmp_path / "model.psl"
-    words = ("learn", *EVIDENCE, "--target", "located_in", "-o", model, "--min-coverage", "1")
+    words = ("learn", *EVIDENCE, "--target", "located_in", "-o", model, "--method", "ppll")
     sampled = (*words, "--negatives", "2", "--negative-sampling")
     shown = hornbeam_(*sampled, "uniform").stdout
     assert "False pairs were sampled (uniform), 2 for every true one" in shown
@@ -295,7 +296,8 @@ def test_a_positive_prior_is_told_of(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_several_targets_make_one_model(tmp_path: Path) -> None:
-    words = ("learn", "--facts", COUNTRIES / "observed.tsv", "--max-length", "2", "--counts", "log")
+    words = ("learn", "--facts", COUNTRIES / "observed.tsv", "--max-length", "2",
+             "--method", "ppll")  # fmt: skip
     targets = ("--target", "neighbour", "--target", "in_subregion")
     both = tmp_path / "both.psl"
     found = hornbeam_(*words, *targets, "-o", both, "--json").json

@@ -25,10 +25,10 @@ from hornbeam.rules.rule_model import Semantics
 from tests.support.engine_contract import Make, first_of_every_engine
 from tests.support.rich_worlds import (
     ENTITIES,
+    NUMBERS,
     Pair,
     RichWorld,
     conditions,
-    numbers,
     pairs_of,
     rich_pairs,
     rich_worlds,
@@ -50,7 +50,7 @@ def number_bodies() -> st.SearchStrategy[list[Body]]:
             0 if number.absolute else argument,
             number=number.value if is_value else number,
         ),
-        numbers(),
+        NUMBERS,
         st.integers(0, 1),
         st.booleans(),
     )

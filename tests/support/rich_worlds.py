@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -293,7 +294,11 @@ def rich_worlds(
     return st.builds(RichWorld, st.dictionaries(atoms, value, max_size=max_facts), numbers)
 
 
-def steps_of(arities: Sequence[int]) -> st.SearchStrategy[Step]:
+# strategies are made once: to make them in every example takes longer than to draw from them
+
+
+@cache
+def steps_of(arities: tuple[int, ...]) -> st.SearchStrategy[Step]:
     """Steps along relations between two entities, and between two places of three."""
     two = st.builds(Step, st.sampled_from(["p", "q", "t", "nowhere"]), st.booleans())
     places = st.sampled_from([(0, 1), (0, 2), (1, 2)])
@@ -301,61 +306,78 @@ def steps_of(arities: Sequence[int]) -> st.SearchStrategy[Step]:
     return two | three if 3 in arities else two
 
 
-@st.composite
-def numbers(draw: st.DrawFn) -> NumberCondition:
-    """A comparison of a number, or of a difference."""
-    attribute = st.sampled_from(["m", "n", "nothing"])
-    minus = draw(st.none() | attribute)
-    return NumberCondition(
-        draw(attribute),
-        minus,
-        minus is not None and draw(st.booleans()),
-        draw(st.sampled_from([Operator.AT_LEAST, Operator.BELOW])),
-        Bound(draw(st.sampled_from([-2.0, 0.0, 2.0, 3.0]))),
-    )
+ATTRIBUTES = st.sampled_from(["m", "n", "nothing"])
+NUMBERS = st.builds(
+    lambda attribute, minus, absolute, operator, bound: NumberCondition(
+        attribute, minus, minus is not None and absolute, operator, bound
+    ),
+    ATTRIBUTES,
+    st.none() | ATTRIBUTES,
+    st.booleans(),
+    st.sampled_from([Operator.AT_LEAST, Operator.BELOW]),
+    st.sampled_from([-2.0, 0.0, 2.0, 3.0]).map(Bound),
+)
+KINDS = st.sampled_from(list(Kind))
+CONSTANTS = st.sampled_from([*ENTITIES, "unheard"])
+UNARY = st.sampled_from(["u", "v", "has_m"])
+COIN, PLACE = st.booleans(), st.integers(0, 1)
+
+
+@cache
+def _walks(steps: st.SearchStrategy[Step], least: int) -> st.SearchStrategy[list[Step]]:
+    """From so many to three steps."""
+    return st.lists(steps, min_size=least, max_size=3)
 
 
 @st.composite
 def conditions(draw: st.DrawFn, target: str, arities: Sequence[int] = ALL) -> Body:
     """One condition of any kind."""
-    kind = draw(st.sampled_from(list(Kind)))
-    steps = steps_of(arities)
+    kind, steps = draw(KINDS), steps_of(tuple(arities))
     if kind is Kind.PATH:
-        return Body(tuple(draw(st.lists(steps, min_size=1, max_size=3))), target)
-    argument = draw(st.integers(0, 1))
+        return Body(tuple(draw(_walks(steps, 1))), target)
+    argument = draw(PLACE)
     if kind is Kind.NUMBERS:
-        number = draw(numbers())
+        number = draw(NUMBERS)
         return Body((), target, kind, 0 if number.absolute else argument, number=number)
     if kind is Kind.UNARY:
-        name = draw(st.sampled_from(["u", "v", "has_m"]))
-        return Body((Step(name, arity=1),), target, kind, argument)
+        return Body((Step(draw(UNARY), arity=1),), target, kind, argument)
     if kind is Kind.CHAIN:
-        return draw(chains(target, argument, steps))
-    constant = draw(st.sampled_from([*ENTITIES, "unheard"])) if kind is Kind.ANCHORED else None
-    if constant is not None and draw(st.booleans()):
+        return _chain(draw, target, argument, steps)
+    constant = draw(CONSTANTS) if kind is Kind.ANCHORED else None
+    if constant is not None and draw(COIN):
         return Body((), target, kind, argument, constant)
     return Body((draw(steps),), target, kind, argument, constant)
+
+
+ENDS = st.sampled_from(["anything", "a constant", "a fact", "a number"])
 
 
 @st.composite
 def chains(draw: st.DrawFn, target: str, argument: int, steps: st.SearchStrategy[Step]) -> Body:
     """A chain of up to three steps with any end."""
-    end = draw(st.sampled_from(["anything", "a constant", "a fact", "a number"]))
-    least = 1 if end in ("a fact", "a number") else 2
-    walk = tuple(draw(st.lists(steps, min_size=least, max_size=3)))
+    return _chain(draw, target, argument, steps)
+
+
+def _chain(draw: st.DrawFn, target: str, argument: int, steps: st.SearchStrategy[Step]) -> Body:
+    end = draw(ENDS)
+    walk = tuple(draw(_walks(steps, 1 if end in ("a fact", "a number") else 2)))
     if end == "a fact":
-        name = draw(st.sampled_from(["u", "v", "has_m"]))
-        return Body((*walk, Step(name, arity=1)), target, Kind.CHAIN, argument)
+        return Body((*walk, Step(draw(UNARY), arity=1)), target, Kind.CHAIN, argument)
     if end == "a number":
-        number = replace(draw(numbers()), minus=None, absolute=False)
+        number = replace(draw(NUMBERS), minus=None, absolute=False)
         return Body(walk, target, Kind.CHAIN, argument, number=number)
     if end == "a constant":
-        constant = draw(st.sampled_from([*ENTITIES, "unheard"]))
-        return Body(walk, target, Kind.CHAIN, argument, constant)
+        return Body(walk, target, Kind.CHAIN, argument, draw(CONSTANTS))
     *first, last = walk
     # an atom of three arguments has one step to anywhere
     open_step = Step.leaving(last.predicate, last.places[last.inverse], last.arity)
     return Body((*first, open_step), target, Kind.CHAIN, argument)
+
+
+HOW_MANY = st.sampled_from([1, 1, 1, 2, 2, 3])
+THRESHOLDS = st.sampled_from([None, None, None, Threshold(1), Threshold(2)])
+SHARE_THRESHOLDS = st.sampled_from([Threshold(share, share=True) for share in (0.1, 0.4, 0.6)])
+_conditions = cache(conditions)
 
 
 @st.composite
@@ -364,11 +386,10 @@ def bodies(
 ) -> AnyBody:
     """A condition, or up to three of them, some with thresholds."""
     parts = []
-    for _ in range(draw(st.sampled_from([1, 1, 1, 2, 2, 3]))):
-        body = draw(conditions(target, arities))
-        threshold = draw(st.sampled_from([None, None, None, Threshold(1), Threshold(2)]))
-        if threshold and shares and body.kind is Kind.PATH and draw(st.booleans()):
-            threshold = Threshold(draw(st.sampled_from([0.1, 0.4, 0.6])), share=True)
+    for _ in range(draw(HOW_MANY)):
+        body, threshold = draw(_conditions(target, tuple(arities))), draw(THRESHOLDS)
+        if threshold and shares and body.kind is Kind.PATH and draw(COIN):
+            threshold = draw(SHARE_THRESHOLDS)
         parts.append(Part(body, threshold))
     return simplest(parts)
 
@@ -376,6 +397,19 @@ def bodies(
 def single(body: AnyBody) -> bool:
     """Whether it is one condition without a threshold."""
     return not isinstance(body, Conjunction)
+
+
+WEIGHTS = st.sampled_from([0.0, 0.4, 1.0, 2.5])
+PRIORS = st.lists(st.tuples(WEIGHTS, COIN), max_size=2)
+PLAIN = st.sampled_from([None, Weighing(Counts.RAW), Weighing(Counts.LOG), Weighing(Counts.EXISTS)])
+RELAXATIONS = st.sampled_from(Relaxation)
+SEMANTICS = st.tuples(
+    st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS]),
+    st.sampled_from([None, None, 1, 2]),
+    COIN,
+    st.sampled_from([0.5, 0.5, 0.3, 0.7]),
+)
+_bodies = cache(bodies)
 
 
 @st.composite
@@ -387,36 +421,30 @@ def rich_models(
     shares: bool = True,
 ) -> hb.Model:
     """Up to six rules of any kind, each with its own way of counting, and priors."""
-    relaxation = draw(st.sampled_from(Relaxation))
-    weight = st.sampled_from([0.0, 0.4, 1.0, 2.5])
-    plain = st.sampled_from(
-        [None, Weighing(Counts.RAW), Weighing(Counts.LOG), Weighing(Counts.EXISTS)]
-    )
-    rules = []
+    relaxation, rules = draw(RELAXATIONS), []
     for _ in range(draw(st.integers(0, 5))):
-        body = draw(bodies(target, arities, shares))
-        weighing = draw(plain)
+        body, weighing = draw(_bodies(target, tuple(arities), shares)), draw(PLAIN)
         path = single(body) and body.parts[0].body.kind is Kind.PATH
-        if shares and path and draw(st.booleans()):
+        if shares and path and draw(COIN):
             weighing = Weighing(Counts.SHARE, draw(st.sampled_from([0.1, 1.0])))
         first = body.parts[0]
         # with facts beside it, or soft facts and continuous targets, a standardised number is
         # refused in places; tests of their own have these
         alone = all(not part.body.steps for part in body.parts)
         may_be_value = relaxation is Relaxation.BOOLEAN and alone and first.threshold is None
-        if first.body.number is not None and may_be_value and draw(st.booleans()):
+        if first.body.number is not None and may_be_value and draw(COIN):
             value = replace(first.body, number=first.body.number.value)
             body = simplest([Part(value), *body.parts[1:]])
             weighing = Weighing(Counts.Z, mean=draw(st.sampled_from([0.0, 2.0])), deviation=0.5)
-        rules.append(Rule(draw(weight), Clause(body, draw(st.booleans()), weighing)))
-    priors = st.builds(lambda w, negated: Rule(w, prior(target, negated)), weight, st.booleans())
-    rules += draw(st.lists(priors, max_size=2))
+        rules.append(Rule(draw(WEIGHTS), Clause(body, draw(COIN), weighing)))
+    rules += [Rule(weight, prior(target, negated)) for weight, negated in draw(PRIORS)]
+    counts, max_fanout, distinct, threshold = draw(SEMANTICS)
     semantics = Semantics(
-        draw(st.sampled_from([Counts.RAW, Counts.LOG, Counts.EXISTS])),
+        counts,
         relaxation,
-        max_fanout=draw(st.sampled_from([None, None, 1, 2])),
-        distinct_variables=draw(st.booleans()),
-        threshold=draw(st.sampled_from([0.5, 0.5, 0.3, 0.7])),
+        max_fanout=max_fanout,
+        distinct_variables=distinct,
+        threshold=threshold,
     )
     # a prior without weight says nothing, and lets every model have its target
     return hb.Model((*rules, Rule(0.0, prior(target))), semantics)
