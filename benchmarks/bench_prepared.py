@@ -21,30 +21,9 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-import hornbeam as hb
 from bench_serve import LENGTHS, N_LABELS, PREDICATES, SKEW, models_of, serving, write_data
 from common import finish, in_fresh_process, markdown, resident
-from tests.support.synthetic import PlantedRule, plant_targets, random_facts, random_rules
-
-GRAPH_HEADER = (
-    '# hornbeam-graph: {"format": 2, "features": ["best"], "weights": [1.0], "ridge": null, '
-    '"constants": true, "backward": true, "pool": 50, "max_length": 3, "calibration": {"slope": '
-    '1.0, "intercept": 0.0}, "linked": {"train": 0.0, "valid": null}, "seed": 0, "chosen": {}, '
-    '"predicates": {}}'
-)
-
-
-def graph_model(rules: tuple[PlantedRule, ...]) -> hb.GraphModel:
-    """A model of the whole graph that answers `p00(X, ?)` by the paths of the rules."""
-    lines = [GRAPH_HEADER, '## p00(X, Y), Y is asked for: {"queries": 100}']
-    for i, rule in enumerate(rules):
-        names = ["X", *"ABC"[: len(rule.body) - 1], "Y"]
-        atoms = [
-            f"{step}({names[k + inverse]}, {names[k + 1 - inverse]})"
-            for k, (step, inverse) in enumerate(rule.body)
-        ]
-        lines.append(f"0.5: {' & '.join(atoms)} -> p00(X, Y) [{10 + i} of {40 + i}]")
-    return hb.GraphModel.parse("\n".join(lines))
+from tests.support.synthetic import plant_targets, random_facts, random_rules
 
 
 def milliseconds(work: Callable[[], object], repeat: int = 20) -> float:
@@ -61,10 +40,8 @@ def figures(kind: str, n_facts: int) -> dict[str, float]:
     """Seconds, milliseconds and bytes of one kind of model; the last line of a fresh process."""
     facts = random_facts(n_facts // 10, n_facts, PREDICATES, skew=SKEW)
     rules = random_rules(facts, LENGTHS, 8, seed=1)
-    planted = plant_targets(facts, rules, 100, seed=2)
-    model: hb.Model | hb.GraphModel = (
-        models_of(planted)["mixed"] if kind == "rules" else graph_model(planted.rules)
-    )
+    models = models_of(plant_targets(facts, rules, 100, seed=2))
+    model = models["mixed" if kind == "rules" else "graph"]
     target = model.targets[0]
     rng = np.random.default_rng(3)
     names = facts.entities.take(rng.integers(0, len(facts.entities), 4000))

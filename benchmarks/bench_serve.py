@@ -4,12 +4,14 @@
 
 Random facts (ten an entity, 20 predicates, degrees so skewed that the largest hubs have almost one
 fact in a hundred), a model and 20,000 labelled pairs are written to a temporary folder and served
-by a process of its own on 127.0.0.1. There are two models of the same 32 bodies of length 1 to 3:
+by a process of its own on 127.0.0.1. There are three models of the same 32 bodies of length 1 to 3:
 `plain` has a rule of one way of counting for each, `mixed` two or three rules, by log, exists and
-share, as `joint` learns them by default. Every client asks for one page after the
-other without a pause, over one connection, for random entities. Then 500 hostile connections stand
-beside them (`hostile_clients.py` says what they do), and in the last rows two clients more that ask
-for the dearest pages without a pause.
+share, as `joint` learns them by default, and `graph` is a model of the whole graph, whose rules no
+visitor edits. Every client asks for one page after the other without a pause, over one connection,
+for random entities; or for the score of one pair as JSON. Then 500 hostile connections stand beside
+them (`hostile_clients.py` says what they do), and in the last rows two clients more that ask for
+the dearest pages without a pause. In the end 50,000 pairs are scored, one by one: does the server
+hold more memory afterwards?
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+import hornbeam as hb
 from common import finish, markdown
 from hornbeam.facts.table import Targets
-from hornbeam.model import Model
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.clause import Clause, prior
 from hornbeam.rules.rule_model import Rule
@@ -52,7 +54,15 @@ from tests.support.synthetic import (
 
 LENGTHS = (1, 2, 2, 3, 3, 2, 3, 2) * 4
 WAYS = (Weighing(Counts.LOG), Weighing(Counts.EXISTS), Weighing(Counts.SHARE, 0.01))
-MODELS = ("plain", "mixed")
+GRAPH_HEADER = (
+    '# hornbeam-graph: {"format": 2, "features": ["best"], "weights": [1.0], "ridge": null, '
+    '"constants": true, "backward": true, "pool": 50, "max_length": 3, "calibration": {"slope": '
+    '1.0, "intercept": 0.0}, "linked": {"train": 0.0, "valid": null}, "seed": 0, "chosen": {}, '
+    '"predicates": {}}'
+)
+#: The relation that the model of the whole graph answers.
+ANSWERED = "p00"
+MODELS = ("plain", "mixed", "graph")
 SKEW, PREDICATES, N_LABELS = 0.7, 20, 20_000
 #: A request of a client: method, address, body.
 Request = tuple[str, str, str | None]
@@ -61,6 +71,9 @@ HEADER = [
     "server CPU, ms per answer", "clients' CPU", "load average",
 ]  # fmt: skip
 HTMX = {"hx-request": "true", "content-type": "application/x-www-form-urlencoded"}
+JSON = {"content-type": "application/json"}
+#: Requests before memory is measured: caches are full, and everything has run once.
+SETTLED = 5_000
 
 
 @dataclass(frozen=True)
@@ -98,9 +111,9 @@ class Explorer:
         return text
 
 
-def models_of(planted: Planted) -> dict[str, Model]:
-    """Models of the planted rules: of one way of counting, and of several side by side."""
-    plain, mixed = list[Rule](), list[Rule]()
+def models_of(planted: Planted) -> dict[str, hb.Model | hb.GraphModel]:
+    """Models of the planted rules: of one way of counting, of several, and of the whole graph."""
+    plain, mixed, lines = list[Rule](), list[Rule](), list[str]()
     for i, rule in enumerate(planted.rules):
         body = Body(tuple(Step(*step) for step in rule.body), "target")
         plain.append(Rule(0.3 + 0.1 * i, Clause(body, not rule.positive)))
@@ -109,8 +122,21 @@ def models_of(planted: Planted) -> dict[str, Model]:
             for k, way in enumerate(WAYS)
             if k != i % 4
         ]
-    last = Rule(1.0, prior("target"))
-    return {"plain": Model((*plain, last)), "mixed": Model((*mixed, last))}
+        names = ["X", *"ABC"[: len(rule.body) - 1], "Y"]
+        atoms = [
+            f"{step}({names[k + inverse]}, {names[k + 1 - inverse]})"
+            for k, (step, inverse) in enumerate(rule.body)
+        ]
+        lines.append(f"0.5: {' & '.join(atoms)} -> {ANSWERED}(X, Y) [{10 + i} of {40 + i}]")
+    last, asked = (
+        Rule(1.0, prior("target")),
+        f'## {ANSWERED}(X, Y), Y is asked for: {{"queries": 100}}',
+    )
+    return {
+        "plain": hb.Model((*plain, last)),
+        "mixed": hb.Model((*mixed, last)),
+        "graph": hb.GraphModel.parse("\n".join([GRAPH_HEADER, asked, *lines])),
+    }
 
 
 def write_data(folder: Path, n_facts: int) -> list[str]:
@@ -131,10 +157,10 @@ def write_data(folder: Path, n_facts: int) -> list[str]:
 @contextmanager
 def serving(folder: Path, model: str) -> Iterator[Explorer]:
     """Serve a model of the folder on its data."""
+    labels = [] if model == "graph" else ["--labels", str(folder / "labels.tsv")]
     command = [
         sys.executable, "-m", "hornbeam.cli.main", "serve", str(folder / f"{model}.psl"), "--facts",
-        str(folder / "facts.parquet"), "--labels", str(folder / "labels.tsv"), "--port", "0",
-        "--json", "--quiet",
+        str(folder / "facts.parquet"), *labels, "--port", "0", "--json", "--quiet",
     ]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -152,8 +178,8 @@ def tsv(labels: Targets) -> str:
     return "".join(f"{names[s]}\ttarget\t{names[o]}\t{int(y)}\n" for s, o, y in rows)
 
 
-#: The phase in which programs ask the JSON service for the score of one pair at a time.
-ONE_PAIR = "one prediction as JSON"
+#: The phases of all pages, and of programs that ask for the score of one pair at a time.
+IN_TURN, ONE_PAIR = "all pages in turn", "one prediction as JSON"
 
 
 class Load:
@@ -179,7 +205,8 @@ class Load:
         for method, address, body in self.requests(number):
             began = time.perf_counter()
             try:
-                connection.request(method, address, body, HTMX if body else {})
+                form = JSON if address.startswith("/api/") else HTMX
+                connection.request(method, address, body, form if body else {})
                 reply = connection.getresponse()
                 reply.read()
                 if reply.status != 200:
@@ -189,8 +216,8 @@ class Load:
                 connection.close()
             self.seconds.append(time.perf_counter() - began)
             if time.monotonic() > end:
-                connection.close()
-                return
+                break
+        connection.close()
 
 
 @contextmanager
@@ -207,9 +234,11 @@ def hostile(explorer: Explorer, hubs: Path, connections: int, dear: int) -> Iter
             process.communicate()
 
 
-def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], Iterator[Request]]]:
+def phases(
+    explorer: Explorer, names: list[str], json_only: bool, edits: bool
+) -> dict[str, Callable[[int], Iterator[Request]]]:
     """What clients ask for: each kind of page alone, and all of them in turn."""
-    sample = np.random.default_rng(0).choice(names, 300)
+    sample = np.random.default_rng(0).choice(names, 300)  # after them everything is compiled
     texts = [explorer.get(f"/entity?name={name}") for name in sample]
     links = sorted(
         {html.unescape(x) for text in texts for x in re.findall(r'"(/link\?[^"]+)"', text)}
@@ -248,14 +277,15 @@ def phases(explorer: Explorer, names: list[str]) -> dict[str, Callable[[int], It
 
         return requests
 
-    return {
-        "search as one types": endless(search),
-        "entity with its new links": endless(entity),
-        "reasons and drawing": endless(reasons),
-        "rule edit": endless(edit),
-        "all four in turn": endless(search, entity, reasons, edit),
-        ONE_PAIR: endless(prediction),
+    pages = {
+        "search as one types": search,
+        "entity with its new links": entity,
+        "reasons and drawing": reasons,
+        **({"rule edit": edit} if edits else {}),
     }
+    shown = {name: endless(page) for name, page in pages.items()}
+    asked = {ONE_PAIR: endless(prediction)}
+    return asked if json_only else {**shown, IN_TURN: endless(*pages.values()), **asked}
 
 
 def measure(
@@ -279,21 +309,37 @@ def measure(
 
 
 def measured(
-    explorer: Explorer, entities: list[str], hubs: Path, options: argparse.Namespace
+    explorer: Explorer,
+    kinds: dict[str, Callable[[int], Iterator[Request]]],
+    hubs: Path,
+    options: argparse.Namespace,
 ) -> list[list[str]]:
     """Rows of all phases, without and with hostile clients beside."""
-    kinds = phases(explorer, entities)
     rows = [
         [name, *measure(explorer, requests, options.clients, options.seconds)]
         for name, requests in kinds.items()
     ]
     for dear in (0, 2):
         with hostile(explorer, hubs, options.hostile, dear):
-            for name in ("entity with its new links", "all four in turn", ONE_PAIR):
-                cells = measure(explorer, kinds[name], options.clients, options.seconds)
-                beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
-                rows.append([f"{name}, {beside} beside", *cells])
+            for name in ("entity with its new links", IN_TURN, ONE_PAIR):
+                if name in kinds:
+                    cells = measure(explorer, kinds[name], options.clients, options.seconds)
+                    beside = f"{options.hostile} hostile" + f" and {dear} dear" * bool(dear)
+                    rows.append([f"{name}, {beside} beside", *cells])
     return rows
+
+
+def growth(
+    explorer: Explorer, requests: Callable[[int], Iterator[Request]], clients: int, n: int
+) -> tuple[int, int]:
+    """Bytes that the server holds after some requests, and after `n` more."""
+
+    def held_after(total: int) -> int:
+        some = Load(explorer, lambda k: itertools.islice(requests(k), total // clients))
+        some.run(clients, np.inf)
+        return explorer.resident()
+
+    return held_after(SETTLED), held_after(n)
 
 
 def main() -> None:
@@ -305,18 +351,26 @@ def main() -> None:
     parser.add_argument("--hostile", type=int, default=500, help="connections")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     parser.add_argument("--seconds", type=float, default=10.0, help="of every phase")
+    parser.add_argument("--requests", type=int, default=50_000, help="between measures of memory")
+    parser.add_argument("--json", action="store_true", help="only the scores of pairs, as JSON")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hornbeam-") as name:
         folder = Path(name)
         entities = write_data(folder, options.facts)
         for model in options.models:
             with serving(folder, model) as explorer:
-                rows = measured(explorer, entities, folder / "hubs.txt", options)
-                held = explorer.resident()
+                kinds = phases(explorer, entities, options.json, edits=model != "graph")
+                rows = measured(explorer, kinds, folder / "hubs.txt", options)
+                held = growth(explorer, kinds[ONE_PAIR], options.clients, options.requests)
             of = f"{options.facts:,} facts, {model} model"
             print(f"\n## Explorer: {of}, {options.clients} clients without a pause\n")
             print(markdown(HEADER, rows))
-            print(f"\nThe server holds {held / 1e6:,.0f} MB in the end.")
+            before, after = (size / 1e6 for size in held)
+            print(
+                f"\nThe server holds {before:,.1f} MB, {after:,.1f} after {options.requests:,} "
+                "more predictions.",
+                flush=True,
+            )
     finish()
 
 

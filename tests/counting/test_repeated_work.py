@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +28,8 @@ from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.codes import path_codes
+from hornbeam.scoring import model_checks
+from hornbeam.scoring.independent_scores import RuleLayout
 from hornbeam.scoring.scored_links import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.pair_explorers import open_rule_explorer
@@ -280,3 +283,31 @@ def test_arrays_that_have_grown_large_are_not_kept() -> None:
     assert large.grown_bytes > 16_000_000
     spare.give_back(large)
     assert spare.take() is not large
+
+
+def test_a_prepared_scorer_looks_at_its_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their texts, codes and columns depend on the model and the facts, not on the pairs."""
+    looked = Counter[str]()
+
+    def count_calls(module: object, name: str) -> None:
+        known = getattr(module, name)
+
+        def told(*given: object) -> object:
+            looked[name] += 1
+            return known(*given)
+
+        monkeypatch.setattr(module, name, told)
+
+    count_calls(memory_engine, "path_codes")
+    count_calls(model_checks, "warn_of_missing_names")
+    scorer = SHARES.scorer(FACTS)
+    first = np.asarray(scorer.predict(PAIRS))
+    assert looked == {"path_codes": 1, "warn_of_missing_names": 1}
+    assert np.asarray(scorer.predict(PAIRS)).tolist() == first.tolist()
+    assert looked == {"path_codes": 1, "warn_of_missing_names": 1}
+    assert RuleLayout.of(SHARES, SHARES.bodies) is RuleLayout.of(SHARES, SHARES.bodies)
+    assert RuleLayout.of(SHARES, [*SHARES.bodies, BELIEVED]) is not RuleLayout.of(
+        SHARES, SHARES.bodies
+    )
+    scorer.with_facts([("a0", "p", "b3")]).predict(PAIRS)
+    assert looked["warn_of_missing_names"] == 2

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -23,7 +24,7 @@ from hornbeam.serve.pair_explorers import open_rule_explorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.visits import PageAnswer, Pin, Visit
 from hornbeam.serve.web_app import WebApp
-from tests.support.servers import Client, collective_explorer, serving
+from tests.support.servers import Client, collective_explorer, graph_explorer, serving
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="no copies of processes with threads here")
 
@@ -178,6 +179,27 @@ def test_pages_are_the_same_in_threads_and_in_processes(explorer: RuleExplorer) 
             assert one.get(page).body == other.get(page).body
         assert list(one.cookies.values()) == list(other.cookies.values()) != []
         assert Client(other.port).get("/rules").body != other.get("/rules").body, "others' edits"
+
+
+def test_pages_of_a_whole_graph_are_the_same_in_threads_and_in_processes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    explorer, forks, fork = graph_explorer(), list[int](), os.fork
+
+    def forked() -> int:
+        forks.append(1)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", forked)
+    name = quote(explorer.examples[0])
+    pages = ("/", f"/entity?name={name}", f"/around?name={name}", "/rules", "/entity?name=nobody")
+    with serving(explorer) as one:
+        shown = [one.get(page) for page in pages]
+    assert not forks
+    with serving(explorer, processes=True) as other:
+        for page, mine in zip(pages, shown, strict=True):
+            assert other.get(page).body == mine.body
+    assert forks
 
 
 def test_a_fault_in_a_process_is_told_without_its_details(

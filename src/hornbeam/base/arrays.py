@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ Millionths = npt.NDArray[np.int32]
 #: Sequences of up to four steps, packed into one number each.
 Keys = npt.NDArray[np.uint64]
 
+#: At most so many rows are looked up one by one: steps of all rows together take longer.
+FEW_ROWS = 8
 #: Renumberings that rise at most this many times are added up instead of looked up.
 FEW_RISES = 6
 
@@ -207,6 +210,15 @@ def lower_bounds(
     [1, 2, 3]
     """
     low, high = np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+    if len(low) <= FEW_ROWS:
+        for k in range(len(low)):
+            first, end = int(low[k]), int(high[k])
+            for column, values in zip(columns, wanted, strict=True):
+                number = int(values[k])
+                first = bisect_left(column, number, first, end)
+                end = bisect_right(column, number, first, end)
+            low[k] = first
+        return np.asarray(low)
     while (left := low < high).any():
         middle = (low + high) >> 1
         row, is_before, is_same = middle[left], *np.zeros((2, int(left.sum())), dtype=np.bool_)

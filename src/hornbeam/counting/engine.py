@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from hornbeam.base.arrays import Ids
 from hornbeam.base.progress import SILENT, Progress
@@ -14,6 +14,9 @@ from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import Body
 from hornbeam.rules.candidates import Candidates, RuleLimits
+
+Asked = TypeVar("Asked")
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,21 +41,21 @@ class Discovery:
         return self.candidates._repr_html_()
 
 
-class LastLookup:
-    """The last table of names that was looked up, and its ids.
+class LastLookup(Generic[Asked, Found]):
+    """The last value that was looked up, such as a table of names, and what was found for it.
 
-    The blocks of one list of pairs share a table of names. Threads may share a `LastLookup`: at
-    worst one of them looks up again.
+    The blocks of one list of pairs share a table of names, and predictions of one model its bodies.
+    Threads may share a `LastLookup`: at worst one of them looks up again.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[Names, Ids] | None = None
+        self._last: tuple[Asked, Found] | None = None
 
-    def ids(self, names: Names, look_up: Callable[[Names], Ids]) -> Ids:
-        """Ids of the names, looked up unless the table is the same object as last time."""
+    def found(self, asked: Asked, look_up: Callable[[Asked], Found]) -> Found:
+        """What is found for a value, looked up unless it is the same object as last time."""
         last = self._last
-        if last is None or last[0] is not names:
-            last = self._last = names, look_up(names)
+        if last is None or last[0] is not asked:
+            last = self._last = asked, look_up(asked)
         return last[1]
 
 

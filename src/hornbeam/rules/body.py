@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from itertools import combinations, count
 from string import ascii_uppercase
 from typing import Self
@@ -228,7 +229,7 @@ class Body:
         ends_in_fact = bool(self.steps) and self.steps[-1].arity == 1
         return self.steps[:-1] if ends_in_fact else self.steps
 
-    @property
+    @cached_property
     def decays(self) -> bool:
         """Whether its groundings weigh the less, the longer they are ago."""
         return any(step.when.is_decay for step in self.steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hornbeam.base.choices import CollectiveMethod, Relaxation, Sampling
 from hornbeam.base.dates import TimeUnit
@@ -158,18 +158,23 @@ class RuleModel:
     beliefs: tuple[Rule, ...] = ()
     provenance: Provenance | None = field(default=None, compare=False, repr=False)
 
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What was computed from the rules alone, by its name; it lives as long as the model."""
+        return {}
+
     @property
     def first_step(self) -> RuleModel:
         """The plain model whose scores are the beliefs."""
         plain = replace(self.semantics, collective=None, asked=None)
         return RuleModel(self.beliefs, plain)
 
-    @property
+    @cached_property
     def targets(self) -> list[str]:
         """Target predicates."""
         return sorted({rule.clause.target for rule in self.rules})
 
-    @property
+    @cached_property
     def target_arities(self) -> dict[str, int]:
         """Target predicates with the number of their arguments."""
         heads = {rule.clause.target: rule.clause.body.head_arity for rule in self.rules}

@@ -83,7 +83,10 @@ class RuleLayout:
 
     @classmethod
     def of(cls, model: RuleModel, bodies: Sequence[Body]) -> RuleLayout:
-        """The layout of a model's rules over statistics of these bodies."""
+        """The layout of a model's rules over statistics of these bodies; of its own it is kept."""
+        known = model.kept.get("layout") if bodies is model.bodies else None
+        if isinstance(known, cls):
+            return known
         column = {body: j for j, body in enumerate(bodies)}
         place, way, median = list[int](), list[int](), list[float]()
         own = dict[int, tuple[Clause, Weighing]]()
@@ -98,13 +101,16 @@ class RuleLayout:
                 own[k] = clause, weighing
             way.append(WAYS.index(weighing.counts))
             median.append(weighing.median)
-        return cls(
+        layout = cls(
             np.array([rule.clause.negated for rule in model.rules], dtype=np.bool_),
             np.array(place, dtype=np.int64),
             np.array(way, dtype=np.int64),
             np.array(median, dtype=np.float64),
             own,
         )
+        if bodies is model.bodies:
+            model.kept["layout"] = layout
+        return layout
 
     def over(self, columns: Columns, targets: Targets) -> Iterator[RuleColumns]:
         """Yield the columns of the rules in batches of bounded size."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +115,11 @@ class RuleScorer:
         """
         return replace(self, engine=grown_engine(self.engine, new))
 
+    @cached_property
+    def _checked(self) -> None:
+        """Compare the names of rules with those of the facts once: neither changes."""
+        checks.warn_of_missing_names(self.model, self.engine)
+
     def predict(
         self, pairs: Input, *, names: Input | None = None, progress: Progress = SILENT
     ) -> ResultTable:
@@ -122,7 +128,7 @@ class RuleScorer:
         called = as_names(names)
         wanted = checks.pairs_for(model, pairs, called)
         wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
-        checks.warn_of_missing_names(model, engine)
+        _ = self._checked
         checks.warn_of_other_targets(model, wanted)
         checks.report_unseen(model, engine.locate(wanted.entities), wanted, progress)
         scores = pair_scores(model, engine, wanted, self.score, progress)

@@ -91,7 +91,7 @@ class GraphExplorer(ModelExplorer):
     """A model of a whole graph over facts.
 
     Ranks come from weights that were fitted together, so visitors cannot edit rules, and no pairs
-    are listed. Pages are made in one process: its threads share the caches of answers.
+    are listed.
 
     Parameters
     ----------
@@ -104,6 +104,7 @@ class GraphExplorer(ModelExplorer):
     """
 
     score_name = "probability"
+    forks = True
 
     def __init__(
         self,

@@ -91,7 +91,11 @@ class MemoryEngine:
         return unary_facts(self.with_projections)
 
     @cached_property
-    def _last(self) -> LastLookup:
+    def _last(self) -> LastLookup[Names, Ids]:
+        return LastLookup()
+
+    @cached_property
+    def _last_codes(self) -> LastLookup[Sequence[Body], PathCodes]:
         return LastLookup()
 
     @cached_property
@@ -115,7 +119,7 @@ class MemoryEngine:
 
     def locate(self, names: Names) -> Ids:
         """Ids of entities by name, -1 where no fact has them."""
-        return self._last.ids(names, self.facts.locate)
+        return self._last.found(names, self.facts.locate)
 
     def discover(
         self,
@@ -218,7 +222,8 @@ class MemoryEngine:
         """Count the given bodies for the targets; see `Engine.count`."""
         if (numeric := are_numeric(bodies, self.numbers, self.predicates)).any():
             return count_with_numbers(self, numeric, targets, bodies, language, progress)
-        located, codes = self._located(targets), self._path_codes(bodies)
+        located = self._located(targets)
+        codes = self._last_codes.found(bodies, self._path_codes)
         with announced(progress):
             if len(targets) == 1 and self._walks_count(bodies, language, located):
                 table = self._counted_by_walks(bodies, language, located, codes)

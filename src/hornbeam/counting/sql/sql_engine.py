@@ -77,7 +77,7 @@ class SqlEngine:
     opener: Callable[[Facts], SqlEngine] | None = None
     #: Tables of weights and of fan-out limits that there are.
     _made: set[str] = field(default_factory=set, init=False, repr=False)
-    _last: LastLookup = field(default_factory=LastLookup, init=False, repr=False)
+    _last: LastLookup[Names, Ids] = field(default_factory=LastLookup, init=False, repr=False)
 
     @classmethod
     def of(
@@ -195,7 +195,7 @@ class SqlEngine:
 
     def locate(self, names: Names) -> Ids:
         """Ids of names of entities, -1 where no fact has them."""
-        return self._last.ids(names, self._look_up)
+        return self._last.found(names, self._look_up)
 
     def _look_up(self, names: Names) -> Ids:
         if self.entities is not None:
