@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from hornbeam.counting.sql.duckdb_engine import DuckDB
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts
 from hornbeam.graph.adjacency import Adjacency, Graph
+from hornbeam.graphs import graph_evidence
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import RuleLimits
@@ -34,6 +35,7 @@ from hornbeam.scoring.scored_links import scored_batches
 from hornbeam.serve.edits import NO_EDITS
 from hornbeam.serve.pair_explorers import open_rule_explorer
 from tests.support.dense_counts import dense
+from tests.support.servers import GRAPH_FACTS, graph_model
 from tests.support.worlds import wide_facts
 
 FACTS = hb.read_facts(
@@ -285,21 +287,27 @@ def test_arrays_that_have_grown_large_are_not_kept() -> None:
     assert spare.take() is not large
 
 
-def test_a_prepared_scorer_looks_at_its_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their texts, codes and columns depend on the model and the facts, not on the pairs."""
-    looked = Counter[str]()
+def calls_of(monkeypatch: pytest.MonkeyPatch, *functions: tuple[object, str]) -> dict[str, int]:
+    """How often functions of modules are called from now on, by their names."""
+    called = dict[str, int]()
 
-    def count_calls(module: object, name: str) -> None:
-        known = getattr(module, name)
-
+    def counting(name: str, known: Callable[..., object]) -> Callable[..., object]:
         def told(*given: object) -> object:
-            looked[name] += 1
+            called[name] = called.get(name, 0) + 1
             return known(*given)
 
-        monkeypatch.setattr(module, name, told)
+        return told
 
-    count_calls(memory_engine, "path_codes")
-    count_calls(model_checks, "warn_of_missing_names")
+    for module, name in functions:
+        monkeypatch.setattr(module, name, counting(name, getattr(module, name)))
+    return called
+
+
+def test_a_prepared_scorer_looks_at_its_rules_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their texts, codes and columns depend on the model and the facts, not on the pairs."""
+    looked = calls_of(
+        monkeypatch, (memory_engine, "path_codes"), (model_checks, "warn_of_missing_names")
+    )
     scorer = SHARES.scorer(FACTS)
     first = np.asarray(scorer.predict(PAIRS))
     assert looked == {"path_codes": 1, "warn_of_missing_names": 1}
@@ -311,3 +319,24 @@ def test_a_prepared_scorer_looks_at_its_rules_once(monkeypatch: pytest.MonkeyPat
     )
     scorer.with_facts([("a0", "p", "b3")]).predict(PAIRS)
     assert looked["warn_of_missing_names"] == 2
+
+
+def test_constants_of_the_same_facts_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whichever ranker; other settings, and facts that grew, are counted by themselves."""
+    counted = calls_of(monkeypatch, (graph_evidence, "any_entity_rules"))
+    facts, model = hb.read_facts(GRAPH_FACTS), graph_model(None)
+    relation = model.targets[0]
+    triples = [(name, relation, facts.entities[0]) for name in facts.entities.take(range(1, 4))]
+    first = model.predict(facts, triples)
+    once = dict(counted)
+    assert once
+    again = model.predict(facts, triples)
+    assert list(again.dicts()) == list(first.dicts())
+    assert counted == once
+    replace(model, constants=False).predict(facts, triples)
+    assert counted == once, "no constants are asked for"
+    new = (facts.entities[0], relation, "somebody new")
+    grown, fresh = facts + hb.read_facts([new]), hb.read_facts([*facts, new])
+    after, wanted = model.predict(grown, triples), model.predict(fresh, triples)
+    assert list(after.dicts()) == list(wanted.dicts())
+    assert counted != once

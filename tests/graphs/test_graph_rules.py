@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hornbeam.base.progress import SILENT
+from hornbeam.graphs import constant_kernels, constants
 from hornbeam.graphs.constant_kernels import MIN_CONFIDENCE
 from hornbeam.graphs.constants import (
     ConstantRules,
@@ -148,12 +149,10 @@ def test_kernels_let_go_of_what_they_were_given(compiled: bool) -> None:
     assert not any(column() is not None for column in given_to)
 
 
-@both_ways
-@given(triples, steps)
-def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> None:
+def check_constants(some: set[Triple], step: int, least: float) -> None:
+    """The rules with constants of a step, above a confidence, are those of brute force."""
     graph, brute = graph_of(some), BruteGraph(some)
-    with kernels_are(compiled):
-        rules = constant_rules(graph, step).and_then(any_entity_rules(graph, step))
+    rules = constant_rules(graph, step).and_then(any_entity_rules(graph, step))
     found = {
         (property_of(graph, int(p)), int(c)): (int(h), int(n))
         for p, c, h, n in zip(
@@ -163,9 +162,27 @@ def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> N
     expected = {
         rule: (hits, predicted)
         for rule, (hits, predicted) in brute.constant_counts(step).items()
-        if hits >= 2 and hits / (predicted + 5) >= MIN_CONFIDENCE
+        if hits >= 2 and hits / (predicted + 5) >= least
     }
     assert found == expected
+
+
+@both_ways
+@given(triples, steps)
+def test_constant_confidences(compiled: bool, some: set[Triple], step: int) -> None:
+    with kernels_are(compiled):
+        check_constants(some, step, MIN_CONFIDENCE)
+
+
+@given(triples, steps, st.sampled_from([0.2, 0.25, 0.4]))
+def test_answers_that_cannot_reach_a_confidence_are_not_counted(
+    some: set[Triple], step: int, least: float
+) -> None:
+    """In small graphs, where a high confidence stands for many queries."""
+    with kernels_are(False), pytest.MonkeyPatch.context() as patch:
+        for module in (constants, constant_kernels):
+            patch.setattr(module, "MIN_CONFIDENCE", least)
+        check_constants(some, step, least)
 
 
 @both_ways

@@ -96,7 +96,7 @@ class Atoms:
             known[known] = column[place[known]] == values[known]
         return place, known
 
-    def select(self, rows: Bools) -> Atoms:
+    def select(self, rows: Bools | Positions) -> Atoms:
         """The atoms at these rows, in their order."""
         values = None if self.millionths is None else self.millionths[rows]
         crisp = values is None or bool(np.all(values == ONE))
@@ -345,7 +345,7 @@ class Facts:
     def atoms_of(self, predicate: str) -> Atoms:
         """The atoms of a predicate of one argument or two; none of an unknown one."""
         table = self.of_arity(1) if self.not_binary.get(predicate) == 1 else self.binary
-        return table.select(table.predicate == self.predicates.index(predicate))
+        return table.select(np.flatnonzero(table.predicate == self.predicates.index(predicate)))
 
     def denied_of(self, predicate: str) -> Atoms | None:
         """The denied atoms of a predicate of one argument or two; None without any."""

@@ -24,9 +24,11 @@ MIN_HITS, MIN_CONFIDENCE = 2, 0.005
 PER_RULE = 4
 
 
-def add_answers(answers, touched, n_touched, hits, others):
-    """Count the answers of one more entity with the property; returns the new `n_touched`."""
+def add_answers(answers, limit, touched, n_touched, hits, others):
+    """Count the answers below `limit` of one more entity with the property; returns `n_touched`."""
     for c in answers:
+        if c >= limit:
+            continue
         if hits[c] == 0:
             touched[n_touched] = c
             n_touched += 1
@@ -96,7 +98,7 @@ def count_constants(links, step, run_of, properties, hits, others, touched):
             if run >= 0:
                 answers = links.end[links.run_start[run] : links.run_start[run + 1]]
                 queries += len(answers)
-                n_touched = add_answers(answers, touched, n_touched, hits, others)
+                n_touched = add_answers(answers, len(hits), touched, n_touched, hits, others)
         own = links.run_entity[p] if links.run_step[p] == step ^ 1 else -1
         rules, filled = keep_rules(
             rules, filled, p, own, queries, touched[:n_touched], hits, others
@@ -105,20 +107,23 @@ def count_constants(links, step, run_of, properties, hits, others, touched):
 
 
 @kernel
-def count_open(links, step, first, answer, n_steps, hits, others, touched):
+def count_open(links, step, first, answer, reach, n_steps, hits, others, touched):
     """Rules t(X, c) <- s(X, _) of all steps s, counted over all queries along `step`.
 
     The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`. Answers are
-    numbered within the step, so that counts are close together in memory. Entities with answers
-    are first listed by the steps of their links, so that no other entity is visited.
+    numbered within the step, the most frequent first: answer c passes for no step of more than
+    `reach[c]` queries, so that most answers of most steps need not be counted. Entities with
+    answers are first listed by the steps of their links, so that no other entity is visited.
     """
     n_runs = len(links.run_step)
     start = np.zeros(n_steps + 2, dtype=np.int64)
+    queries = np.zeros(n_steps, dtype=np.int64)
     low, high = links.first_holder[step], links.first_holder[step + 1]
     for k in range(low, high):
         x = links.holder[k]
         for run in range(links.first_run[x], links.first_run[x + 1]):
             start[links.run_step[run] + 2] += 1
+            queries[links.run_step[run]] += first[k - low + 1] - first[k - low]
     for s in range(2, n_steps + 2):
         start[s] += start[s - 1]
     by_step = np.empty(start[n_steps + 1], dtype=np.int32)
@@ -130,16 +135,16 @@ def count_open(links, step, first, answer, n_steps, hits, others, touched):
             start[s + 1] += 1
     rules = np.empty(4096, dtype=np.int64)
     filled = 0
+    descending = -reach
     for s in range(n_steps):
-        if s == step:
+        limit = np.searchsorted(descending, -queries[s], side="right")
+        if s == step or not limit:
             continue
         n_touched = 0
-        queries = 0
         for k in by_step[start[s] : start[s + 1]]:
             answers = answer[first[k] : first[k + 1]]
-            queries += len(answers)
-            n_touched = add_answers(answers, touched, n_touched, hits, others)
+            n_touched = add_answers(answers, limit, touched, n_touched, hits, others)
         rules, filled = keep_rules(
-            rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others
+            rules, filled, n_runs + s, -1, queries[s], touched[:n_touched], hits, others
         )
     return rules[:filled]

@@ -10,6 +10,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts
 from hornbeam.graphs.constant_kernels import (
+    MIN_CONFIDENCE,
     PER_RULE,
     common_properties,
     count_constants,
@@ -110,14 +111,20 @@ def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     """Count rules t(X, c) <- s(X, _) of a step, exactly; keep rules above the thresholds."""
     queries = queries_along(graph, step)
     answers = graph.holders(inverse_code(step))
+    # hits / (predicted + 5) is largest where all links to an answer are hits: an answer of f links
+    # whose entities have o others reaches the least confidence c for f / c + o queries, less 5
+    others = np.diff(queries.offsets) - 1
+    most = np.bincount(queries.answers, 1 / MIN_CONFIDENCE + np.repeat(others, others + 1))
+    reach = most[answers] * (1 + 1e-9) - SMOOTHING  # the sum may be a little too low
+    order = np.argsort(-reach, kind="stable")
     number = np.empty(graph.n_entities, dtype=np.int32)
-    number[answers] = np.arange(len(answers))
+    number[answers[order]] = np.arange(len(answers))
     count = count_open.for_size(len(graph), WORTH_COMPILING)
     rules = count(
-        graph.links, step, queries.offsets, number[queries.answers], graph.step_limit,
-        *_counters(len(answers)),
+        graph.links, step, queries.offsets, number[queries.answers], reach[order],
+        graph.step_limit, *_counters(len(answers)),
     )  # fmt: skip
-    return ConstantRules.of(step, rules, answers)
+    return ConstantRules.of(step, rules, answers[order])
 
 
 def _counters(n: int) -> tuple[Ints, Ints, Ids]:

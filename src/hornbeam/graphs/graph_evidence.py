@@ -39,6 +39,8 @@ from hornbeam.rules.body import MAX_PATH
 #: they for larger batches of a step until these had `SOME_SOURCES` in all. After that they are
 #: counted for all sources of the step, if they can be cached.
 FEW_SOURCES, SOME_SOURCES = 8, 64
+#: Number of relations and directions whose constants are cached for further queries.
+REMEMBERED = 64
 
 
 class CandidateArrays(NamedTuple):
@@ -132,6 +134,19 @@ class StepStatistics(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
+class CountedSteps:
+    """What was counted of steps so far: constants, other statistics, and sources counted alone.
+
+    `free` are scratch arrays that no thread uses.
+    """
+
+    constants: dict[int, ConstantTable] = field(default_factory=dict)
+    common: dict[int, StepStatistics] = field(default_factory=dict)
+    alone: dict[int, int] = field(default_factory=dict)
+    free: list[GatherScratch] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
 class GraphEvidence:
     """A graph that queries are answered from.
 
@@ -144,11 +159,15 @@ class GraphEvidence:
     penalty: float | None = None
     settings: GraphSettings = field(default_factory=GraphSettings)
     remembered: int = 0
-    _constants: dict[int, ConstantTable] = field(default_factory=dict, repr=False)
-    #: Number of sources per step that were counted alone.
-    _alone: dict[int, int] = field(default_factory=dict, repr=False)
-    _common: dict[int, StepStatistics] = field(default_factory=dict, repr=False)
-    _free: list[GatherScratch] = field(default_factory=list, repr=False)
+    counted: CountedSteps = field(default_factory=CountedSteps, repr=False)
+
+    @classmethod
+    def remembering(
+        cls, graph: LinkedGraph, penalty: float | None, settings: GraphSettings
+    ) -> GraphEvidence:
+        """Evidence for further queries: what they count lives as long as the graph does."""
+        counted = graph.kept.setdefault(f"counted {settings}", CountedSteps())
+        return cls(graph, penalty, settings, REMEMBERED, counted)
 
     def prepare(self) -> None:
         """Compute the arrays that all queries share, once, before several threads need them."""
@@ -184,7 +203,7 @@ class GraphEvidence:
 
     def common(self, step: int) -> StepStatistics:
         """Statistics of a step, which do not depend on the sources of queries."""
-        found = self._common.get(step)
+        found = self.counted.common.get(step)
         if found is None:
             has_rules = self.settings.constants
             rules = any_entity_rules(self.graph, step) if has_rules else ConstantRules.none(step)
@@ -194,7 +213,7 @@ class GraphEvidence:
                 usual = np.union1d(frequent, proposed_entities(self.slot_scores(step)))
             found = StepStatistics(rules, usual, log_share)
         if self.remembered:  # small, however many steps are queried
-            self._common[step] = found
+            self.counted.common[step] = found
         return found
 
     def constants(self, common: StepStatistics, sources: Ids | None = None) -> ConstantRules:
@@ -206,29 +225,29 @@ class GraphEvidence:
 
     def tables(self, rules: PathRules, sources: Ids) -> StepTables:
         """Tables of the rules' step; with constants of all sources if cached, else of `sources`."""
-        step, common, graph = rules.step, self.common(rules.step), self.graph
-        constants = self._constants.get(step)
-        alone = self._alone.get(step, 0) + len(sources)
+        step, common, counted = rules.step, self.common(rules.step), self.counted
+        constants = counted.constants.get(step)
+        alone = counted.alone.get(step, 0) + len(sources)
         few = len(sources) <= FEW_SOURCES or alone <= SOME_SOURCES
         if constants is None and (few or not self.remembered):
             constants = self.constants(common, sources).table
-            self._alone[step] = alone if len(sources) > FEW_SOURCES else alone - len(sources)
+            counted.alone[step] = alone if len(sources) > FEW_SOURCES else alone - len(sources)
         elif constants is None:
             constants = self.constants(common).table
-            for oldest in list(self._constants)[: len(self._constants) + 1 - self.remembered]:
-                self._constants.pop(oldest, None)
-            self._constants[step] = constants
+            for oldest in list(counted.constants)[: len(counted.constants) + 1 - self.remembered]:
+                counted.constants.pop(oldest, None)
+            counted.constants[step] = constants
         return StepTables(
             rules.trie, constants, self.settings.backward, common.usual, common.log_share,
-            graph.degree, self.pair_weights, weights_for(self.slot_weights, step),
+            self.graph.degree, self.pair_weights, weights_for(self.slot_weights, step),
         )  # fmt: skip
 
     @contextmanager
     def scratch(self) -> Iterator[GatherScratch]:
         """Borrow scratch arrays for the `with` block; no other thread gets them."""
         try:
-            scratch = self._free.pop()
+            scratch = self.counted.free.pop()
         except IndexError:
             scratch = GatherScratch.of(self.graph)
         yield scratch
-        self._free.append(scratch)
+        self.counted.free.append(scratch)

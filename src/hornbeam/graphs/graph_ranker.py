@@ -44,9 +44,8 @@ PART = 512
 #: How far further candidates score below the pool: their softmax shares are practically 0, so that
 #: probabilities do not depend on how many answers are listed.
 BELOW_POOL = 40.0
-#: Number of relations and directions whose constants are cached for further queries, and of those
-#: whose slot scores of all entities are.
-REMEMBERED, SLOTS = 64, 8
+#: Number of relations and directions whose slot scores of all entities are cached.
+SLOTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +327,7 @@ class MemoryRanker(GraphRanker):
         """Take the binary facts that round to true; nothing is counted before the first query."""
         graph = LinkedGraph.of(facts)
         settings = GraphSettings(model.constants, model.backward, slots=model.slots)
-        evidence = GraphEvidence(graph, model.ridge, settings, REMEMBERED)
+        evidence = GraphEvidence.remembering(graph, model.ridge, settings)
         steps = numbered_model(model, facts.predicates)
         return cls(
             facts, ArgumentTypes(facts), model, steps, threads, evidence=evidence,

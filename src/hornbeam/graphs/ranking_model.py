@@ -98,7 +98,7 @@ class RelationRules:
         """
         lifts = [(name, lift) for name, lift in self.parts if lift > 0]
         total = sum(lift for _, lift in lifts)
-        shares = [(name, round(100 * lift / total)) for name, lift in lifts]
+        shares = [(name, round(100 * (lift / total))) for name, lift in lifts]
         return ", ".join(f"{name} ({share} %)" for name, share in shares if share)
 
     @property
