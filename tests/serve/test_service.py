@@ -162,6 +162,9 @@ def test_what_the_model_is(rules: Client) -> None:
     [
         ("predict", b"{", 400, "the body is not JSON"),
         ("predict", b"\xff\xfe", 400, "the body is not JSON"),
+        ("predict", b"[" * 100_000 + b"]" * 100_000, 400, "nested too deeply"),
+        ("predict", b'{"pairs":' * 50_000 + b"1" + b"}" * 50_000, 400, "nested too deeply"),
+        ("predict", b'{"pairs": ' + b"[" * 900 + b"]" * 900 + b"}", 400, "body.pairs[0][0]"),
         ("predict", [], 400, "is not of type 'object'"),
         ("predict", {}, 400, "'pairs' is a required property"),
         ("predict", {"pairs": []}, 400, "body.pairs: 0 entries; expected at least 1"),
@@ -202,6 +205,57 @@ def test_mistakes_get_one_error_each(
     found, text = error(ask(client, what, body))
     assert found == status
     assert message in text
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("predict", '{"pairs": [["NAME", "TARGET", "ENTITY"]]}'),
+        ("rank", '{"queries": [["NAME", "TARGET", "?"]]}'),
+        ("explain", '{"link": ["ENTITY", "TARGET", "NAME"]}'),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (r"\ud800", "surrogates"),
+        (r"a\tb", r"'a\tb' is no name"),
+        (r"a\u0000b", "is no name"),
+        (r"a\n", "is no name"),
+    ],
+)
+def test_what_no_file_can_name_is_refused(
+    either: tuple[Client, dict[str, str]], what: str, body: str, name: str, message: str
+) -> None:
+    client, called = either
+    for word, text in {**called, "NAME": name}.items():
+        body = body.replace(f'"{word}"', f'"{name}"' if word == "NAME" else json.dumps(text))
+    status, text = error(ask(client, what, body.encode()))
+    assert (status, message in text) == (400, True)
+
+
+def test_whole_numbers_may_be_written_with_a_point(rules: Client) -> None:
+    query = {"queries": [["ann", "trusts", "?"]]}
+    assert answer(rules, "rank", {**query, "top": 1.0}) == answer(
+        rules, "rank", {**query, "top": 1}
+    )
+
+
+@pytest.mark.parametrize("path", ["/api", "/api/v1", "/api/v2/predict"])
+def test_other_versions_are_no_pages(rules: Client, path: str) -> None:
+    assert error(rules.get(path)) == (404, "no such endpoint: see /api/v1/openapi.json")
+
+
+@pytest.mark.parametrize(
+    "head", ["Content-Length: -5", "Content-Length: 2\r\nContent-Length: 3", ""]
+)
+def test_what_is_no_http_gets_the_same_error(rules: Client, head: str) -> None:
+    host = "Host: 127.0.0.1\r\n" if head else ""
+    with rules.connect() as connection:
+        connection.sendall(f"POST /api/v1/predict HTTP/1.1\r\n{host}{head}\r\n\r\n".encode())
+        reply = b"".join(iter(lambda: connection.recv(100_000), b"")).decode()
+    head, _, body = reply.partition("\r\n\r\n")
+    assert error(Reply(int(head.split()[1]), {}, body)) == (400, "Invalid HTTP request received.")
 
 
 @pytest.mark.parametrize(

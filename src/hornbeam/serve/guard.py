@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hornbeam.errors import InputError
-from hornbeam.serve.service_schema import MAX_BYTES, PREFIX
+from hornbeam.serve.service_schema import MAX_BYTES, is_of_service
 
 LOOPBACK = "127.0.0.1"
 #: Minimum length of a user-chosen token.
@@ -169,7 +169,7 @@ class Guard:
             await send(message)
 
         refused = self._refusal(scope)
-        if refused is not None and _is_for_programs(scope):
+        if refused is not None and is_of_service(scope["path"]):
             refused = _as_json(refused)
         answer: ASGIApp = refused or self.app
         await answer(scope, receive, send_guarded)
@@ -191,7 +191,7 @@ class Guard:
             length = headers.get("content-length", "")
             if not length.isdigit():
                 return _plain(411, "A length is needed.")
-            most = MAX_BYTES if _is_for_programs(scope) else MAX_BODY
+            most = MAX_BYTES if is_of_service(scope["path"]) else MAX_BODY
             if int(length) > most:
                 return _plain(413, f"The request is too large: at most {most:,} bytes are taken.")
             if not self.access.allows_edit(headers):
@@ -204,7 +204,7 @@ class Guard:
         name = self.access.cookie("token")
         if self.access.admits(cookie_parser(headers.get("cookie", "")).get(name)):
             return None
-        if _is_for_programs(scope):
+        if is_of_service(scope["path"]):
             scheme, _, given = headers.get("authorization", "").partition(" ")
             if scheme.casefold() == "bearer" and self.access.admits(given.strip()):
                 return None
@@ -229,12 +229,6 @@ def _with_own(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes
     given = [(name, value) for name, value in headers if name.lower() not in OWN]
     cached = any(name.lower() == b"cache-control" for name, _ in given)
     return [*given, *RAW_HEADERS, *([] if cached else [(b"cache-control", b"no-store")])]
-
-
-def _is_for_programs(scope: Scope) -> bool:
-    """Whether a request is one to the JSON service."""
-    path: str = scope["path"]
-    return path.startswith(f"{PREFIX}/")
 
 
 def _plain(status: int, text: str) -> Response:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import json
 import signal
 import socket
 import sys
@@ -21,6 +22,7 @@ from contextlib import suppress
 from threading import Thread
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -71,6 +73,15 @@ class DeadlineProtocol(H11Protocol):
         super().data_received(data)
         if self.is_answering and not was_answering:
             self._expect(ANSWER_SECONDS)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP in the form of all errors of the service."""
+        told = json.dumps({"error": {"status": 400, "message": msg}}).encode()
+        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=told)):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.write(self.conn.send(h11.EndOfMessage()) or b"")
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         """Start the deadline of the next request; an early request ends the connection."""

@@ -75,7 +75,7 @@ class Service:
     def rank(self, body: Values) -> Values:
         """The best answers of every query."""
         queries = [tuple(query) for query in body["queries"]]
-        found = self.served.ranker.rank(queries, top=body.get("top", 10))
+        found = self.served.ranker.rank(queries, top=int(body.get("top", 10)))  # 3.0 is whole, too
         answers: list[list[Values]] = [[] for _ in queries]
         for row, query in zip(found.dicts(), found["query"], strict=True):
             entity = row["subject" if queries[query - 1][0] == "?" else "object"]
@@ -127,6 +127,8 @@ def answered(endpoint: Endpoint, visit: Visit) -> PageAnswer:
         return error_answer(404, str(error))
     except InputError as error:
         return error_answer(400, str(error))
+    except RecursionError:  # of what reads JSON: no answer is as deep
+        return error_answer(400, "the body is nested too deeply")
 
 
 def error_answer(status: int, message: str) -> PageAnswer:
@@ -140,6 +142,7 @@ def _checked(endpoint: Endpoint, text: str) -> Values:
         return {}
     try:
         body = json.loads(text)
+        json.dumps(body, ensure_ascii=False).encode()  # half a pair of surrogates is no text
     except ValueError as error:
         raise InputError(f"the body is not JSON: {error}") from None
     mistake = best_match(_VALIDATORS[endpoint.path].iter_errors(body))
@@ -151,6 +154,9 @@ def _checked(endpoint: Endpoint, text: str) -> Values:
             text = (
                 f"{len(mistake.instance):,} entries; expected {bound} {mistake.validator_value:,}"
             )
+        if mistake.validator == "not":
+            shown = repr(mistake.instance[:300])
+            text = f"{shown} is no name: names hold anything but TAB, CR, LF and NUL"
         raise InputError(f"body{place}: {text}")
     values: Values = body
     return values

@@ -14,7 +14,12 @@ LONGEST_NAME, MAX_BYTES = 4_000, 4_000_000
 
 Schema = dict[str, Any]
 
-_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
+_NAME: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": LONGEST_NAME,
+    "not": {"pattern": "[\0\t\n\r]"},
+}
 _NUMBER: Schema = {"type": ["number", "null"]}
 _TRIPLE: Schema = {
     "type": "array",
@@ -31,6 +36,11 @@ _QUERY: Schema = {
     "maxItems": 3,
     "description": '[subject, relation, "?"] or ["?", relation, object].',
 }
+
+
+def is_of_service(path: str) -> bool:
+    """Whether programs ask at an address, which then answers in JSON, be it of another version."""
+    return f"{path}/".startswith("/api/")
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:

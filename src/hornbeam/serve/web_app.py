@@ -33,7 +33,7 @@ from hornbeam.serve.page_processes import MAX_PROCESSES, PageProcess, can_fork
 from hornbeam.serve.page_queues import PageQueue
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.service import BODY, Service, answered, error_answer
-from hornbeam.serve.service_schema import MAX_BYTES, PREFIX
+from hornbeam.serve.service_schema import MAX_BYTES, PREFIX, is_of_service
 from hornbeam.serve.site import Address, AnySite, Site, edits_in
 from hornbeam.serve.templating import PageWriter
 from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin
@@ -298,11 +298,6 @@ class WebApp:
         log.error("hornbeam: a fault of the explorer at %s", request.url.path, exc_info=error)
         text = "Internal error. See the terminal that runs the explorer."
         return self.refusal(self.visit(request, {}), 500, text)
-
-
-def is_of_service(path: str) -> bool:
-    """Whether an address belongs to the JSON service."""
-    return path.startswith(f"{PREFIX}/")
 
 
 def service_addresses(explorer: Explorer) -> dict[str, Address]:
