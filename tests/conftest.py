@@ -280,8 +280,11 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no Chromium on the path: apt-get install chromium-headless-shell")
     if importlib.util.find_spec("playwright") is None:
         pytest.skip("no Playwright: pip install playwright")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    from tests.support.commands import PATIENCE
+
+    expect.set_options(timeout=1000 * PATIENCE)  # five seconds are few on a busy machine
     with sync_playwright() as playwright:
         # containers have no user namespaces for the sandbox; tests open our own pages only
         running = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.support.accessibility import grave_findings
+from tests.support.commands import PATIENCE
 
 PHONE, DESKTOP = (390, 844), (1200, 900)
 
@@ -20,6 +21,7 @@ every_look = pytest.mark.parametrize(
 
 def opened(browser: Browser, port: int, **options: object) -> Iterator[Page]:
     context = browser.new_context(base_url=f"http://127.0.0.1:{port}", **options)  # type: ignore[arg-type]
+    context.set_default_timeout(1000 * PATIENCE)
     window = context.new_page()
     wrong: list[str] = []
     window.on("pageerror", lambda error: wrong.append(str(error)))
