@@ -135,6 +135,7 @@ def test_facts_alone_are_enough(tmp_path: Path, sampling: str) -> None:
     words = (
         "learn", "--facts", COUNTRIES / "observed.tsv", "--target", "neighbour", "--counts", "log",
         "--negatives", "2.0", "--negative-sampling", sampling, "--max-length", "2", "--json",
+        "--method", "ppll",
     )  # fmt: skip
     found = hornbeam_(*words, "-o", tmp_path / "one.psl").json
     assert found["targets"] == pytest.approx(3 * found["positives"], abs=1)
