@@ -98,12 +98,22 @@ def test_every_kind_of_table_gives_the_same_events(tmp_path: Path) -> None:
         (text, 4), (text, "4"), (tmp_path / "visits.csv", "day"), (tmp_path / "first.csv", 1),
         (tmp_path / "visits.parquet", "day"), (tmp_path / "visits.duckdb", 4), (frame, "day"),
         (dated, "day"), (pl.DataFrame(dated), "day"), (frame.to_dict("list"), "day"),
+        *(
+            (frame.to_dict("list") | {"day": np.array(frame.day, f"datetime64[{unit}]")}, "day")
+            for unit in ("D", "h", "m", "s", "ns")
+        ),
     ]  # fmt: skip
     for table, time in given:
         facts = hb.read_facts(table, time=time)
         assert events_of(facts) == events_of(wanted), table
         assert facts.events is not None
         assert facts.events.unit is TimeUnit.DAY
+
+
+def test_arrays_that_hold_no_names_are_one_message() -> None:
+    columns = {"subject": np.array([b"a"]), "predicate": ["p"], "object": ["b"]}
+    with pytest.raises(DataError, match=r"'subject' has the type \|S1; expected texts, numbers"):
+        hb.read_facts(columns)
 
 
 def test_many_rows_are_read_as_few_are(tmp_path: Path) -> None:

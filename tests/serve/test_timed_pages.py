@@ -62,6 +62,10 @@ def test_pages_show_time(explorer: GraphExplorer) -> None:
         )
         assert "<script>alert" not in page
         assert "What is most probably next" in page
+        assert f"true {len(EVENTS)} times" in page
+        asked = client.get("/query?subject=e0&relation=visits").body
+        assert "What is next" in asked
+        assert "no fact states" not in asked
         link = client.get("/link?subject=e0&relation=visits&object=e1").body
         assert "The two over time" in link
         assert re.search(r'<span class="quiet number">\d+</span>', link)

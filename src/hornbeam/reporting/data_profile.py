@@ -43,6 +43,7 @@ class DataProfile:
     unseen_names: tuple[str, ...]  #: entities without facts, at most `SHOWN`, in the order of names
     missing_predicates: tuple[str, ...]  #: predicates of rules that no fact has
     own_facts: int  #: number of facts that state a labelled pair: they are not evidence for it
+    times: int  #: number of times that facts were true, 0 without times
 
     def in_names(self, shown: Callable[[str], str]) -> DataProfile:
         """The profile with names of entities and predicates instead of ids."""
@@ -78,6 +79,7 @@ def profile(facts: Facts, labels: Targets, walked: Iterable[str]) -> DataProfile
         tuple(labels.entities.take(missing[:SHOWN])),
         tuple(sorted(name for name in walked if facts.predicates.index(name) < 0)),
         len(facts) - len(without_targets(facts, labels)),
+        0 if facts.events is None else len(facts.events),
     )
 
 

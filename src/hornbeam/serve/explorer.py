@@ -109,8 +109,10 @@ class ModelExplorer(Explorer):
 
     @property
     def summary(self) -> str:
-        """The numbers of facts and entities."""
-        return f"{len(self.facts):,} facts · {len(self.facts.entities):,} entities"
+        """The numbers of facts, of the times that they were true, and of entities."""
+        events = self.facts.events
+        times = "" if events is None else f", true {len(events):,} times"
+        return f"{len(self.facts):,} facts{times} · {len(self.facts.entities):,} entities"
 
     @property
     @abstractmethod

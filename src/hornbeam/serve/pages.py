@@ -150,7 +150,8 @@ class Pages:
             names = self._names([known, *asked.entities])
             return {**asked.as_dict(self.explorer.score_name), "names": names}
 
-        values = {"asked": asked, "known": self._known_answers(asked)}
+        timeline = self.explorer.timeline(known)
+        values = {"asked": asked, "known": self._known_answers(asked), "timeline": timeline}
         return View("query.html", values, plain)
 
     def link(self, visit: Visit) -> View:

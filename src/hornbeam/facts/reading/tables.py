@@ -16,6 +16,7 @@ from typing import Any, cast
 import duckdb
 import numpy as np
 
+from hornbeam.base.arrays import Array
 from hornbeam.base.dates import TimeUnit
 from hornbeam.base.result_table import ResultTable
 from hornbeam.base.texts import WHOLE, quote
@@ -300,9 +301,23 @@ def _library_of(frame: object) -> str:
 def _arrays(columns: ResultTable | Mapping[str, Any], name: str) -> dict[str, Any]:
     try:
         table = columns if isinstance(columns, ResultTable) else ResultTable(columns)
-        return table.arrays
+        arrays = table.arrays
     except (TypeError, ValueError) as error:
         raise DataError(name, f"expected columns of one length by name: {error}") from None
+    return {column: _known_to_duckdb(cells, name, column) for column, cells in arrays.items()}
+
+
+def _known_to_duckdb(cells: Array, name: str, column: str) -> Array:
+    """An array of a type that DuckDB reads: NumPy's dates are days as objects, hours seconds."""
+    if cells.dtype.kind == "M":
+        unit = np.datetime_data(cells.dtype)[0]
+        if unit in ("Y", "M", "W", "D"):
+            return cells.astype("datetime64[D]").astype(object)
+        return cells.astype("datetime64[s]") if unit in ("h", "m") else cells
+    if cells.dtype.kind in "SVc":
+        expected = "expected texts, numbers, truth values or dates"
+        raise DataError(name, f"column {column!r} has the type {cells.dtype}; {expected}")
+    return cells
 
 
 def _rows(frame: Any, name: str) -> Sequence[object]:  # noqa: ANN401

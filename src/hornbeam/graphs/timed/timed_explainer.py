@@ -183,7 +183,7 @@ class TimedExplainer:
             DatedFact.of_time(taken.predicate, arguments, scale.unit.text(time)) for time in times
         ]
         before = f"{duration(age, scale.unit)} before"
-        often = "once" if len(times) == 1 else f"{len(times):,} times, the last time"
+        often = "here once," if len(times) == 1 else f"here {len(times):,} times, the last time"
         body, _ = rule.clause.atoms(*rule_ends(direction))
         condition = GroundedCondition(
             " & ".join(spelt(literal, identifiers) for literal in body),
@@ -191,7 +191,7 @@ class TimedExplainer:
             known_argument(direction),
             len(times),
             tuple(Grounding(names, (fact,)) for fact in facts[:paths]),
-            values=(Phrase(f"{often}, {before}" if len(times) == 1 else f"{often} {before}"),),
+            values=(Phrase(f"{often} {before}"),),
         )
         hits, predicted = rule.by_age[place]
         if not predicted:  # the rule was never asked at this age: its confidence is that of all

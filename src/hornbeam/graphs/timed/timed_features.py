@@ -22,7 +22,8 @@ class TimedColumns(NamedTuple):
     `usual_...`, its share among all answers of the relation. `together_...` is the share of the
     pair among all facts of the known entity. The columns `rule_...` are about the rules that fire:
     the confidence of the relation's own earlier fact, the best two confidences, the sum of
-    -log(1 - confidence), and their number.
+    -log(1 - confidence), and their number. `partner_share` is the share of the answer among the
+    answers of those who deal with the same entities (`partner_kernels`).
     """
 
     again_long: int
@@ -38,10 +39,13 @@ class TimedColumns(NamedTuple):
     rule_sum: int
     rule_fired: int
     same_entity: int
+    partner_share: int
 
 
 TIMED = TimedColumns(*range(len(TimedColumns._fields)))
 TIMED_FEATURES = TimedColumns._fields
+#: The feature whose weight makes a model count answers beside partners; models up to 0.9 have none.
+PARTNER_SHARE = TIMED_FEATURES[TIMED.partner_share]
 
 
 class TimedEvidence(StrEnum):
@@ -50,6 +54,7 @@ class TimedEvidence(StrEnum):
     RULE = "what linked the two before"
     AGAIN = "how often it was the answer"
     TOGETHER = "how often the two were linked"
+    PARTNER = "what others with the same partners did"
     USUAL = "how usual the answer is"
 
     @classmethod

@@ -20,6 +20,14 @@ import numpy as np
 
 from hornbeam.base.compiled import kernels
 from hornbeam.graph.edge_runs import grown, place_of
+from hornbeam.graphs.timed.partner_kernels import (
+    count_beside,
+    insert,
+    list_beside,
+    list_entity,
+    next_stamp,
+    rows_before,
+)
 from hornbeam.graphs.timed.timed_features import EVER, LONG, N_FADED, TIMED, TIMED_FEATURES
 from hornbeam.rules.rule_model import SMOOTHING
 
@@ -36,6 +44,8 @@ REFRESHED = 8
 PRIOR, UNSEEN = 1.0, 0.01
 #: Added to confidences and sums before logarithms are taken, and the largest confidence.
 FLOOR, MOST = 1e-3, 0.99
+#: Added to shares of answers beside partners before logarithms are taken.
+RARE = 1e-4
 
 
 @kernel
@@ -80,12 +90,12 @@ def confidence(table, totals, step, age):
     return min(hits / (table.predicted[step, age] + SMOOTHING), MOST)
 
 
-def see_events(events, done, time, scale, answered, usual):
+def see_events(timeline, events, done, time, scale, seen, scratch):
     """Make the events before a time visible; returns how many there are.
 
     The most usual answers are selected anew after every few events, whatever the queries are.
     """
-    half = scale.half
+    half, answered, usual = scale.half, seen.answered, seen.usual
     while done < len(events.time) and events.time[done] < time:
         answer, source, at = events.answer[done], events.source[done], events.time[done]
         if answered.of_answer[answer, EVER] == 0.0:
@@ -94,6 +104,8 @@ def see_events(events, done, time, scale, answered, usual):
         add_event(answered.of_answer, answered.answer_last, answer, at, half)
         add_event(answered.of_source, answered.source_last, source, at, half)
         add_event(answered.of_all, answered.all_last, 0, at, half)
+        if len(seen.partners.first):
+            count_beside(timeline, source, answer, at, scale, seen.partners, scratch)
         if done >= usual.size[2]:
             select_usual(usual, answered, at, half)
             usual.size[2] = done + 1 + usual.size[0] // REFRESHED
@@ -103,36 +115,18 @@ def see_events(events, done, time, scale, answered, usual):
 
 def select_usual(usual, answered, time, half):
     """Select the answers with the largest counts by the long half-life; of equal ones the first."""
-    chosen = 0
-    weight = np.empty(USUAL)
+    chosen, weight = 0, np.empty(USUAL)
     for i in range(usual.size[0]):
         answer = usual.seen[i]
         count = faded(answered.of_answer, answered.answer_last, answer, time, half, LONG)
-        if chosen == USUAL and count <= weight[USUAL - 1]:
-            continue
-        place = min(chosen, USUAL - 1)
-        while place > 0 and weight[place - 1] < count:
-            weight[place] = weight[place - 1]
-            usual.best[place] = usual.best[place - 1]
-            place -= 1
-        weight[place] = count
-        usual.best[place] = answer
-        chosen = min(chosen + 1, USUAL)
+        chosen = insert(usual.best, weight, chosen, answer, count)
     usual.size[1] = chosen
-
-
-def rows_before(timeline, source, time, history):
-    """The rows [low, high) of a source before a time, of its latest events only."""
-    low, stop = timeline.first[source], timeline.first[source + 1]
-    high = place_of(timeline.time, low, stop, time)
-    return max(low, high - history), high
 
 
 def list_linked(timeline, table, totals, source, time, step, scale, scratch):
     """List the entities that the source was linked to, with the evidence of rules and pairs."""
     low, high = rows_before(timeline, source, time, scale.history)
-    scratch.stamp[0] += 1
-    stamp = scratch.stamp[0]
+    stamp = next_stamp(scratch)
     size = 0
     feature = scratch.feature
     for i in range(high - 1, low - 1, -1):
@@ -155,14 +149,6 @@ def list_linked(timeline, table, totals, source, time, step, scale, scratch):
         if sure > 0.0:
             add_rule(feature, row, sure, timeline.step[i] == step)
     return size
-
-
-def list_entity(scratch, entity, size):
-    """List one more entity without any evidence; returns the new number of entities."""
-    scratch.row_of[entity] = size
-    scratch.entity[size] = entity
-    scratch.feature[size, :] = 0.0
-    return size + 1
 
 
 def add_rule(feature, row, sure, is_same):
@@ -205,7 +191,9 @@ def finish_features(timeline, source, time, scale, answered, scratch, size):
             feature[row, TIMED.together_short + h] = math.log(together / (active + PRIOR))
         # the strongest candidates are listed first: the order needs no fitted weights
         sums, best = feature[row, TIMED.rule_sum], feature[row, TIMED.rule_best]
-        scratch.strength[row] = -(sums + best + again)
+        share = feature[row, TIMED.partner_share]
+        scratch.strength[row] = -(sums + best + again + share)
+        feature[row, TIMED.partner_share] = math.log(share + RARE)
         for k in range(TIMED.rule_same, TIMED.rule_fired):
             feature[row, k] = math.log(feature[row, k] + FLOOR)
         feature[row, TIMED.rule_fired] = math.log(feature[row, TIMED.rule_fired] + 1.0)
@@ -216,8 +204,7 @@ def count_rules(timeline, queries, q, scale, table, totals, scratch):
     """Count what every rule predicts for a query, and its hits, by the age of the latest link."""
     time = queries.time[q]
     low, high = rows_before(timeline, queries.source[q], time, scale.history)
-    scratch.stamp[0] += 1
-    stamp = scratch.stamp[0]
+    stamp = next_stamp(scratch)
     for k in range(queries.first[q], queries.first[q + 1]):
         scratch.true_of[queries.answer[k]] = stamp
     for i in range(high - 1, low - 1, -1):
@@ -233,7 +220,7 @@ def count_rules(timeline, queries, q, scale, table, totals, scratch):
 
 
 @kernel
-def sweep(timeline, events, queries, table, scale, step, limit, answered, usual, scratch):
+def sweep(timeline, events, queries, table, scale, step, limit, seen, scratch):
     """Candidates of the gathered queries of a step, and in `table` the counts of its rules.
 
     A query lists its `limit` strongest candidates, and its own answers where they are candidates.
@@ -252,17 +239,19 @@ def sweep(timeline, events, queries, table, scale, step, limit, answered, usual,
         time, last = queries.time[q], q
         while last < n_queries and queries.time[last] == time:
             last += 1
-        done = see_events(events, done, time, scale, answered, usual)
+        done = see_events(timeline, events, done, time, scale, seen, scratch)
         for k in range(q, last):
             if not queries.gathered[k]:
                 continue
             source = queries.source[k]
             size = list_linked(timeline, table, totals, source, time, step, scale, scratch)
-            for i in range(usual.size[1]):
-                if scratch.row_of[usual.best[i]] < 0:
-                    size = list_entity(scratch, usual.best[i], size)
-            finish_features(timeline, source, time, scale, answered, scratch, size)
-            stamp = scratch.stamp[0]
+            for i in range(seen.usual.size[1]):
+                if scratch.row_of[seen.usual.best[i]] < 0:
+                    size = list_entity(scratch, seen.usual.best[i], size)
+            if len(seen.partners.first):
+                size = list_beside(timeline, source, time, scale, seen.partners, scratch, size)
+            finish_features(timeline, source, time, scale, seen.answered, scratch, size)
+            stamp = next_stamp(scratch)
             for i in range(queries.first[k], queries.first[k + 1]):
                 scratch.true_of[queries.answer[i]] = stamp
             order = np.argsort(scratch.strength[:size], kind="mergesort")

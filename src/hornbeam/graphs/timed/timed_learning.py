@@ -47,13 +47,18 @@ UNFITTED_TIMED = FittedRanking(("again_ever", "rule_sum"), np.ones(2), np.ones(2
 
 
 class SweptStep(NamedTuple):
-    """What the sweeps of a step found: its rules, training queries with their times, held ones."""
+    """What the sweep of a step found: its rules, and the number of queries that it has."""
 
     rules: tuple[TimedRule, ...]
+    queries: int
+
+
+class SweptQueries(NamedTuple):
+    """Training queries of a step with their times, and held-out queries."""
+
     train: Pool
     time: Ints
     held: Pool | None
-    queries: int
 
 
 def learn_events(
@@ -85,12 +90,15 @@ def learn_events(
     steps = [step_code(number, inverse) for number in relation_numbers for inverse in (False, True)]
     chosen = _training_queries(graph, steps, seed)
 
-    def sweep_step(step: int) -> SweptStep:
+    def sweep_step(step: int) -> tuple[SweptStep, SweptQueries]:
         return _swept_step(graph, held, step, chosen[step], whole.predicates)
 
     work_sizes = [float(len(queries.source)) + 1.0 for queries in chosen.values()]
-    found = dict(Portion(work, 0.5).each(sweep_step, steps, work_sizes))
-    ranking, calibration, mrr = _fitted(list(found.values()), seed, work, per_relation)
+    swept = list(Portion(work, 0.5).each(sweep_step, steps, work_sizes))
+    found = {step: part for step, (part, _) in swept}
+    queries = [part for _, (_, part) in swept]
+    del swept  # so that queries are held by their list alone, which `_trial` empties
+    ranking, calibration, mrr = _fitted(queries, seed, work, per_relation)
     return RankingModel(
         relations=tuple(
             RelationRules(
@@ -201,7 +209,7 @@ def _fair_share(sizes: Sequence[int], total: int) -> int:
 
 def _swept_step(
     graph: TimedGraph, held: _Held | None, step: int, queries: StepQueries, predicates: Names
-) -> SweptStep:
+) -> tuple[SweptStep, SweptQueries]:
     """Count the rules of a step, and gather its training queries and held-out queries."""
     table = RuleTable.empty(graph.n_relations, graph.scale)
     train, gathered = graph.answered(step, queries, table, TRAINED)
@@ -211,7 +219,7 @@ def _swept_step(
         asked = held.events.queries(step)
         asked = asked._replace(gathered=asked.counted, counted=asked.gathered)
         judged, _ = held.graph.answered(step, asked, table, TRAINED)
-    return SweptStep(rules, train, gathered.time, judged, len(queries.source))
+    return SweptStep(rules, len(queries.source)), SweptQueries(train, gathered.time, judged)
 
 
 class _Fitted(NamedTuple):
@@ -222,18 +230,13 @@ class _Fitted(NamedTuple):
     mrr: float | None
 
 
-def _fitted(steps: Sequence[SweptStep], seed: int, work: Workload, per_relation: bool) -> _Fitted:
+def _fitted(queries: list[SweptQueries], seed: int, work: Workload, per_relation: bool) -> _Fitted:
     """Choose and fit the ranking by held-out queries, or by the latest of the training queries."""
-    if not steps:
+    if not queries:
         return _Fitted(UNFITTED_TIMED, Calibration(), None)
-    train = Pool.concatenated([step.train for step in steps])
-    if steps[0].held is None:
-        time = np.concatenate([step.time for step in steps])
-        late = time >= np.quantile(time, 1.0 - JUDGED) if len(time) else np.zeros(0, np.bool_)
-        trial = Trial(train.select(~late), train.select(late), seed)
-    else:
-        trial = Trial(train, Pool.concatenated([step.held for step in steps if step.held]), seed)
-    if not (len(trial.fitted.informative().source) and len(trial.judged.informative().source)):
+    is_held = queries[0].held is not None
+    trial = _trial(queries, seed)
+    if not (len(trial.fitted.source) and len(trial.judged.informative().source)):
         return _Fitted(UNFITTED_TIMED, Calibration(), None)
     rankings, mrr = choose_ranking(
         [trial], TIMED_FEATURES, work, per_relation, 0.4, sets=(TIMED_FEATURES,)
@@ -242,6 +245,19 @@ def _fitted(steps: Sequence[SweptStep], seed: int, work: Workload, per_relation:
     judged = trial.judged
     odds = softmax_log_odds(judged.offsets, scores_of(judged, ranking))
     calibration = fit_calibration(odds, judged.truth)
-    if steps[0].held is None and not work.expired():
+    if not is_held and not work.expired():
+        train = Pool.concatenated([trial.fitted, judged])
         ranking = fit_ranking(train, ranking.features, ranking.penalty, work, ranking, 0.1)
     return _Fitted(ranking, calibration, mrr)
+
+
+def _trial(queries: list[SweptQueries], seed: int) -> Trial:
+    """Training queries that move weights, and queries that choose; empties the list of parts."""
+    time = np.concatenate([part.time for part in queries])
+    train = Pool.concatenated([part.train for part in queries])
+    held = [part.held for part in queries if part.held is not None]
+    queries.clear()
+    if held:
+        return Trial(train.informative(), Pool.concatenated(held), seed)
+    late = time >= np.quantile(time, 1.0 - JUDGED) if len(time) else np.zeros(0, np.bool_)
+    return Trial(train.select(~late).informative(), train.select(late), seed)

@@ -62,11 +62,12 @@ class TimedGraph:
         return queries_of(events.source, events.time, events.answer)
 
     def answered(
-        self, step: int, queries: StepQueries, table: RuleTable, limit: int
-    ) -> tuple[Pool, StepQueries]:
+        self, step: int, queries: StepQueries, table: RuleTable, limit: int,
+        partners: bool = True,
+    ) -> tuple[Pool, StepQueries]:  # fmt: skip
         """Candidates of the gathered queries, and these queries; counts rules of the others."""
         events = self.step_events(step)
-        found = swept(self.timeline, events, queries, table, self.scale, step, limit)
+        found = swept(self.timeline, events, queries, table, self.scale, step, limit, partners)
         kept = queries.gathered
         sizes, entity, feature, truth = found[0][kept], *found[1:]
         offsets = pointers(sizes)

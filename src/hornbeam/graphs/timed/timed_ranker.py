@@ -26,6 +26,7 @@ from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import linear_scores
 from hornbeam.graphs.timed.time_scale import TimeScale
+from hornbeam.graphs.timed.timed_features import PARTNER_SHARE
 from hornbeam.graphs.timed.timed_queries import QueryTimes, TimedGraph, open_queries
 from hornbeam.graphs.timed.timed_rules import TimedRule, numbered_rules, table_of_rules
 from hornbeam.graphs.timed.timeline import RuleTable
@@ -196,9 +197,11 @@ class TimedRanker(FactRanker):
 
     def scored(self, step: int, asked: QueryTimes) -> tuple[Pool, Floats]:
         """Candidates of queries of one step, in the order of time and source, with their scores."""
-        model = self.steps[step]
-        pool, _ = self.timed.answered(step, open_queries(asked), model.table, self.model.pool)
-        pool = replace(pool, feature=pool.feature[:, columns_of(self.model.features)])
+        model, features = self.steps[step], self.model.features
+        pool, _ = self.timed.answered(
+            step, open_queries(asked), model.table, self.model.pool, PARTNER_SHARE in features
+        )
+        pool = replace(pool, feature=pool.feature[:, columns_of(features)])
         return pool, linear_scores(pool.feature, model.weights)
 
     def _ranked(self, part: tuple[int, QueryTimes]) -> Answers:

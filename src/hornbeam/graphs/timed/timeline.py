@@ -14,6 +14,7 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, begin_runs, pointers
 from hornbeam.facts.events import Events
 from hornbeam.graphs.link_arrays import WORTH_COMPILING
+from hornbeam.graphs.timed.partner_kernels import BESIDE, KEPT, PARTNERS
 from hornbeam.graphs.timed.time_scale import TimeScale
 from hornbeam.graphs.timed.timed_features import N_FADED
 from hornbeam.graphs.timed.timed_kernels import N_TIMED, USUAL, fade, sweep
@@ -161,8 +162,46 @@ class UsualAnswers(NamedTuple):
         return cls(seen, np.empty(USUAL, dtype=np.int32), np.zeros(3, dtype=np.int64))
 
 
+class PartnerAnswers(NamedTuple):
+    """Answers beside the partners of their sources (`partner_kernels`): a list per partner.
+
+    `first[c]` is the first entry of partner c, `following[i]` the one after entry i; -1 ends the
+    list. `asked` counts the events that asked a partner, `distinct` its entries, `size` all.
+    """
+
+    asked: Ints
+    distinct: Ids
+    first: Ids
+    following: Ids
+    answer: Ids
+    hits: Ids
+    size: Ints
+
+    @classmethod
+    def none(cls, n_entities: int, n_events: int) -> PartnerAnswers:
+        """No answers yet; with 0 entities they are never counted."""
+        most = min(PARTNERS * n_events, KEPT * n_entities)  # memory is taken as it is filled
+        following, answer, hits = (np.empty(most, dtype=np.int32) for _ in range(3))
+        first = np.full(n_entities, -1, dtype=np.int32)
+        asked, size = np.zeros(n_entities, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        distinct = np.zeros(n_entities, dtype=np.int32)
+        return cls(asked, distinct, first, following, answer, hits, size)
+
+
+class SeenEvents(NamedTuple):
+    """What the sweep knows of the events so far."""
+
+    answered: AnsweredCounts
+    usual: UsualAnswers
+    partners: PartnerAnswers
+
+
 class SweepScratch(NamedTuple):
-    """Arrays that the sweep fills and clears per query: candidates, their places and features."""
+    """Arrays that the sweep fills and clears per query: candidates, their places and features.
+
+    `partner` and `weight` are the strongest partners of a source, `share` has the shares of the
+    entities in `shared`, `best` and `best_share` the largest of them.
+    """
 
     row_of: Ids
     entity: Ids
@@ -171,12 +210,18 @@ class SweepScratch(NamedTuple):
     link_seen: Ints
     true_of: Ints
     stamp: Ints
+    partner: Ids
+    weight: Floats
+    share: Floats
+    shared: Ids
+    best: Ids
+    best_share: Floats
 
     @classmethod
     def of(cls, timeline: Timeline, scale: TimeScale) -> SweepScratch:
         """Arrays for a timeline."""
         n = timeline.n_entities
-        most = min(n, scale.history + USUAL)
+        most = min(n, scale.history + USUAL + BESIDE)
         return cls(
             np.full(n, -1, dtype=np.int32),
             np.empty(most, dtype=np.int32),
@@ -185,18 +230,29 @@ class SweepScratch(NamedTuple):
             np.zeros(timeline.links, dtype=np.int64),
             np.zeros(n, dtype=np.int64),
             np.zeros(1, dtype=np.int64),
+            np.empty(PARTNERS, dtype=np.int32),
+            np.empty(PARTNERS),
+            np.zeros(n),
+            np.empty(n, dtype=np.int32),
+            np.empty(BESIDE, dtype=np.int32),
+            np.empty(BESIDE),
         )
 
 
 def swept(
     timeline: Timeline, events: StepEvents, queries: StepQueries, table: RuleTable,
-    scale: TimeScale, step: int, limit: int,
+    scale: TimeScale, step: int, limit: int, partners: bool,
 ) -> tuple[Ints, Ids, Singles, Bools]:  # fmt: skip
-    """Run the sweep of one step; see `timed_kernels.sweep`."""
+    """Run the sweep of one step, with answers beside partners or without; see `sweep`."""
     n = timeline.n_entities
+    seen = SeenEvents(
+        AnsweredCounts.none(n),
+        UsualAnswers.none(n),
+        PartnerAnswers.none(n * partners, len(events.time)),
+    )
     run = sweep.for_size(len(timeline.time), WORTH_COMPILING)
     found: tuple[Ints, Ids, Singles, Bools] = run(
-        timeline, events, queries, table, scale.arrays(), step, limit, AnsweredCounts.none(n),
-        UsualAnswers.none(n), SweepScratch.of(timeline, scale),
+        timeline, events, queries, table, scale.arrays(), step, limit, seen,
+        SweepScratch.of(timeline, scale),
     )  # fmt: skip
     return found
