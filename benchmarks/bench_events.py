@@ -136,7 +136,7 @@ def labelled(given: argparse.Namespace, method: str, seed: int) -> list[tuple[ob
         worlds.append((facts, pairs))
     [(facts, teaching), (judged_facts, judging)] = worlds
     print(f"{teaching}, {judging}")
-    rows = []
+    rows = list[tuple[object, ...]]()
     for name in ("ever", "with time"):
         engine = open_engine(facts)
         assert isinstance(engine, TimedEngine)
@@ -200,8 +200,8 @@ def main() -> None:
         for seed in given.seeds
         for row in labelled(given, method, seed)
     ]
-    header = ("method", "past", "seed", "facts", "average precision", "AUC-ROC", "rules", "CPU s")
-    print(markdown(header, rows))
+    columns = ("method", "past", "seed", "facts", "average precision", "AUC-ROC", "rules", "CPU s")
+    print(markdown(columns, rows))
     if any(row[3] == "with time" and float(str(row[4])) < WANTED for row in rows):
         print(f"Average precision with time is below {WANTED}.")
     finish()
