@@ -140,6 +140,15 @@ def test_an_index_of_pandas_may_be_the_key() -> None:
     assert found(read_table(frame, key="film"))[1] == {("heat", "year", 1995)}
 
 
+def test_missing_truth_that_makes_floats_of_a_column_changes_nothing() -> None:
+    frame = pd.DataFrame({"film": ["a", "b", "c"], "good": [1, 0, None]})
+    assert str(frame["good"].dtype) == "float64"
+    read = read_table(frame, key="film", types={"good": "boolean"})
+    assert found(read) == ({("a", "good")}, set())
+    with pytest.raises(DataError, match=r"row 2: expected true or false, found '0.5'"):
+        read_table(frame.assign(good=[1, 0.5, None]), key="film", types={"good": "boolean"})
+
+
 def test_types_say_what_a_column_is() -> None:
     columns = {"film": ["heat"], "zip": [80331], "year": ["1995"], "text": ["x"], "good": [1]}
     types = {"zip": "name", "year": "number", "text": "ignore", "good": "boolean"}

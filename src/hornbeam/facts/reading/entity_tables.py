@@ -324,7 +324,7 @@ class _Reading:
         linked = table.links.get(column)
         before = "" if linked is None else self.prefix_of(linked)
         item = f"unnest({scanned.sql})" if scanned.is_list else scanned.sql
-        word, valid = "lower(CAST(c AS VARCHAR))", "true"
+        word, valid = f"lower({scanned.name_in_sql('c')})", "true"
         present = scanned.present_in_sql("c")
         shape = RowShape(("a1",), column)
         match kind:
@@ -363,7 +363,7 @@ class _Reading:
                         yield at, [entity, f"{before}{value}"]
                     elif kind is not ColumnKind.BOOLEAN:
                         yield at, [entity, value]
-                    elif (text := str(value).lower()) in TRUE_WORDS:
+                    elif (text := str(value).lower().removesuffix(".0")) in TRUE_WORDS:
                         yield at, [entity, 1.0]
                     elif text not in FALSE_WORDS:
                         problem = f"expected true or false, found {quote(str(value))}"
