@@ -31,7 +31,7 @@ from hornbeam.counting.opening import open_in_memory
 from hornbeam.crossval import task_worlds
 from hornbeam.errors import HornbeamWarning
 from hornbeam.facts.folds import pair_groups
-from hornbeam.learning.joint import log_losses
+from hornbeam.learning.held_out import log_losses
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.rule_learning import problem_of
 from hornbeam.rules.body import Kind

@@ -36,7 +36,8 @@ from hornbeam.counting.statistics import Statistics
 from hornbeam.facts.known import with_targets
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
-from hornbeam.learning.joint import Joint, clustered_error, log_losses
+from hornbeam.learning.held_out import clustered_error, log_losses
+from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learned, Learner
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules, problem_of, rules_of

@@ -31,6 +31,22 @@ def test_the_card_of_a_learned_model(countries_model: Path) -> None:
     assert "neighbour" in card["needs"]["predicates"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "needs"),
+    [
+        ("(age(A) - age(B) >= 3) -> t(A, B)", ["Facts that mention", "Numbers or dates of age."]),
+        ("(B == 'rome') -> t(A, B)", ["Facts that mention the entities."]),
+        ("!t(A, B)", ["No facts: it has priors only."]),
+    ],
+)
+def test_what_rules_without_relations_need(tmp_path: Path, rule: str, needs: list[str]) -> None:
+    (tmp_path / "model.psl").write_text(f"1: {rule}\n")
+    shown = hornbeam_("show", tmp_path / "model.psl").stdout.partition("What it needs\n")[2]
+    lines = shown.strip().splitlines()
+    assert len(lines) == len(needs)
+    assert all(line.strip().startswith(start) for line, start in zip(lines, needs, strict=True))
+
+
 OLD = [WRITTEN / "0.1" / "joint.psl", WRITTEN / "0.9" / "joint.psl"]
 OLD += [WRITTEN / "0.4" / "graph.hornbeam", WRITTEN / "0.9" / "graph.hornbeam"]
 

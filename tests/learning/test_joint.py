@@ -14,7 +14,8 @@ from hornbeam.base.choices import Relaxation
 from hornbeam.counting.columns import transformed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import MIN_SPREAD, CountProblem
-from hornbeam.learning.joint import Joint, held_out_folds, log_losses
+from hornbeam.learning.held_out import held_out_folds, log_losses
+from hornbeam.learning.joint import Joint
 from hornbeam.learning.newton import Newton
 from hornbeam.learning.rule_learning import LearnedRules, learn_rules
 from hornbeam.rules.rule_model import Rule, Semantics

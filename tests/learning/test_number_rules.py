@@ -11,7 +11,7 @@ import pytest
 import hornbeam as hb
 from hornbeam.errors import InputError
 from hornbeam.learning.boost import Boost
-from hornbeam.learning.joint import log_losses
+from hornbeam.learning.held_out import log_losses
 from hornbeam.rules.body import Kind
 from hornbeam.rules.rule_model import Rule, Semantics
 from hornbeam.rules.weighing import Counts, Weighing
@@ -69,6 +69,27 @@ def test_noise_gets_no_rule(method: hb.Joint | Boost) -> None:
     """Clubs decide: trees that have said so go on to fit residuals, be it by noise."""
     found = [attributes(hb.learn(*world(seed, signal=False), method=method)) for seed in range(20)]
     assert sum(map(bool, found)) <= 1
+
+
+def customers(seed: int, n: int = 200) -> tuple[hb.Facts, hb.Targets]:
+    """Customers who leave by their plan, calls and television; ages are noise."""
+    rng = np.random.default_rng(seed)
+    facts, labels, ages = list[tuple[str, ...]](), list[tuple[str, str, int]](), Numbers()
+    for name in (f"c{k:03}" for k in range(n)):
+        basic, owns, calls = rng.random() < 0.5, rng.random() < 0.5, int(rng.integers(0, 4))
+        facts += [(name, "plan", "basic" if basic else "gold")]
+        facts += [(name, "owns", f"{name} tv"), (f"{name} tv", "kind", "tv")] * owns
+        facts += [(name, "called", f"{name} {k}") for k in range(calls)]
+        ages.append((name, "age", float(rng.integers(18, 80))))
+        labels.append((name, "churn", int(basic + 0.5 * calls - owns + rng.normal(0, 0.4) > 0.5)))
+    return hb.read_facts(facts, hb.read_numbers(ages)), hb.read_labels(labels)
+
+
+@pytest.mark.slow
+def test_noise_beside_strong_rules_of_one_entity_is_mostly_left_out() -> None:
+    """Strong rules are best fitted with a weak penalty, which alone would let noise in."""
+    found = [attributes(hb.learn(*customers(seed))) for seed in range(20)]
+    assert sum(map(bool, found)) <= 4
 
 
 def held_out_auc(facts: hb.Facts, labels: hb.Targets, method: hb.Joint | Boost) -> float:

@@ -26,7 +26,8 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InputError
 from hornbeam.learning.boosted_columns import BoostedColumns, clause_problem
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.joint import Joint, clustered_error, log_losses
+from hornbeam.learning.held_out import NUMBERS_ERRORS, is_gain, log_losses
+from hornbeam.learning.joint import Joint
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, FitStatus, Newton
 from hornbeam.learning.problem import Problem
@@ -40,10 +41,6 @@ STEP = 10
 #: Standard errors by which boosting must lower the held-out loss of the prior alone. Of 240
 #: problems with random labels, 16 kept rules with one standard error and 3 with two.
 STANDARD_ERRORS = 2.0
-#: Standard errors by which numbers must lower the held-out loss of boosting without them. Of 20
-#: problems with a noise attribute beside a real relation, 6 had rules about it without this
-#: condition; with it, of these and of 20 more, none.
-NUMBERS_ERRORS = 1.0
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,7 @@ class Boost:
         if plain is columns:
             return columns, n_trees
         n_plain, loss_without = self._validated(plain, progress)
-        pays = _is_gain(loss_without - loss, columns, NUMBERS_ERRORS)
+        pays = is_gain(loss_without - loss, columns.pair, NUMBERS_ERRORS)
         return (columns, n_trees) if pays else (plain, n_plain)
 
     def _validated(self, columns: BoostedColumns, progress: Progress) -> tuple[int, Floats]:
@@ -159,7 +156,7 @@ class Boost:
                 progress.advance(self.stage, tried, self.trees)
             if tried - int(np.argmin(losses)) >= self.patience:
                 break
-        if not _is_gain(prior_alone - judged, columns, STANDARD_ERRORS):
+        if not is_gain(prior_alone - judged, columns.pair, STANDARD_ERRORS):
             return 0, prior_alone
         return int(np.argmin(losses)), judged
 
@@ -217,11 +214,6 @@ class Boost:
             kept = members
         short = soft.only(kept)
         return Learned(short, Newton().fit(short, 0.0, 1.0 / self.weight_variance))
-
-
-def _is_gain(gain: Floats, columns: BoostedColumns, errors: float) -> bool:
-    """Whether the mean gain of held-out targets exceeds so many of its standard errors."""
-    return bool(gain.mean() > errors * clustered_error(gain, columns.pair))
 
 
 def _probability(score: Floats) -> Floats:

@@ -24,12 +24,11 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Ints
 from hornbeam.counting.columns import weighed
 from hornbeam.errors import InputError
 from hornbeam.learning.count_problem import CountProblem
-from hornbeam.learning.joint import held_out_folds
+from hornbeam.learning.held_out import bodies_beside_numbers, held_out_folds
 from hornbeam.learning.problem import fit_priors
 from hornbeam.learning.trees import SLACK, Binned, Tree
-from hornbeam.rules.body import AnyBody, Conjunction, Kind, Part, simplest, without_implied
+from hornbeam.rules.body import AnyBody, Conjunction, Part, simplest, without_implied
 from hornbeam.rules.clause import Clause
-from hornbeam.rules.number_conditions import HAS
 from hornbeam.rules.weighing import Counts, Threshold, Weighing
 
 #: A product of conditions: columns, each with the number of its cut, sorted; () is the constant.
@@ -229,7 +228,7 @@ class BoostedColumns:
 
     def without_numbers(self) -> BoostedColumns:
         """The columns that would be there without numbers; itself if there are no numbers."""
-        added = _bodies_beside_numbers([feature.body for feature in self.features])
+        added = bodies_beside_numbers([feature.body for feature in self.features])
         kept = [j for j, feature in enumerate(self.features) if feature.body not in added]
         if not added:
             return self
@@ -364,21 +363,6 @@ def _features_of(problem: CountProblem) -> tuple[list[Feature], list[tuple[Ids, 
             for feature, is_number in zip(features, number, strict=True)
         ]
     return features, columns
-
-
-def _bodies_beside_numbers(bodies: Sequence[AnyBody]) -> set[AnyBody]:
-    """Comparisons, and what the search for them adds: `has_year(A)`, and `(B == 'PG')`.
-
-    Where anchored bodies were asked for, the latter are of these.
-    """
-    has = {HAS + name for body in bodies for name in body.attributes}
-    conditions = [(body, part.body) for body in bodies for part in body.parts]
-    anchored = any(one.kind is Kind.ANCHORED and one.steps for _, one in conditions)
-    return {
-        body
-        for body, one in conditions
-        if has and (one.number or one.predicates & has or (one.is_equality and not anchored))
-    }
 
 
 def _moved(column: tuple[Ids, Floats], place: Ints) -> tuple[Ids, Floats]:

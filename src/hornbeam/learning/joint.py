@@ -20,6 +20,13 @@ from hornbeam.base.arrays import Floats, Ints
 from hornbeam.base.choices import Relaxation
 from hornbeam.base.machine import worker_threads
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.learning.held_out import (
+    NUMBERS_ERRORS,
+    held_out_folds,
+    is_gain,
+    log_losses,
+    without_numbers,
+)
 from hornbeam.learning.learner import Learned
 from hornbeam.learning.newton import Fit, Newton
 from hornbeam.learning.problem import Problem, fit_priors
@@ -63,6 +70,8 @@ class Joint:
         Seed of the assignment of targets to folds.
     fixed_path
         Strengths to fit instead of choosing one by validation; the last fit is the result.
+    numbers
+        Whether the fits of `fixed_path` may be about numbers.
     start
         Rules of an earlier model. The path begins at the strength at which their weights would be
         the best, and is followed both ways, so that strengths far from it are not tried.
@@ -87,6 +96,7 @@ class Joint:
     all_rules: bool = option("all_rules")
     seed: int = 0
     fixed_path: tuple[float, ...] = ()
+    numbers: bool = True
     start: tuple[Rule, ...] = field(default=(), repr=False)
     newton: Newton = field(default_factory=lambda: Newton(iterations=50, tolerance=1e-5))
 
@@ -97,6 +107,7 @@ class Joint:
         """Choose the strength by internal validation, then fit on all targets."""
         problem = problem.distinct_columns()
         if self.fixed_path:
+            problem = problem if self.numbers else without_numbers(problem)
             return Learned(problem, self.path(problem, np.array(self.fixed_path))[-1])
         fold = held_out_folds(problem, self.folds, self.seed)
         return self.learn_held_out(problem, fold, progress)[0]
@@ -106,8 +117,24 @@ class Joint:
     ) -> tuple[Learned, Floats]:
         """Choose the strength by the held-out loss over given folds, then fit on all targets.
 
+        Rules about numbers stay only where held-out targets gain by them (`NUMBERS_ERRORS`).
         Returns the result, and E[y] of every target by weights that did not see its fold.
         """
+        learned, scores = self._learned(problem, fold, progress)
+        kept = learned.problem.only(np.flatnonzero(learned.fit.weights > 0.0))
+        if without_numbers(kept) is kept:
+            return learned, scores
+        plain = without_numbers(problem)
+        without, plain_scores = self._learned(plain, fold, progress)
+        gain = log_losses(problem.y, plain_scores) - log_losses(problem.y, scores)
+        if is_gain(gain, problem.pair, NUMBERS_ERRORS):
+            return learned, scores
+        assert isinstance(without.chosen, Joint)
+        chosen = replace(without.chosen, numbers=False)
+        return replace(without, chosen=chosen), plain_scores
+
+    def _learned(self, problem: Problem, fold: Ints, progress: Progress) -> tuple[Learned, Floats]:
+        """The result with all clauses of a problem, and the held-out scores of its targets."""
         run, scores = self.validate(problem, fold, progress)
         strengths = np.array(run.strengths[: self._chosen(run) + 1])
         fits = self.path(problem, strengths, self._earlier(problem))
@@ -272,38 +299,3 @@ class Joint:
 def _counted_clause(clause: Clause) -> tuple[object, ...]:
     """What two clauses have in common that differ at most in the median of their shares."""
     return clause.body, clause.negated, clause.weighing and clause.weighing.counts
-
-
-def held_out_folds(problem: Problem, folds: int, seed: int) -> Ints:
-    """The fold of every target, with true and false targets spread evenly over the folds.
-
-    Targets are assigned in an order that depends only on labels and a random projection of counts.
-    So neither the order nor the names of the targets change the learned model. A pair of a
-    symmetric relation shares the fold of its mirror image: one direction tells the other.
-    """
-    rng = np.random.default_rng(seed)
-    y = problem.y
-    signature = problem.signature(rng)
-    order = np.lexsort((signature, y))
-    pair = np.arange(len(y)) if problem.pair is None else problem.pair
-    _, first, number = np.unique(pair[order], return_index=True, return_inverse=True)
-    is_true = y[order][first] >= 0.5
-    by_order = np.argsort(first)
-    fold_of_pair = np.empty(len(first), dtype=np.int64)
-    for part in (by_order[is_true[by_order]], by_order[~is_true[by_order]]):
-        fold_of_pair[rng.permutation(part)] = np.arange(len(part)) % folds
-    fold = np.empty(len(y), dtype=np.int64)
-    fold[order] = fold_of_pair[number]
-    return fold
-
-
-def log_losses(y: Floats, score: Floats) -> Floats:
-    """Cross-entropy of every target."""
-    clipped = np.clip(score, 1e-15, 1.0 - 1e-15)
-    return -(y * np.log(clipped) + (1.0 - y) * np.log1p(-clipped))
-
-
-def clustered_error(gain: Floats, group: Ints) -> float:
-    """Standard error of the mean gain over pairs, where pairs of one group are not independent."""
-    sums = np.bincount(group, gain - gain.mean())
-    return float(np.sqrt(len(sums) / (len(sums) - 1) * np.sum(sums**2)) / len(gain))

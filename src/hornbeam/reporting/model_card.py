@@ -184,7 +184,9 @@ def _card_of_rules(model: RuleModel, names: EntityNames) -> ModelCard:
 
 def _needs(model: RuleModel, predicates: Sequence[str], attributes: Sequence[str]) -> list[str]:
     semantics = model.semantics
-    needs = [f"Facts of {_listed(predicates)}." if predicates else "No facts: it has priors only."]
+    has_priors_only = all(rule.clause.is_prior for rule in model.rules)
+    about = f"of {_listed(predicates)}" if predicates else "that mention the entities"
+    needs = ["No facts: it has priors only." if has_priors_only else f"Facts {about}."]
     if attributes:
         needs.append(f"Numbers or dates of {_listed(attributes)}.")
     if semantics.cross_evidence:
