@@ -22,6 +22,7 @@ from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.features import FEATURES, LINKED, SLOT
+from hornbeam.graphs.functional import functional_steps
 from hornbeam.graphs.graph_counter import GraphCounter
 from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings, StageShares
 from hornbeam.graphs.graph_stages import (
@@ -282,8 +283,11 @@ def _ranked(
         queries += np.bincount(step[train.truth], minlength=len(queries))
     portion = Portion(work, learning.shares.naming)
     constants = graph.best_constants(sorted(rules), portion) if settings.constants else {}
+    functional = functional_steps(graph, sorted(rules), triples)
     return GraphModel(
-        relations=relation_rules(graph.predicates, rules, constants, ranking, own, queries, parts),
+        relations=relation_rules(
+            graph.predicates, rules, constants, ranking, own, queries, parts, functional
+        ),
         features=ranking.features,
         weights=tuple(significant(ranking.weights).tolist()),
         ridge=graph.ridge_penalty if uses_ridge else None,

@@ -55,7 +55,14 @@ def sections(draw: st.DrawFn) -> RelationRules:
     queries = draw(counts)
     parts = tuple(draw(st.dictionaries(names, floats, max_size=2)).items())
     return RelationRules(
-        relation, direction, queries, tuple(paths), tuple(constants), weights, parts
+        relation,
+        direction,
+        queries,
+        tuple(paths),
+        tuple(constants),
+        weights,
+        parts,
+        draw(st.booleans()),
     )
 
 

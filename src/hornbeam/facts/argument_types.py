@@ -47,9 +47,7 @@ class ArgumentTypes:
     _kinds: dict[tuple[str, int], Bools | None] = field(
         default_factory=dict, init=False, repr=False
     )
-    _standing: dict[tuple[str, int], Bools | None] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _linked: dict[tuple[str, int], Bools] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def kind(self) -> Ids:
@@ -162,14 +160,17 @@ class ArgumentTypes:
         >>> types.standing("is", 1).tolist(), types.standing("unheard", 1)
         ([False, True], None)
         """
-        if (relation, place) not in self._standing:
-            ends = self._links(relation)[place]
+        given, found = self.given(relation, place), self.linked(relation, place)
+        found = found if given is None else found | given
+        return found if found.any() else None
+
+    def linked(self, relation: str, place: int) -> Bools:
+        """Entities that are subjects (`place` 0) or objects (1) of known links."""
+        if (relation, place) not in self._linked:
             found = np.zeros(len(self.facts.entities), dtype=np.bool_)
-            found[ends] = True
-            given = self.given(relation, place)
-            found = found if given is None else found | given
-            self._standing[relation, place] = found if found.any() else None
-        return self._standing[relation, place]
+            found[self._links(relation)[place]] = True
+            self._linked[relation, place] = found
+        return self._linked[relation, place]
 
     def fits(
         self, relation: str, subject: Integers, object_: Integers, *, unary: bool = False

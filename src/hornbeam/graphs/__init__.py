@@ -9,7 +9,7 @@ In reading order, each group of modules after the groups that it uses:
   `features`, `graph_evidence`, `evidence_kernels`, `pools`;
 * counting rules: `graph_counter`, `memory_graph`, `sql/`;
 * the ranking: `softmax`, `lbfgs`, `ranking_fit`, `ranking_choice`;
-* learning: `graph_settings`, `workload`, `graph_stages`, `path_lengths`;
+* learning: `graph_settings`, `workload`, `graph_stages`, `path_lengths`, `functional`;
 * the model: `ranking_model`, `model_parts`, `graph_text`, `format_1`, `rule_files`;
 * use of the model: `graph_ranker`, `graph_scorer`, `graph_reasons`, `graph_explainer`.
 """

@@ -97,17 +97,20 @@ def _ranked_parts(
 ) -> ExplainedScore:
     """The explanation of a query's answer: its rank, parts of its score, and answers above it."""
     pool, score = ranker.scored(step, np.array([known], dtype=np.int32))
-    # the candidates that `rank` lists, and the explained answer whether it fits or not
-    fit = ranker.fit(step, np.full_like(pool.entity, known), pool.entity) | (pool.entity == answer)
-    pool, score = pool.where(fit), score[fit]
-    chance = ranker.probabilities(Answers(pool.offsets, pool.entity, score))
+    # the candidates that `rank` lists, and the explained answer, which has no rank unless it fits
+    fits = ranker.fit(step, np.full_like(pool.entity, known), pool.entity)
+    shown = fits | (pool.entity == answer)
+    pool, score, fits = pool.where(shown), score[shown], fits[shown]
+    proposed, chance = pool.where(fits), np.zeros(len(score))
+    chance[fits] = ranker.probabilities(Answers(proposed.offsets, proposed.entity, score[fits]))
     lifts = _lifts(ranker, step, pool)
     [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]
-    own = score[row] if row >= 0 else -np.inf
+    is_proposed = row >= 0 and bool(fits[row])
+    own = score[row] if is_proposed else -np.inf
     above = tuple(
         HigherAnswer(
             ranker.facts.entities[int(pool.entity[i])],
-            rank_among(score, i),
+            rank_among(score[fits], score[i]),
             float(chance[i]),
             tuple(
                 reason
@@ -116,24 +119,24 @@ def _ranked_parts(
                 if reason.side == "for"
             )[:RULES_ABOVE],
         )
-        for i in np.lexsort((pool.entity, -score))[:ABOVE].tolist()
-        if score[i] > own
+        for i in np.lexsort((pool.entity, -score, ~fits))[:ABOVE].tolist()
+        if fits[i] and score[i] > own
     )
     if row < 0:
-        return ExplainedScore(0.0, (), direction_of(step), None, len(score), above)
+        return ExplainedScore(0.0, (), direction_of(step), None, len(proposed.entity), above)
     return ExplainedScore(
         float(chance[row]),
         _parts(ranker, pool, row, lifts, reasons, paths),
         direction_of(step),
-        rank_among(score, row),
-        len(score),
+        rank_among(score[fits], score[row]) if is_proposed else None,
+        len(proposed.entity),
         above,
     )
 
 
-def rank_among(score: Floats, row: int) -> float:
-    """Rank of a candidate, from 1; equal scores share the mean of their ranks."""
-    better, equal = np.count_nonzero(score > score[row]), np.count_nonzero(score == score[row])
+def rank_among(scores: Floats, own: float) -> float:
+    """Rank of a candidate by its score, from 1; equal scores share the mean of their ranks."""
+    better, equal = np.count_nonzero(scores > own), np.count_nonzero(scores == own)
     return float(better + (equal + 1) / 2)
 
 

@@ -37,7 +37,7 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Queries, Triples
-from hornbeam.rules.codes import is_inverse, predicate_of
+from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of
 
 #: Number of sources of one relation and direction that are answered at a time.
 PART = 512
@@ -226,9 +226,17 @@ class GraphRanker(FactRanker):
         return np.where(self.fit(step, sources, answers), scores, -np.inf)
 
     def fit(self, step: int, sources: Ids, answers: Ids) -> Bools:
-        """Which answers fit their sources along a step; see `proposals.proposable`."""
+        """Which answers fit their sources along a step; see `proposals.proposable`.
+
+        Where the relation is functional, neither end has a link of the relation already.
+        """
+        relation = self.facts.predicates[predicate_of(step)]
         subject, object_ = (answers, sources) if is_inverse(step) else (sources, answers)
-        return self.types.fits(self.facts.predicates[predicate_of(step)], subject, object_)
+        fit = self.types.fits(relation, subject, object_)
+        for along, ends in ((step, sources), (inverse_code(step), answers)):
+            if along in self.steps and self.steps[along].functional:
+                fit &= ~self.types.linked(relation, int(is_inverse(along)))[ends]
+        return fit
 
 
 def lowest_scores(found: Answers) -> Floats:

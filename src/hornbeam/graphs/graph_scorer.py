@@ -19,13 +19,15 @@ from hornbeam.facts.table import Targets
 from hornbeam.graphs.graph_ranker import GraphRanker, MemoryRanker
 from hornbeam.graphs.timed.timed_ranker import TimedRanker
 from hornbeam.ranking.queries import Queries, Triples, answered
-from hornbeam.rules.codes import step_code
+from hornbeam.rules.codes import inverse_code, step_code
 from hornbeam.scoring.scored_links import scored_table, with_names
 
 #: A ranker of a graph, without or with times.
 AnyRanker = GraphRanker | TimedRanker
 #: Number of queries that are answered at a time; all of their answers are in memory.
 QUERIES = 1024
+#: Fraction of a functional relation's known subjects whose slot scores are lower than usual.
+ATYPICAL = 0.1
 #: Columns of new facts; the rank is the object's rank among the answers of its subject.
 NEW_FACT = ("subject", "predicate", "object", "score", "probability", "rank")
 
@@ -132,7 +134,7 @@ def new_facts(
     names: EntityNames | None = None,
     progress: Progress = SILENT,
 ) -> ResultTable:
-    """The `top` most probable new facts per relation, of its known subjects or of `subjects`.
+    """The `top` most probable new facts per relation, of its usual subjects or of `subjects`.
 
     With `per_subject`, the `top` facts of every subject, by subject. The columns are subject,
     predicate, object, score, probability and rank, the object's rank among the answers of its
@@ -153,7 +155,7 @@ def new_facts(
     for name in relations or there:
         predicate = facts.predicates.index(name)
         if predicate >= 0:
-            known = ranker.graph.holders(step_code(predicate)) if given is None else given
+            known = _usual_subjects(ranker, predicate) if given is None else given
             queries = Queries(
                 np.full_like(known, predicate), known, np.full(len(known), asks_subject)
             )
@@ -161,6 +163,24 @@ def new_facts(
             for column, values in zip(columns.values(), best, strict=True):
                 column += values
     return with_names(ResultTable(columns), names)
+
+
+def _usual_subjects(ranker: MemoryRanker | TimedRanker, predicate: int) -> Ids:
+    """The subjects whose new facts are wanted: the known subjects of a relation.
+
+    Known subjects of a functional relation get no new facts. There they are the entities without a
+    link of the relation, and with a slot score that known subjects have, too.
+    """
+    step = step_code(predicate)
+    known = ranker.graph.holders(step)
+    if isinstance(ranker, TimedRanker) or not ranker.model.slots or not len(known):
+        return known
+    if step not in ranker.steps or not ranker.steps[step].functional:
+        return known
+    scores = ranker.slot_scores(inverse_code(step))
+    usual = scores >= np.quantile(scores[known], ATYPICAL)
+    usual[known] = False
+    return np.flatnonzero(usual).astype(np.int32)
 
 
 def _best_of(

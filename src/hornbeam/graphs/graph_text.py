@@ -125,9 +125,13 @@ def _section(part: RelationRules, model: RankingModel) -> Iterator[str]:
     figures: dict[str, Any] = {"queries": part.queries}
     if part.parts:
         figures["parts"] = dict(part.parts)
+    if part.functional:
+        figures["functional"] = True
     yield from _begun(part, model, "Y is asked for", figures)
     if part.rests_on:
         yield f"# It rests on {part.rests_on}."
+    if part.functional:
+        yield "# Every known X has one Y: an X with a known Y gets no other."
     yield from _rules(part, (*part.rules[:BEST], *part.constants), model)
     if len(part.rules) > BEST:
         yield f"# {len(part.rules) - BEST:,} further path rules stand below."
@@ -323,10 +327,19 @@ def _section_without_rules(
             parts=tuple(
                 (str(kind), float(lift)) for kind, lift in figures.get("parts", {}).items()
             ),
+            functional=_truth_value(figures, "functional"),
         )
         return section, is_further
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(source, f"cannot be read as part of a model: {error}", number) from None
+
+
+def _truth_value(figures: Mapping[str, Any], name: str) -> bool:
+    """A truth value of a section's line, false by default."""
+    value = figures.get(name, False)
+    if not isinstance(value, bool):
+        raise ValueError(f"`{name}` is {json.dumps(value)}, expected true or false")
+    return value
 
 
 def _mistake(rule: CountedRule, section: RelationRules, line: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +59,7 @@ def relation_rules(
     own: Mapping[int, Floats],
     queries: Ints,
     parts: Mapping[int, Mapping[EvidenceKind, float]],
+    functional: Collection[int],
 ) -> tuple[RelationRules, ...]:
     """All rules with names in place of ids, per relation and direction, the best rules first."""
     return tuple(
@@ -70,6 +71,7 @@ def relation_rules(
             constants.get(step, ()),
             tuple(significant(ranking.by_step[step]).tolist()) if step in ranking.by_step else None,
             tuple((kind.value, lift) for kind, lift in parts.get(step, {}).items()),
+            step in functional,
         )
         for step in sorted(rules)
     )
@@ -129,12 +131,14 @@ def best_constants(
 class StepModel(NamedTuple):
     """Rules and weights of a model for one step, in the ids of facts.
 
-    They are path rules, one weight per path rule, and the weights of the model's features.
+    They are path rules, one weight per path rule, and the weights of the model's features. Along a
+    `functional` step an entity has one link at most.
     """
 
     rules: PathRules
     rule_weights: Floats
     weights: Floats
+    functional: bool = False
 
 
 def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepModel]:
@@ -160,5 +164,6 @@ def numbered_model(model: RankingModel, predicates: Names) -> dict[int, StepMode
             ),
             np.array([rule.own_weight for rule in rules]),
             np.array(model.weights if part.weights is None else part.weights),
+            part.functional,
         )
     return dict(sorted(found.items()))

@@ -76,6 +76,8 @@ class RelationRules:
     `weights` belong to the model's features; None means the weights of the whole graph.
     `constants` are the best rules with constants, for reading only. So are `parts`: how far every
     part of the score lifts right answers above other candidates, in log odds, the largest first.
+    If the relation is `functional` in this direction, an entity has one answer at most
+    (`hornbeam.graphs.functional`).
     """
 
     relation: str
@@ -85,6 +87,7 @@ class RelationRules:
     constants: tuple[CountedRule, ...] = ()
     weights: tuple[float, ...] | None = None
     parts: tuple[tuple[str, float], ...] = ()
+    functional: bool = False
 
     @property
     def rests_on(self) -> str:

@@ -124,7 +124,7 @@ class TimedExplainer:
         above = tuple(
             HigherAnswer(
                 self.facts.entities[int(pool.entity[i])],
-                rank_among(score, i),
+                rank_among(score, score[i]),
                 float(chance[i]),
                 self.reasons_for(step, known, int(pool.entity[i]), 0)[:RULES_ABOVE],
             )
@@ -140,7 +140,7 @@ class TimedExplainer:
                       rules if kind is TimedEvidence.RULE else ())
             for kind in TimedEvidence
         )  # fmt: skip
-        rank = rank_among(score, row)
+        rank = rank_among(score, score[row])
         return ExplainedScore(
             float(chance[row]), largest_first(parts), asks, rank, len(score), above
         )
