@@ -14,7 +14,7 @@ import hornbeam as hb
 from hornbeam.base.choices import CollectiveMethod
 from hornbeam.base.progress import SILENT, Progress, Silent
 from hornbeam.counting.collective.believed_pairs import BelievedPairs
-from hornbeam.counting.memory import memory_engine
+from hornbeam.counting.memory import memory_engine, shares
 from hornbeam.counting.memory.conditions import unary_facts
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.memory.parallel import SpareWorkers
@@ -340,3 +340,24 @@ def test_constants_of_the_same_facts_are_counted_once(monkeypatch: pytest.Monkey
     after, wanted = model.predict(grown, triples), model.predict(fresh, triples)
     assert list(after.dicts()) == list(wanted.dicts())
     assert counted != once
+
+
+def test_hubs_at_either_end_of_paths_make_shares_worth_compiling(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every pair of a hub visits its links: `learn` did so for seconds in plain Python."""
+    asked, known = list[bool](), shares.propagate
+
+    class Told:
+        def choose(self, work: int, limit: int) -> Callable[..., Any]:
+            asked.append(work > limit)
+            return known.interpreted
+
+    monkeypatch.setattr(shares, "propagate", Told())
+    links = [row for i in range(500) for row in ((f"a{i}", "p", f"b{i}"), (f"b{i}", "q", "hub"))]
+    facts = hb.read_facts([*links, *((f"a{i}", "p", f"b{i + 1}") for i in range(499))])
+    SHARES.predict(facts, [(f"a{i}", "t", "hub") for i in range(500)])
+    mirrored = hb.Model.parse("2: p(C, B) & q(B, A) -> t(A, C)  [share / 0.1]\n1: !t(A, B)\n")
+    mirrored.predict(facts, [("hub", "t", f"a{i}") for i in range(500)])
+    SHARES.predict(FACTS, PAIRS)
+    assert asked == [True, True, False]

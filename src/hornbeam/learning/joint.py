@@ -138,8 +138,7 @@ class Joint:
         run, scores = self.validate(problem, fold, progress)
         strengths = np.array(run.strengths[: self._chosen(run) + 1])
         fits = self.path(problem, strengths, self._earlier(problem))
-        stronger = self.grid(problem)
-        if self._too_long(problem, fits[0]) and strengths[0] < stronger[0]:
+        if self._too_long(problem, fits[0]) and strengths[0] < self.grid(problem)[0]:
             # too many rules even where an earlier model made the path begin
             run, scores = replace(self, start=()).validate(problem, fold, progress)
             fits = self.path(problem, np.array(run.strengths[: self._chosen(run) + 1]))

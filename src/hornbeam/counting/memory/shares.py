@@ -108,8 +108,9 @@ class ShareCounter:
     def _sums(self, codes: Ints, rows: ShareRows, distinct: bool) -> Floats:
         """The share of every row; `codes` has the steps of every sequence, then zeros."""
         graph, n = self.graph, self.graph.n_entities
-        # edges of the first steps; the rest of the work is of the same order
-        work = int(graph.forward.degree(rows.source).sum()) + len(rows.source)
+        # edges of the first and the last steps; the rest of the work is of the same order
+        ends = graph.forward.degree(rows.source), graph.backward.degree(rows.sink)
+        work = int(sum(map(np.sum, ends))) + len(rows.source)
         shares = np.zeros(len(rows.rank))
         walked = (graph.forward, self.forward, self.whole.forward)
         if distinct or len(self.whole.forward.value):
