@@ -17,7 +17,6 @@ import argparse
 import importlib.util
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -65,8 +64,7 @@ def cpu_of(pid: int) -> float:
 
 
 def run_psl(program: Path) -> dict[str, float]:
-    """CPU seconds of PSL's phases and of all of it, and its objective."""
-    unseen = _children()
+    """CPU seconds of PSL's phases and of all of it, its memory and its objective."""
     process = subprocess.Popen(
         ["java", "-Xmx16g", "-jar", str(jar()), program.name],
         cwd=program.parent, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -81,26 +79,28 @@ def run_psl(program: Path) -> dict[str, float]:
             before = now
         if "Final Objective:" in line:
             found["objective"] = float(line.split("Final Objective:")[1].split(",")[0])
-    process.wait()
-    return {**found, "total": _children() - unseen}
+    return {**found, **_ended(process)}
 
 
 def run_hornbeam(program: Path) -> Figures:
-    """CPU seconds of the phases in a process of their own, then of the whole command."""
+    """CPU seconds of the phases in a process of their own, then those and GB of the command."""
     phases = in_fresh_process(__file__, "--phases", str(program))
-    before = _children()
     command = ["infer", str(program), "--solver", "admm", "--json", "-q"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "hornbeam.cli.main", *command],
-        stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip
-    return {**json.loads(ended.stdout), **phases, "total": _children() - before}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hornbeam.cli.main", *command], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    answer = json.loads(process.stdout.read())
+    return {**answer, **phases, **_ended(process)}
 
 
-def _children() -> float:
-    """CPU seconds of all processes that have been waited for."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _ended(process: subprocess.Popen[str]) -> dict[str, float]:
+    """CPU seconds and GB of a process that has said all it has to say."""
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"a program ended with {process.returncode}")
+    return {"total": used.ru_utime + used.ru_stime, "GB": used.ru_maxrss * 1024 / 1e9}
 
 
 def phases(program: Path) -> Figures:
@@ -170,7 +170,7 @@ def main() -> None:
     header = ["program", "ground rules"]
     for what in ("total", "grounding", "ADMM"):
         header += [f"{what}: PSL", "Hornbeam", "times fewer"]
-    header += ["ADMM at PSL's tolerance", "objective: PSL", "Hornbeam"]
+    header += ["ADMM at PSL's tolerance", "GB: PSL", "Hornbeam", "objective: PSL", "Hornbeam"]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         programs = {name: LINKS / f"{name}-infer.json" for name in ("n10", "n25", "n50")}
@@ -184,7 +184,8 @@ def main() -> None:
                 row.append(span([ours[what] for _, ours in runs], 2))
                 row.append(span([theirs[what] / ours[what] for theirs, ours in runs], 1))
             row.append(span([ours["ADMM loose"] for _, ours in runs], 2))
-            row += [span([run[side]["objective"] for run in runs], 3) for side in (0, 1)]
+            for what, digits in (("GB", 2), ("objective", 3)):
+                row += [span([run[side][what] for run in runs], digits) for side in (0, 1)]
             rows.append(row)
     print("## PSL programs, CPU seconds\n")
     print(markdown(header, rows))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hornbeam.base.choices import Solver
 from hornbeam.errors import InfeasibleError
-from hornbeam.hlmrf import map_inference, solver_choice
+from hornbeam.hlmrf import exact, map_inference, solver_choice
 from hornbeam.hlmrf.admm import Admm
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_inference import solve
@@ -53,6 +53,47 @@ def test_every_solver_names_a_conflict(potentials: Potentials, solver: Solver) -
         solve(potentials, solver, admm=TIGHT)
     rows = np.array(caught.value.rows)
     assert find_conflict(potentials, rows).tolist() == rows.tolist()
+
+
+@given(programs())
+@settings(max_examples=60, deadline=None)
+def test_factorisation_by_blocks_finds_the_optimum_too(potentials: Potentials) -> None:
+    best = Exact().solve(potentials).objective
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "MANY_PRODUCTS", -1.0)
+        found = solve(potentials, Solver.EXACT)
+    assert found.status is MapStatus.OPTIMAL
+    assert found.objective == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", Solver)
+def test_equal_rows_and_determined_variables_are_solved_before(solver: Solver) -> None:
+    rows: list[Row] = [
+        (PotentialKind.EQUAL, 0.0, {0: 2.0}, -1.0),
+        (PotentialKind.AT_MOST, 0.0, {0: 1.0, 1: 0.5}, -0.9),  # y1 <= 0.8
+        (PotentialKind.LINEAR, 1.0, {1: -1.0, 2: 1.0}, 0.0),
+        (PotentialKind.LINEAR, 2.0, {1: -1.0, 2: 1.0}, 0.0),
+        (PotentialKind.LINEAR, 2.0, {0: 1.0}, 0.0),
+        (PotentialKind.LINEAR, 4.0, {2: -1.0}, 1.0),
+    ]
+    found = solve(program(4, rows, offset=3.0), solver, np.full(4, 0.25), TIGHT)
+    assert found.state == pytest.approx([0.5, 0.8, 1.0, 0.25], abs=1e-6)
+    assert found.objective == pytest.approx(3.0 + 3.0 * 0.2 + 2.0 * 0.5)
+    assert found.bound == pytest.approx(found.objective)
+
+
+@pytest.mark.parametrize("solver", Solver)
+@pytest.mark.parametrize("value", [0.5, 1.5])
+def test_a_conflict_with_a_determined_variable_is_named(solver: Solver, value: float) -> None:
+    rows: list[Row] = [
+        (PotentialKind.LINEAR, 1.0, {1: 1.0}, 0.0),
+        (PotentialKind.EQUAL, 0.0, {0: 1.0}, -value),
+        (PotentialKind.LINEAR, 1.0, {1: 1.0}, 0.0),
+        (PotentialKind.AT_MOST, 0.0, {0: 1.0, 1: 1.0}, -0.25),
+    ]
+    with pytest.raises(InfeasibleError) as caught:
+        solve(program(2, rows), solver)
+    assert caught.value.rows == ([1, 3] if value < 1.0 else [1])
 
 
 def test_auto_settles_what_stands_alone_and_solves_the_rest() -> None:

@@ -51,6 +51,38 @@ def test_selected_rows_stay_what_they_are(potentials: Potentials) -> None:
     np.testing.assert_array_equal(part.values(state), potentials.values(state)[rows])
 
 
+@given(programs(feasible=False), st.data())
+@settings(max_examples=100, deadline=None)
+def test_merged_rows_are_distinct_and_mean_the_same(
+    potentials: Potentials, data: st.DataObject
+) -> None:
+    every = np.arange(len(potentials))
+    rows = data.draw(st.lists(st.sampled_from(every.tolist()), max_size=9)) if len(every) else []
+    parts = [potentials, *(potentials.select(every == row) for row in rows)]
+    whole = Potentials.joined(potentials.n_variables, parts)
+    merged, first = whole.merged()
+    texts = [_text(whole, row) for row in range(len(whole))]
+    assert first.tolist() == sorted({text: texts.index(text) for text in texts}.values())
+    assert [_text(merged, row) for row in range(len(merged))] == [texts[row] for row in first]
+    state = np.random.default_rng(len(whole)).random(whole.n_variables)
+    assert merged.objective(state) == pytest.approx(whole.objective(state))
+    np.testing.assert_array_equal(merged.violations(state), whole.violations(state)[first])
+
+
+def _text(potentials: Potentials, row: int) -> str:
+    place = slice(potentials.indptr[row], potentials.indptr[row + 1])
+    literals = potentials.variable[place].tolist(), potentials.coefficient[place].tolist()
+    return f"{potentials.kind[row]} {potentials.constant[row] + 0.0} {literals}"
+
+
+def test_rows_that_a_probe_does_not_tell_apart_are_not_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [(PotentialKind.LINEAR, 1.0, {v: a}, 0.0) for v in (0, 1) for a in (1.0, -1.0)]
+    monkeypatch.setattr(Potentials, "forms", lambda self, state: np.zeros(len(self)))
+    assert len(program(2, rows).merged()[0]) == len(rows)
+
+
 def test_the_matrix_shares_the_memory_of_the_literals() -> None:
     potentials = program(2, [(PotentialKind.LINEAR, 1.0, {0: 1.0, 1: -1.0}, 0.0)])
     assert np.shares_memory(potentials.matrix.data, potentials.coefficient)

@@ -24,6 +24,8 @@ FEASIBLE = 1e-7
 OPTIMAL_GAP = 1e-6
 #: Number of conflicting constraints above which no smaller conflict is searched for.
 REDUCIBLE = 300
+#: Multiplications of a factorisation's dense part above which it is done by blocks.
+MANY_PRODUCTS = 2e8
 
 
 class _Solution(NamedTuple):
@@ -146,20 +148,22 @@ class InteriorPoint:
         cost = np.concatenate([np.zeros(n + len(squared)), scaled.weight[linear]])
         settings = clarabel.DefaultSettings()
         settings.verbose = False
-        settings.direct_solve_method = "qdldl"  # on one thread: the same result everywhere
+        settings.direct_solve_method = "qdldl"
+        settings.max_threads = 1  # the same result everywhere
         settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
         cones = [clarabel.ZeroConeT(len(equal)), clarabel.NonnegativeConeT(len(right) - len(equal))]
-        self._solver = clarabel.DefaultSolver(
+        problem = (
             sparse.csc_matrix(sparse.diags_array(curvature)), cost, sparse.csc_matrix(left), right,
-            cones, settings,
+            cones,
         )  # fmt: skip
         self._n, self._order = n, order
-
-    @property
-    def entries(self) -> tuple[int, int]:
-        """Numbers of entries of the matrix to factorise, and of its triangular factor."""
+        self._solver = clarabel.DefaultSolver(*problem, settings)
         info = self._solver.get_info().linsolver
-        return int(info.nnzA), int(info.nnzL)
+        #: Numbers of entries of the matrix to factorise, and of its triangular factor.
+        self.entries = int(info.nnzA), int(info.nnzL)
+        if dense_products(*self.entries) > MANY_PRODUCTS:
+            settings.direct_solve_method = "faer"  # in blocks, with more entries
+            self._solver = clarabel.DefaultSolver(*problem, settings)
 
     def answer(self) -> _Solution:
         """Solve the QP."""
@@ -167,6 +171,15 @@ class InteriorPoint:
         multiplier = np.zeros(len(self._order))
         multiplier[self._order] = solution.z[: len(self._order)]
         return _Solution(np.array(solution.x[: self._n]), multiplier, solution.iterations)
+
+
+def dense_products(matrix: float, factor: float) -> float:
+    """Multiplications of the dense part of a factorisation, from its numbers of entries.
+
+    Fill-in gathers in one dense triangle at the end of the factorisation. A triangle of f entries
+    has sqrt(2 f) columns, and takes sqrt(2 f)^3 / 3 multiplications.
+    """
+    return float((2.0 * max(factor - matrix, 0.0)) ** 1.5 / 3.0)
 
 
 def find_conflict(potentials: Potentials, among: Positions | None = None) -> Positions:

@@ -34,11 +34,12 @@ def solve(
 ) -> MapState:
     """Find a MAP state of a ground program.
 
-    `auto` drops rows of weight 0, and solves variables that share no row with another variable in
-    closed form. It solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM
-    otherwise. As soon as ADMM's residuals tell that the exact solver is quicker, `auto` leaves ADMM
-    for it (see `solver_choice`). It does so, too, if ADMM ends not converged, or with a proved gap
-    of more than `ADMM_GAP`, and the exact solver fits into memory.
+    Equal rows become one, and variables that one constraint determines get their value. `auto`
+    drops rows of weight 0, and solves variables that share no row with another variable in closed
+    form. It solves the rest exactly if it has up to `EXACT_LITERALS` literals, by ADMM otherwise.
+    As soon as ADMM's residuals tell that the exact solver is quicker, `auto` leaves ADMM for it
+    (see `solver_choice`). It does so, too, if ADMM ends not converged, or with a proved gap of more
+    than `ADMM_GAP`, and the exact solver fits into memory.
 
     Where several states are optimal, the closed form takes the value nearest to `start`; otherwise
     the solver breaks the tie (PSL's depends on its random start). Variables in no row stay at
@@ -48,12 +49,47 @@ def solve(
     small set that does. ADMM proves it by the growth of its multipliers. Where that fails, ADMM
     ends at the iteration limit, not converged, with the violated constraints listed.
     """
+    distinct, rows = potentials.merged()
     admm = admm or Admm()
+    try:
+        found = _with_known(distinct, solver, start_at(potentials, start), admm, progress)
+    except InfeasibleError as error:
+        raise InfeasibleError(rows[error.rows].tolist()) from None
+    return replace(found, violated=rows[found.violated])
+
+
+def _with_known(
+    potentials: Potentials, solver: Solver, start: Floats, admm: Admm, progress: Progress
+) -> MapState:
+    """Solve for the variables that no constraint `y = value` determines.
+
+    Next to a determined variable, an interior point is missing that the exact solver needs.
+    """
+    ones = potentials.select((potentials.kind == PotentialKind.EQUAL) & (potentials.sizes == 1))
+    if len(ones):
+        state, known = start.copy(), np.zeros(len(start), dtype=np.bool_)
+        state[ones.variable], known[ones.variable] = -ones.constant / ones.coefficient, True
+        state = np.clip(state, 0.0, 1.0)
+        rest = potentials.given(state, known)
+        settled = rest.is_constraint & (rest.sizes == 0)
+        if not (rest.violations(state)[settled] > CROSSING).any():
+            try:
+                rest = replace(rest.select(~settled), offset=potentials.offset)
+                found = _by_solver(rest, solver, state, admm, progress)
+                return replace(found, violated=np.flatnonzero(~settled)[found.violated])
+            except InfeasibleError:
+                pass  # the reason needs the determined variables
+    return _by_solver(potentials, solver, start, admm, progress)
+
+
+def _by_solver(
+    potentials: Potentials, solver: Solver, start: Floats, admm: Admm, progress: Progress
+) -> MapState:
     if solver is Solver.EXACT:
         return Exact().solve(potentials, start)
     if solver is Solver.ADMM:
         return _by_admm(potentials, start, admm, progress)
-    return _auto(potentials, start_at(potentials, start), admm, progress)
+    return _auto(potentials, start, admm, progress)
 
 
 def _by_admm(
@@ -123,7 +159,7 @@ def _relative_gap(found: MapState) -> float:
 
 def _split(potentials: Potentials) -> tuple[Bools, Bools]:
     """Rows whose variable shares no row with another variable, and all other rows that matter."""
-    sizes = np.diff(potentials.indptr)
+    sizes = potentials.sizes
     matters = potentials.is_constraint | (potentials.weight > 0.0)
     shared = np.zeros(potentials.n_variables, dtype=np.bool_)
     shared[potentials.variable[np.repeat(matters & (sizes > 1), sizes)]] = True

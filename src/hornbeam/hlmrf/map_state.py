@@ -67,7 +67,7 @@ def dual_value(potentials: Potentials, multiplier: Floats) -> float:
     upper = np.where((kind == PotentialKind.LINEAR) | (squared & (weight == 0.0)), weight, np.inf)
     m = np.clip(multiplier, lower, upper)
     # a potential without literals is constant: its derivative is the best multiplier
-    known = (np.diff(potentials.indptr) == 0) & ~potentials.is_constraint
+    known = (potentials.sizes == 0) & ~potentials.is_constraint
     hinge = np.maximum(potentials.constant[known], 0.0)
     m[known] = weight[known] * np.where(squared[known], 2.0 * hinge, hinge > 0.0)
     squared &= m > 0.0

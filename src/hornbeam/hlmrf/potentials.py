@@ -11,6 +11,7 @@ MAP state minimises the sum of all potentials subject to the constraints and 0 <
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -27,8 +28,11 @@ from hornbeam.base.arrays import (
     Integers,
     Ints,
     Kinds,
+    Positions,
+    begin_runs,
     part_numbers,
     pointers,
+    ranges,
     run_starts,
 )
 
@@ -84,7 +88,7 @@ class Potentials:
             name: np.concatenate([getattr(part, name) for part in parts])
             for name in ("variable", "coefficient", *ROW_COLUMNS)
         }
-        indptr = pointers(np.concatenate([np.diff(part.indptr) for part in parts]))
+        indptr = pointers(np.concatenate([part.sizes for part in parts]))
         return cls(n_variables, indptr, **columns, offset=sum(part.offset for part in parts))
 
     @classmethod
@@ -138,13 +142,18 @@ class Potentials:
         return part_numbers(self.indptr)
 
     @property
+    def sizes(self) -> Ints:
+        """Number of literals of every row."""
+        return np.diff(self.indptr)
+
+    @property
     def is_constraint(self) -> Bools:
         """Which rows are constraints."""
         return self.kind >= PotentialKind.AT_MOST
 
     def select(self, rows: Bools) -> Potentials:
         """The rows where `rows` is True as a program over the same variables; its offset is 0."""
-        sizes = np.diff(self.indptr)
+        sizes = self.sizes
         literals = np.repeat(rows, sizes)
         return Potentials(
             self.n_variables,
@@ -160,6 +169,39 @@ class Potentials:
         place = np.zeros(self.n_variables, dtype=np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
         return replace(self, n_variables=len(used), variable=place[self.variable]), used
+
+    def merged(self) -> tuple[Potentials, Positions]:
+        """The distinct rows, each with the weights of all rows equal to it, and their numbers."""
+        # numbers from a random state bring equal rows together; whether they are equal is checked
+        forms = self.forms(np.random.default_rng(0).random(self.n_variables)) + math.pi * self.kind
+        order, sizes = np.argsort(forms, kind="stable"), self.sizes
+        is_new = begin_runs(*(one[order] for one in (forms, self.constant, self.kind, sizes)))
+        likely = np.flatnonzero(~is_new)
+        before, here = (
+            ranges(self.indptr[rows], self.indptr[rows + 1])
+            for rows in (order[likely - 1], order[likely])
+        )
+        differs = self.variable[before] != self.variable[here]
+        differs |= self.coefficient[before] != self.coefficient[here]
+        is_new[np.repeat(likely, sizes[order[likely]])[differs]] = True
+        weight = np.zeros(len(self))
+        weight[order[is_new]] = np.bincount(np.cumsum(is_new) - 1, self.weight[order])
+        first = np.zeros(len(self), dtype=np.bool_)
+        first[order[is_new]] = True
+        distinct = replace(self, weight=weight).select(first)
+        return replace(distinct, offset=self.offset), np.flatnonzero(first)
+
+    def given(self, state: Floats, known: Bools) -> Potentials:
+        """The program of the other variables where `known` variables keep their `state`."""
+        inside = ~known[self.variable]
+        fixed = np.where(inside, 0.0, self.coefficient * state[self.variable])
+        return replace(
+            self,
+            indptr=pointers(np.bincount(self.row[inside], minlength=len(self))),
+            variable=self.variable[inside],
+            coefficient=self.coefficient[inside],
+            constant=self.constant + np.bincount(self.row, fixed, len(self)),
+        )
 
     def negated(self) -> Potentials:
         """The program with every row's form l replaced by -l."""

@@ -45,18 +45,9 @@ class ReweightedRules:
 
     def given(self, state: Floats, known: Bools) -> ReweightedRules:
         """The program of the other variables where `known` variables keep their `state`."""
-        unit, inside = self.unit, ~known[self.unit.variable]
-        fixed = np.where(inside, 0.0, unit.coefficient * state[unit.variable])
-        sizes = np.bincount(unit.row[inside], minlength=len(unit))
-        shortened = replace(
-            unit,
-            indptr=np.concatenate([[0], np.cumsum(sizes)]),
-            variable=unit.variable[inside],
-            coefficient=unit.coefficient[inside],
-            constant=unit.constant + np.bincount(unit.row, fixed, len(unit)),
-        )
+        unit = self.unit.given(state, known)
         # the truth may violate constraints among known variables alone
-        return replace(self, unit=shortened.select((sizes > 0) | ~shortened.is_constraint))
+        return replace(self, unit=unit.select((unit.sizes > 0) | ~unit.is_constraint))
 
 
 def pulls_from(truth: Floats, size: Floats) -> Potentials:

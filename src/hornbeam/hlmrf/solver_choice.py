@@ -16,15 +16,17 @@ import math
 import numpy as np
 
 from hornbeam.hlmrf.admm import ARRAY_CALLS, PERIOD, WORTH_COMPILING, Admm, Residuals
-from hornbeam.hlmrf.exact import InteriorPoint
+from hornbeam.hlmrf.exact import MANY_PRODUCTS, InteriorPoint, dense_products
 from hornbeam.hlmrf.potentials import Potentials
 
 #: Cost of an iteration of ADMM per literal, by arrays and by compiled loops; number of literals
 #: that cost as much as the rest of an iteration; cost of loading the compiled loops.
 ARRAY_LITERAL, COMPILED_LITERAL, ADMM_CALLS, ADMM_LOADING = 30.0, 8.0, 5_000, 6e8
-#: Iterations of the interior-point method, their cost per entry and per multiplication of the
-#: factorisation's dense part, the cost of the setup per entry, and the cost of loading the solver.
-EXACT_ITERATIONS, EXACT_ENTRY, EXACT_PRODUCT, EXACT_SETUP, EXACT_LOADING = 20, 52.0, 0.5, 500.0, 1e8
+#: Iterations of the interior-point method, their cost per entry, the cost of the setup per entry,
+#: and the cost of loading the solver.
+EXACT_ITERATIONS, EXACT_ENTRY, EXACT_SETUP, EXACT_LOADING = 20, 52.0, 500.0, 1e8
+#: Cost per multiplication of the factorisation's dense part, entry by entry and by blocks.
+ENTRY_PRODUCT, BLOCK_PRODUCT = 0.5, 0.1
 #: Entries of matrix and factor per literal in programs without fill-in: a lower estimate.
 MATRIX_ENTRIES, FACTOR_ENTRIES = 3.0, 1.8
 #: Maximum number of entries of matrix and factor, about a gigabyte.
@@ -91,13 +93,10 @@ class ExactAlternative:
 
 
 def _exact_cost(matrix: float, factor: float) -> float:
-    """Cost of the interior-point method for numbers of entries of the matrix and of its factor.
-
-    Fill-in gathers in one dense triangle at the end of the factorisation. A triangle of f entries
-    has sqrt(2 f) columns, and takes sqrt(2 f)^3 / 3 multiplications.
-    """
-    products = (2.0 * max(factor - matrix, 0.0)) ** 1.5 / 3.0
-    iteration = EXACT_ENTRY * (matrix + factor) + EXACT_PRODUCT * products
+    """Cost of the interior-point method for numbers of entries of the matrix and of its factor."""
+    products = dense_products(matrix, factor)
+    product = BLOCK_PRODUCT if products > MANY_PRODUCTS else ENTRY_PRODUCT
+    iteration = EXACT_ENTRY * (matrix + factor) + product * products
     return float(EXACT_ITERATIONS * iteration + EXACT_SETUP * matrix + EXACT_LOADING)
 
 
@@ -114,7 +113,7 @@ def fill_bound(potentials: Potentials) -> float:
     from scipy import sparse
     from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-    sizes = np.diff(potentials.indptr).astype(np.float64)
+    sizes = potentials.sizes.astype(np.float64)
     pairs = float((sizes * sizes).sum())
     if pairs > MAX_FILL:
         return pairs
