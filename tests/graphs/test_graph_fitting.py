@@ -322,6 +322,9 @@ def test_work_that_time_does_not_allow_is_left_out(monkeypatch: pytest.MonkeyPat
         (1, 1),
         (2, 4),
     ]
+    begun: list[int] = []
+    Portion(work, 0.0).each(begun.append, [3, 1, 2], [3.0, 1.0, 2.0], threads=1)
+    assert begun == [3, 2, 1]  # the largest first
     work.finish()
     assert progress.reports == sorted(progress.reports)
     assert progress.reports[-2:] == [("Working", 500, 1000), ("Working", 1000, 1000)]

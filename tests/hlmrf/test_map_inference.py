@@ -193,6 +193,23 @@ def test_the_bound_of_the_fill_in_uses_a_narrow_band() -> None:
         assert solver_choice.fill_bound(chain) == 999
 
 
+def test_the_bound_of_the_fill_in_is_the_triangles_of_small_components() -> None:
+    size, components = 6, 3
+    rows: list[Row] = [
+        (PotentialKind.SQUARED, 1.0, {size * c + i: 1.0 for i in range(size)}, 0.0)
+        for c in range(components)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(solver_choice, "MAX_FILL", 120)  # below the full triangle, 162
+        found = solver_choice.fill_bound(program(size * components, rows))
+    assert components * size * (size - 1) / 2 <= found <= components * size * (size + 1) / 2
+
+
+def test_the_exact_solver_costs_more_with_more_entries() -> None:
+    costs = [solver_choice._exact_cost(1e6, factor) for factor in (1e4, 1e5, 1e6, 1e7)]
+    assert costs == sorted(set(costs))
+
+
 def test_violated_constraints_are_named_by_their_row() -> None:
     large = synthetic(1000, squared=True)
     n = len(large.variable)

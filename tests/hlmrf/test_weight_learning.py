@@ -78,6 +78,8 @@ def test_a_margin_prefers_the_rule_that_tells_the_truth() -> None:
     found = MaxMargin().fit(rules, truth, every, np.ones(2), every[:2])
     assert found.weights[0] == 0.0  # all are true: wrong for half
     assert found.weights[1] > 0.1
+    assert found.rounds < MaxMargin.rounds  # ended as the loss is near its bound
+    assert found.bound <= found.loss <= found.bound / (1.0 - MaxMargin.tolerance)
     state = rules.map_state(found.weights, np.full(4, 0.5)).state
     np.testing.assert_allclose(state, truth, atol=1e-3)
 

@@ -93,6 +93,19 @@ def test_every_point_of_the_path_is_an_optimum(problem: CountProblem) -> None:
         assert violation(fit.weights, reference(fit.weights)[1]) < 1e-6 * n
 
 
+@RELAXATIONS
+def test_the_path_begins_at_the_strength_of_an_earlier_optimum(relaxation: Relaxation) -> None:
+    problem = problem_of(*planted(), relaxation)
+    learner = Joint(weight_variance=0.05, newton=EXACT)
+    strengths = learner.grid(problem)
+    assert learner._begin(problem, strengths, None) == 0
+    assert learner._begin(problem, strengths, learner.priors(problem).weights) == 0
+    for i in (3, 9, 15):
+        earlier = learner.fit(problem, strengths[i]).weights
+        assert earlier[~problem.is_prior].any()
+        assert learner._begin(problem, strengths, earlier) == i
+
+
 def test_the_penalty_is_the_spread_of_the_column_times_its_length() -> None:
     problem = problem_of([[2, 0], [0, 0], [4, 1]], [0, 1, 1], lengths=[1, 3])
     # squares around the means 2 and 1/3
@@ -274,6 +287,9 @@ def test_the_strongest_within_one_error_of_the_least_loss_is_chosen(all_rules: b
     for k, clause in enumerate(problem.clauses):
         assert weights.get(str(clause), 0.0) == pytest.approx(direct[k], abs=1e-3)
     assert tuple(point.strength for point in choice.path) == shown.strengths[: at + 1]
+    assert isinstance(result.chosen, Joint)
+    again = result.chosen.learn(problem).fit.weights
+    np.testing.assert_allclose(again, direct, atol=1e-3)
 
 
 def test_the_folds_of_the_validation_are_those_of_its_least_loss() -> None:

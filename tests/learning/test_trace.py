@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import hornbeam as hb
 from hornbeam.base.files import fingerprint
 from hornbeam.errors import DataError, HornbeamWarning
-from hornbeam.learning.trace import FitReport, Screening, Trace, trace_of
+from hornbeam.learning.trace import FitReport, Screening, Trace, Validation, trace_of
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,14 @@ def test_written_then_read_it_is_the_same(model: hb.Model, tmp_path: Path) -> No
         path.write_text(one.text, encoding="utf-8")
         model.save(tmp_path / "model.psl")
         assert trace_of(tmp_path / "model.psl") == one
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_the_standard_error_is_that_of_the_mean_over_folds(n: int) -> None:
+    losses = np.random.default_rng(n).random(n)
+    expected = losses.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
+    found = Validation((1.0,), (0.5,), tuple(losses.tolist())).standard_error
+    assert found == pytest.approx(expected)
 
 
 def test_the_trace_of_another_model_is_left_out(model: hb.Model, tmp_path: Path) -> None:

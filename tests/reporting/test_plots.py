@@ -50,6 +50,10 @@ def test_a_waterfall_has_a_bar_per_step() -> None:
     expected = [*steps, (min(fall.total, 0.0), abs(fall.total))]
     drawn = [(min(x, x + width), abs(width)) for x, width in bars]
     assert np.allclose(drawn, expected)
+    *joints, zero = (line.get_xydata().tolist() for line in axis.lines)
+    assert [(x, y) for (x, _), (y, _) in joints] == [(s.after, s.after) for s in fall.all_steps]
+    assert [round(y) for _, (_, y) in joints] == list(range(1, len(expected)))
+    assert zero == [[0.0, 0.0], [0.0, 1.0]]
     assert axis.get_title() == "a$b$ t c$d_"
     figure.canvas.draw()  # dollars are no formulas
 

@@ -2,8 +2,8 @@
 
 The tests run once on a copy of the tree to see which functions each of them calls. Then each
 mutant of the sample replaces its module in a copy, and the tests that call its function run until
-the first one fails, nearest and cheapest first. Machine code is kept with the copy: Numba sees by
-a file's time that a mutant is new.
+the first one fails, nearest and cheapest first. A process per copy has imported the libraries and
+is forked for each mutant. Machine code is kept with the copy, and that of mutants is deleted.
 
 `equivalent_mutants.txt` has mutants that no test can notice: the line that is printed for a
 surviving mutant, and the reason in the indented lines below it.
@@ -38,7 +38,7 @@ FOLDERS = ("counting", "densities", "learning", "scoring", "graphs", "hlmrf", "e
 OF_SPARK = "spark_"
 EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 PYTEST = (
-    *(sys.executable, "-m", "pytest", "-q", "-p", "tests.support.reached_functions"),
+    *("-q", "-p", "tests.support.reached_functions"),
     *("-p", "no:cacheprovider", "--hypothesis-profile", "mutants"),
 )
 #: Tests that may notice a mutant: those of the folders, and those of what they do together.
@@ -49,8 +49,6 @@ TESTS = (
 )
 #: CPU seconds of a test, and of all tests of a mutant, as they were seen without mutants.
 MAX_OF_ONE, MAX_OF_ALL = 5.0, 20.0
-#: Seconds after which a process ends that only waits.
-WAITING = 3600
 
 
 @dataclass(frozen=True)
@@ -68,22 +66,47 @@ class SeenTest:
 
 
 def copy_of_tree(source: Path, place: Path) -> Path:
-    """Copy a tree with its machine code, whose files have the times of their sources."""
+    """Copy a tree with its machine code."""
     left_out = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".hypothesis", "build", "dist")
     return Path(shutil.copytree(source, place, ignore=left_out))
 
 
-def run(tree: Path, arguments: Iterable[str], output: int | None, **variables: str) -> int:
-    """Run tests of a copy, and return pytest's exit code; negative if the process was ended."""
-    environment = os.environ | variables | {"PYTHONPATH": str(tree / "src")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    try:
-        return subprocess.run(
-            [*PYTEST, *arguments], cwd=tree, env=environment, stdout=output, stderr=output,
-            timeout=WAITING, check=False,
-        ).returncode  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return -1
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the tree, with a process that runs pytest there."""
+
+    tree: Path
+    process: subprocess.Popen[str]
+
+    @classmethod
+    def of(cls, tree: Path) -> Copy:
+        """Start the process of a copy."""
+        command = [sys.executable, "-m", "tests.support.forked_pytest"]
+        pipe = subprocess.PIPE
+        variables = environment(tree)
+        return cls(
+            tree,
+            subprocess.Popen(command, cwd=tree, env=variables, stdin=pipe, stdout=pipe, text=True),
+        )
+
+    def run(self, arguments: Iterable[str], **variables: str) -> int:
+        """Run tests, and return pytest's exit code; negative if the process was ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{json.dumps([[*PYTEST, *arguments], variables])}\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.communicate()
+
+
+def environment(tree: Path) -> dict[str, str]:
+    """Variables with which a copy's package is imported and its bytecode kept."""
+    variables = os.environ | {"PYTHONPATH": str(tree / "src")}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables
 
 
 def seen_tests(tree: Path, jobs: int, kept: Path) -> list[SeenTest]:
@@ -91,7 +114,9 @@ def seen_tests(tree: Path, jobs: int, kept: Path) -> list[SeenTest]:
     if not kept.exists():
         folder = tree.parent / "reached"
         folder.mkdir()
-        code = run(tree, ["-n", str(jobs), *TESTS], None, HORNBEAM_REACHED=str(folder))
+        command = [sys.executable, "-m", "pytest", *PYTEST, "-n", str(jobs), *TESTS]
+        variables = environment(tree) | {"HORNBEAM_REACHED": str(folder)}
+        code = subprocess.run(command, cwd=tree, env=variables, check=False).returncode
         if code not in (0, 1):
             sys.exit(f"pytest ended with exit code {code}")
         lines = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jsonl"))]
@@ -105,8 +130,12 @@ def seen_tests(tree: Path, jobs: int, kept: Path) -> list[SeenTest]:
 
 
 def nearest(mutant: Mutant, tests: list[SeenTest]) -> list[SeenTest]:
-    """Tests that call the mutant's function: the quick ones, those of its folder first."""
-    called = {f"{mutant.module} {mutant.function}", f"{mutant.module} {COMPILED}"}
+    """Tests that call the mutant's function: the quick ones, those of its folder first.
+
+    Tests that would compile the mutant are last: the same loops, interpreted, notice the same.
+    """
+    compiled = f"{mutant.module} {COMPILED}"
+    called = {f"{mutant.module} {mutant.function}", compiled}
     reaching = [
         test
         for test in tests
@@ -119,8 +148,8 @@ def nearest(mutant: Mutant, tests: list[SeenTest]) -> list[SeenTest]:
         costs[test.file] += test.seconds  # type: ignore[assignment]
     reaching.sort(
         key=lambda test: (
-            test.seconds > 0.5, not test.file.startswith(mirror), costs[test.file], test.file,
-            test.seconds, test.name,
+            compiled in test.reached, test.seconds > 0.5, not test.file.startswith(mirror),
+            costs[test.file], test.file, test.seconds, test.name,
         )
     )  # fmt: skip
     total, chosen = 0.0, []
@@ -131,25 +160,27 @@ def nearest(mutant: Mutant, tests: list[SeenTest]) -> list[SeenTest]:
     return chosen
 
 
-def verdict(mutant: Mutant, tests: list[SeenTest], tree: Path) -> str:
+def verdict(mutant: Mutant, tests: list[SeenTest], copy: Copy) -> str:
     """What becomes of a mutant: "killed", "timed out" or "survived"."""
-    module = tree / PACKAGE / mutant.module
+    module = copy.tree / PACKAGE / mutant.module
     original = module.read_bytes()
-    names = tree.parent / f"{tree.name}.chosen"
-    names.write_text("\n".join(test.name for test in tests), encoding="utf-8")
+    machine_code = {path: path.read_bytes() for path in (copy.tree / PACKAGE).rglob("*.nb[ci]")}
+    names = copy.tree.parent / f"{copy.tree.name}.chosen"
+    compiled = f"{mutant.module} {COMPILED}"
+    limits = [20 + 10 * test.seconds + 60 * (compiled in test.reached) for test in tests]
+    lines = [f"{limit:g} {test.name}" for limit, test in zip(limits, tests, strict=True)]
+    names.write_text("\n".join(lines), encoding="utf-8")
     bytecode = Path(importlib.util.cache_from_source(str(module)))
     bytecode.unlink(missing_ok=True)
     module.write_bytes(mutant.source)
     files = dict.fromkeys(test.file for test in tests)
-    limit = 90 + 5 * sum(test.seconds for test in tests)
     try:
-        code = run(
-            tree, ["-x", "-n", "0", *files], subprocess.DEVNULL,
-            HORNBEAM_CHOSEN=str(names), HORNBEAM_CPU_SECONDS=str(int(limit)),
-        )  # fmt: skip
+        code = copy.run(["-x", "-n", "0", *files], HORNBEAM_CHOSEN=str(names))
     finally:
         module.write_bytes(original)
         bytecode.unlink(missing_ok=True)
+        for path, kept in machine_code.items():
+            path.write_bytes(kept)
     return "timed out" if code < 0 else "killed" if code else "survived"
 
 
@@ -183,33 +214,43 @@ def main() -> None:
     parser.add_argument("--folder", choices=FOLDERS, action="append", help="these alone")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time")
     parser.add_argument("--reached", type=Path, help="file that keeps what tests call")
+    parser.add_argument("--judged", type=Path, help="file that keeps what was noticed")
     given = parser.parse_args()
     mutants, known = sample(given.folder or FOLDERS, given.mutants, given.seed), reasons()
+    noticed: dict[str, str] = {}
+    if given.judged and given.judged.exists():
+        lines = given.judged.read_text(encoding="utf-8").splitlines()
+        noticed = dict(map(json.loads, lines))
     with (
         tempfile.TemporaryDirectory() as name,
         ThreadPoolExecutor(given.jobs) as threads,
     ):
         place = Path(name)
-        trees = SimpleQueue[Path]()
+        copies = SimpleQueue[Copy]()
         tree = copy_of_tree(ROOT, place / "tree0")
         tests = seen_tests(tree, given.jobs, given.reached or place / "reached.jsonl")
-        for job in range(1, given.jobs):
-            trees.put(copy_of_tree(tree, place / f"tree{job}"))
-        trees.put(tree)
+        trees = [tree, *(copy_of_tree(tree, place / f"tree{i}") for i in range(1, given.jobs))]
+        for tree in trees:
+            copies.put(Copy.of(tree))
         print(f"{len(tests):,} tests, {sum(test.seconds for test in tests):,.0f} CPU s", flush=True)
 
         def judged(mutant: Mutant) -> str:
             if mutant.key in known:
                 return "equivalent"
-            chosen, tree = nearest(mutant, tests), trees.get()
+            if mutant.key in noticed:
+                return noticed[mutant.key]
+            chosen, copy = nearest(mutant, tests), copies.get()
             try:
-                found = verdict(mutant, chosen, tree) if chosen else "survived"
+                found = verdict(mutant, chosen, copy) if chosen else "survived"
             finally:
-                trees.put(tree)
+                copies.put(copy)
             if found == "survived":
                 files = ", ".join(dict.fromkeys(test.file for test in chosen)) or "none"
                 line = f"{mutant.key}\n    line {mutant.line}; {len(chosen)} tests of: {files}"
                 print(line, flush=True)
+            elif given.judged:
+                with given.judged.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([mutant.key, found]) + "\n")
             return found
 
         counts = Counter[str]()
@@ -217,6 +258,8 @@ def main() -> None:
             counts[found] += 1
             if counts.total() % 20 == 0:
                 print(f"{counts.total()} of {len(mutants)}: {dict(counts)}", flush=True)
+        while not copies.empty():
+            copies.get().close()
     equivalent, survived = counts["equivalent"], counts["survived"]
     killed, total = counts["killed"] + counts["timed out"], counts.total()
     print(

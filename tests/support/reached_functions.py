@@ -1,15 +1,15 @@
 """A plugin of pytest for `make mutants`: which functions tests call, and runs of chosen tests.
 
 `HORNBEAM_REACHED` is a folder for the functions that are called, one file per process with a line
-of JSON per test that passes. `HORNBEAM_CHOSEN` is a file with the names of the tests to run, in
-their order; `HORNBEAM_CPU_SECONDS` is what they may take together.
+of JSON per test that passes. `HORNBEAM_CHOSEN` is a file of the tests to run, in their order: each
+line has the CPU seconds that a test may take, and its name.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
+import signal
 import sys
 import threading
 import time
@@ -26,15 +26,15 @@ from hornbeam.base.compiled import Kernel
 PACKAGE = f"{hornbeam.__path__[0]}{os.sep}"
 #: Stands for all functions of a file whose kernels run compiled, which no trace sees.
 COMPILED = "(compiled)"
+#: CPU seconds that the collection of chosen tests may take.
+COLLECTING = 60
 _passed: set[str] = set()
+_chosen: dict[str, float] = {}
 _compiled: set[CodeType] = set()
 
 
 def pytest_configure() -> None:
-    """Watch kernels, and limit the process.
-
-    A mutant may never end, and on a busy machine only CPU seconds say so.
-    """
+    """Watch kernels, and read which tests to run."""
     if "HORNBEAM_REACHED" in os.environ:
         made = Kernel.compiled.func  # type: ignore[attr-defined]
 
@@ -46,17 +46,18 @@ def pytest_configure() -> None:
 
         _made: dict[Kernel, Callable[..., Any]] = {}
         Kernel.compiled = property(compiled)  # type: ignore[assignment]
-    if "HORNBEAM_CPU_SECONDS" in os.environ:
-        seconds = int(os.environ["HORNBEAM_CPU_SECONDS"])
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    if "HORNBEAM_CHOSEN" in os.environ:
+        for line in Path(os.environ["HORNBEAM_CHOSEN"]).read_text(encoding="utf-8").split("\n"):
+            seconds, _, name = line.partition(" ")
+            _chosen[name] = float(seconds)
+        signal.setitimer(signal.ITIMER_PROF, COLLECTING)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the chosen tests, in their order."""
     if "HORNBEAM_CHOSEN" in os.environ:
-        chosen = Path(os.environ["HORNBEAM_CHOSEN"]).read_text(encoding="utf-8").split("\n")
-        place = {name: i for i, name in enumerate(chosen)}
+        place = {name: i for i, name in enumerate(_chosen)}
         items[:] = sorted(
             (item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid]
         )
@@ -64,7 +65,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note which functions a test calls, its fixtures included, on any thread."""
+    """Note which functions a test calls, its fixtures included, on any thread.
+
+    Of chosen tests, limit the CPU seconds: a mutant may never end.
+    """
+    if item.nodeid in _chosen:
+        signal.setitimer(signal.ITIMER_PROF, _chosen[item.nodeid])
     if "HORNBEAM_REACHED" not in os.environ:
         return (yield)
     codes: set[CodeType] = set()

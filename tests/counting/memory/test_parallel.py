@@ -57,7 +57,7 @@ def test_an_error_in_a_block_is_raised() -> None:
 
 
 def test_ctrl_c_leaves_the_other_blocks_alone() -> None:
-    started: list[int] = []
+    started, ended = list[int](), list[int]()
     interrupted = threading.Event()
 
     class Interrupt:
@@ -70,10 +70,12 @@ def test_ctrl_c_leaves_the_other_blocks_alone() -> None:
         started.append(low)
         if low:
             interrupted.wait(10)
+            ended.append(low)
         return low, ()
 
     with pytest.raises(KeyboardInterrupt):
         run_blocks(work, [(i, i + 1) for i in range(1000)], 2, Interrupt())
+    assert not ended  # the running block is not waited for
     interrupted.set()
     assert set(started) <= {0, 1, 2}
 
