@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, product
+from random import Random
 from typing import Any
 
 import hypothesis.strategies as st
@@ -215,6 +216,30 @@ def test_paths_in_order_are_those_of_the_definition(
         assert all(
             not step.after or times[k] > times[k + step.after] for k, step in enumerate(body.steps)
         )
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_paths_in_order_where_there_are_many(distinct: bool) -> None:
+    random = Random(0)
+    rows = [
+        (s, p, o, time)
+        for s, p, o in product("abcd", "pq", "abcd")
+        for time in random.sample(range(13), 3)
+    ]
+    queries = list(product("ab", "abcd", (4, 8, 13)))
+    limits = RuleLimits(distinct_variables=distinct)
+    found = figures(open_engine(read(rows), threads=1).count(asked(queries), ORDERED, limits))
+    for k, body in enumerate(ORDERED):
+        expected = [paths_in_order(rows, body, s, o, t, distinct) for s, o, t in queries]
+        assert found[k].tolist() == expected, body
+    assert np.count_nonzero(found.any(axis=1)) >= len(ORDERED) - 2  # one order is impossible
+    model = hb.Model((Rule(1.0, Clause(ORDERED[0])),), Semantics(time=TimeUnit.STEP))
+    s, o, time = queries[int(found[0].argmax())]
+    [every], [first] = (
+        model.explain(read(rows), (s, o), at=str(time), paths=most).reasons for most in (9, 1)
+    )
+    assert len(every.groundings) > 1
+    assert first.groundings == every.groundings[:1]
 
 
 def test_an_order_is_learned() -> None:

@@ -358,6 +358,16 @@ def test_text_and_html_say_that_a_pair_is_a_fact() -> None:
             assert ("is among the facts" in shown) == known
 
 
+@pytest.mark.parametrize(
+    ("year", "expected"),
+    [(2010, "2 deviations above the mean 1970"), (1960, "0.5 deviations below the mean 1970")],
+)
+def test_standardised_values_stand_above_or_below_the_mean(year: int, expected: str) -> None:
+    facts = hb.read_facts([("a", "p", "b")], numbers=[("a", "year", year)])
+    model = hb.Model.parse("1: year(A) -> t(A, B) [z / 1970 20]\n0.5: !t(A, B)\n")
+    assert expected in str(model.explain(facts, ("a", "b")))
+
+
 def test_a_soft_path_shows_its_truth_values() -> None:
     facts = hb.read_facts([("a", "p", "m", 0.75), ("m", "q", "b", 0.5)])
     model = hb.Model((Rule(1.0, CHAIN),), Semantics(relaxation=Relaxation.SQUARED))

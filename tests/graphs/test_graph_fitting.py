@@ -108,6 +108,30 @@ def test_the_curvature_is_that_of_its_definition(seed: int) -> None:
     np.testing.assert_allclose(own, expected_own, atol=error, rtol=1e-3)
 
 
+def test_a_constant_that_all_scores_have_changes_neither_loss_nor_curvature() -> None:
+    rows, weights = random_rows(1), np.zeros(6)
+    rows.feature[:, 0] = 1.0
+    found = []
+    for constant in (0.0, 2000.0):
+        weights[0], whole, gradient = constant, np.zeros((6, 6)), np.zeros(6)
+        given = (rows.offsets, rows.feature, rows.truth, *rows.firings, weights, np.empty(6))
+        loss = loss_and_gradient.function(*given, gradient)
+        add_curvature.function(*given, np.empty(6), whole, np.zeros(0))
+        found.append([loss, *gradient, *whole.ravel()])
+    assert found[0] == found[1]
+
+
+def test_an_answer_far_below_the_others_is_a_large_loss() -> None:
+    rows = random_rows(0)._replace(offsets=np.array([0, 2]), truth=np.array([True, False]))
+    weights = np.array([1e5, 0, 0, 0, 0, 0]) * (
+        1 if rows.feature[0, 0] < rows.feature[1, 0] else -1
+    )
+    loss = loss_and_gradient.function(
+        rows.offsets, rows.feature[:2], rows.truth, *rows.firings, weights, np.empty(2), np.zeros(6)
+    )
+    assert 700 <= loss < np.inf
+
+
 def test_candidates_are_chosen_by_the_best_confidence_of_any_class() -> None:
     evidence = np.zeros((4, 2, TOTAL + 2))
     evidence[:, :, 0] = [[0.1, 0.2], [0.6, 0.1], [0.5, 0.4], [0.1, 0.9]]
@@ -174,6 +198,18 @@ def test_the_minimum_is_scipys(seed: int) -> None:
     other = minimize(function, np.zeros(5), jac=True, method="BFGS")
     assert found.value == pytest.approx(other.fun, abs=1e-8)
     assert found.x == pytest.approx(other.x, abs=1e-3)
+    assert found.iterations < 100  # it ends where there is nothing more to gain
+
+
+def test_the_first_step_of_a_search_is_no_longer_than_1() -> None:
+    seen = list[Floats]()
+
+    def steep(x: Floats) -> tuple[float, Floats]:
+        seen.append(x)
+        return 1e6 * float(x @ x), 2e6 * x
+
+    minimise(steep, np.full(4, 5.0), 1)
+    assert np.linalg.norm(seen[1] - seen[0]) == pytest.approx(1.0)
 
 
 def test_a_strong_penalty_keeps_weights_where_they_are_drawn_to() -> None:
@@ -275,11 +311,11 @@ def test_calibration_recovers_slope_and_intercept() -> None:
     assert fit_calibration(z, np.zeros(len(z), dtype=np.bool_)) == Calibration()
 
 
-@given(seeds)
-def test_few_answers_leave_the_calibration_near_its_prior(seed: int) -> None:
+@given(seeds, st.sampled_from([0.0, 2.0, 20.0]))
+def test_few_answers_leave_the_calibration_near_its_prior(seed: int, deviation: float) -> None:
     """The minimum of log-loss + (slope - 1)^2 / 2 + intercept^2 / 2, by SciPy."""
     rng = np.random.default_rng(seed)
-    z = rng.normal(0, 2, size=6)
+    z = rng.normal(0, deviation, size=6)
     truth = np.append([True, False], rng.random(4) < 0.5)
 
     def loss(x: Floats) -> float:

@@ -319,6 +319,17 @@ class TestModels:
         assert pools[0].feature.tobytes() == pools[1].feature.tobytes()
         assert pools[0].entity.tobytes() == pools[1].entity.tobytes()
 
+    def test_held_out_facts_choose_and_are_not_counted(self) -> None:
+        events = delayed_world(0, times=40)
+        train, valid = ([e for e in events if (e[3] >= 30) == held] for held in (False, True))
+        models = [
+            hb.learn_graph(facts_of(train), relations=["visits"], valid=held)
+            for held in (None, facts_of(valid))
+        ]
+        plain, chosen = ([part.rules for part in model.relations] for model in models)
+        assert plain == chosen
+        assert models[0].weights != models[1].weights
+
     def test_threads_and_order_change_no_byte(
         self, planted: tuple[list[Event], hb.GraphModel]
     ) -> None:
@@ -363,6 +374,16 @@ class TestModels:
         dated = hb.read_queries([("e1", "visits", "?", "2014-01-01")], time=4)
         with pytest.raises(InputError, match="one unit"):
             model.rank(facts_of(events), dated)
+
+    @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")
+    def test_queries_of_what_the_model_does_not_know_have_no_answer(
+        self, planted: tuple[list[Event], hb.GraphModel]
+    ) -> None:
+        events, model = planted
+        known, unknown, other = "e1 visits ?", "nobody visits ?", "e1 calls ?"
+        queries = [(*query.split(), "50") for query in (unknown, other, known)]
+        rows = model.rank(facts_of(events), hb.read_queries(queries, time=4)).dicts()
+        assert {row["query"] for row in rows} == {3}
 
     def test_parts_of_a_score_add_up(self, planted: tuple[list[Event], hb.GraphModel]) -> None:
         events, model = planted
@@ -468,6 +489,8 @@ def test_ranks_are_those_of_the_definition(seed: int, everything: bool, fixed: b
             ranks.append(better + (equal + 1) / 2)
             seen.append(any((a, q, b) == (s, p, o) and u < t for a, q, b, u in visible))
     assert found.queries == len(ranks)
+    names = {name for event in train for name in (event[0], event[2])}
+    assert found.unknown == sum(not {s, o} <= names for s, _, o, _ in test)
     assert found.mrr == pytest.approx(np.mean(1 / np.array(ranks)), rel=1e-9)
     again = np.array(seen)
     for part, rows in ((found.seen, again), (found.new, ~again)):

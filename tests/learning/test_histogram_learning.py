@@ -144,6 +144,18 @@ def test_bodies_of_most_gain_are_kept_and_none_without(
         _most_useful(replace(of_two, max_rows=rows[2] - 1), gains)
 
 
+def test_some_bodies_keep_their_groups(small: tuple[SqlEngine, Histograms]) -> None:
+    _, histograms = small
+    members = np.array([4, 2, 7])
+    some = histograms.only(members)
+    assert some.bodies == [histograms.bodies[k] for k in members]
+    for k, member in enumerate(members.tolist()):
+        here, there = some.column(k), histograms.column(member)
+        for column in ("count", "label", "size"):
+            expected = getattr(histograms, column)[there]
+            np.testing.assert_array_equal(getattr(some, column)[here], expected)
+
+
 def test_conditions_have_histograms_too() -> None:
     language = replace(LANGUAGE, max_length=1, bodies=tuple(Kind)[:4], min_coverage=20)
     table = MemoryEngine(data().facts).discover(data().labels, language).statistics

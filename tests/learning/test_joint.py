@@ -79,6 +79,17 @@ def test_the_strongest_strength_is_the_smallest_that_keeps_no_rule(relaxation: R
     assert below.weights[~problem.is_prior].any()
 
 
+def test_a_refit_is_an_optimum_without_the_penalty_on_rules() -> None:
+    counts, y = planted()
+    problem, semantics = problem_of(counts, y), Semantics()
+    model = learn_rules(problem, Joint(), semantics, refit=True).model
+    weights = {rule.clause: rule.weight for rule in model.rules}
+    kept = problem.only(np.flatnonzero([clause in weights for clause in problem.clauses]))
+    w = np.array([weights[clause] for clause in kept.clauses])
+    assert len(w) > 2
+    assert violation(w, kept.gradient(w) + w / Joint().weight_variance) < 1e-3 * len(y)
+
+
 @pytest.mark.slow
 @given(problems())
 @settings(max_examples=8)

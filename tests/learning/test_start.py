@@ -32,6 +32,18 @@ def test_an_earlier_model_changes_nothing_but_the_work(seed: int) -> None:
         assert warm.provenance.settings == plain.provenance.settings
 
 
+def test_an_earlier_model_is_forgotten_where_labels_are_random() -> None:
+    data = planted(n_entities=60, n_facts=400, n_targets=150, seed=3)
+    truth = np.random.default_rng(0).integers(0, 2, len(data.labels)).tolist()
+    labels = [(*row[:3], label) for row, label in zip(data.labels, truth, strict=True)]
+    earlier = hb.Model.parse("1: p0(A, B) -> target(A, B)\n1: p1(A, B) -> target(A, B)")
+    learner = hb.Joint(max_rules=1)
+    plain = hb.learn(data.facts, labels, method=learner)
+    warm = hb.learn(data.facts, labels, method=learner, start=earlier)
+    assert len(plain.rules) == 1
+    assert [str(rule.clause) for rule in warm.rules] == [str(rule.clause) for rule in plain.rules]
+
+
 def test_only_joint_begins_with_an_earlier_model() -> None:
     data = planted(n_entities=50, n_facts=200, n_targets=60, seed=1)
     earlier = hb.Model.parse("1: p0(A, B) -> target(A, B)")

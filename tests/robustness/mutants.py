@@ -44,7 +44,14 @@ PYTEST = (
 #: Tests that may notice a mutant: those of the folders, and those of what they do together.
 TESTS = (
     *(f"tests/{folder}" for folder in FOLDERS),
-    *("tests/contracts", "tests/programs", "tests/rules", "tests/test_two_step.py"),
+    *(
+        "tests/contracts",
+        "tests/programs",
+        "tests/ranking",
+        "tests/rules",
+        "tests/test_two_step.py",
+    ),
+    *("tests/test_one_entity.py", "tests/test_own_rules.py", "tests/reporting/test_plots.py"),
     *("-m", "not java and not browser and not shared"),
 )
 #: CPU seconds of a test, and of all tests of a mutant, as they were seen without mutants.

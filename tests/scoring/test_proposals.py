@@ -129,6 +129,8 @@ def test_loops_are_proposed_only_where_some_fact_is_one() -> None:
 def test_subjects_are_the_known_ones_unless_told() -> None:
     assert subjects_of(FACTS, "t").tolist() == FACTS.entities.find(["a", "b"]).tolist()
     assert len(subjects_of(FACTS, "never")) == len(FACTS.entities)
+    of_one = hb.read_facts([("a", "p", "b")], [("b", "known")])
+    assert subjects_of(of_one, "known").tolist() == [0, 1]
     model = hb.Model((rule(1.0, "p"),))
     assert {s for s, _ in links(model, top=100)} == {"a"}
     # naming a subject twice changes nothing

@@ -98,6 +98,7 @@ def in_order(
             first = np.maximum(first, index.places_before(atom, _time(index, low[-1]) + 1))
         if k and steps[k - 1].after > 0:
             last = np.minimum(last, index.places_before(atom, _time(index, high[-1] - 1)))
+            held &= step.after >= 0  # else each of two atoms would be later than the other
         held &= first < last
         low.append(first)
         high.append(last)

@@ -139,7 +139,7 @@ def paths_between(links, starts, ends, step, prefix, suffix, bits, most, n_entit
         if suffix > 0:
             count = list_suffixes(links, a, c, suffix, bits, node, key, size, stack)
             order = np.argsort(node[:count], kind="mergesort")
-            by_node, by_key, by_size = node[:count][order], key[:count][order], size[:count][order]
+            by_node, by_key, by_size = node[order], key[order], size[order]
             for k in range(count):
                 if k == 0 or by_node[k] != by_node[k - 1]:
                     first[by_node[k]] = k

@@ -170,8 +170,7 @@ def build_trie(step: int, paths: PathTable, confidence: Floats) -> Trie:
     ordered = paths[order]
     lengths = np.count_nonzero(ordered, axis=1)
     shared = np.zeros(len(paths), dtype=np.int64)  # steps shared with the previous path
-    alike = (ordered[1:] == ordered[:-1]) & (ordered[1:] > 0)
-    shared[1:] = np.cumprod(alike, axis=1).sum(axis=1)
+    shared[1:] = np.cumprod(ordered[1:] == ordered[:-1], axis=1).sum(axis=1)
     sizes = lengths - shared
     path, level = np.repeat(np.arange(len(paths)), sizes), ranges(shared, lengths)
     rule = np.full(len(path), -1, dtype=np.int64)
