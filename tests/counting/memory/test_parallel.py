@@ -69,7 +69,7 @@ def test_ctrl_c_leaves_the_other_blocks_alone() -> None:
     def work(low: int, high: int) -> tuple[int, Rows]:
         started.append(low)
         if low:
-            interrupted.wait(10)
+            interrupted.wait(60)
             ended.append(low)
         return low, ()
 
