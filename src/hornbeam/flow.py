@@ -22,6 +22,7 @@ from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.opening import collective_engine, evidence_of, open_engine, warn_of_leaks
 from hornbeam.counting.timed_engine import check_times
 from hornbeam.errors import InputError
+from hornbeam.facts.events import warn_of_no_past
 from hornbeam.facts.folds import EvidenceFolds
 from hornbeam.facts.reading.readers import Input
 from hornbeam.facts.table import Targets
@@ -198,6 +199,7 @@ def _seen_by(labels: Targets, engine: Engine) -> Engine:
     if engine.facts is None or engine.facts.events is None:
         raise InputError("the labels have a time, and the facts have none: give `time` to both")
     check_times(engine.facts, labels)
+    warn_of_no_past(engine.facts.events, labels.time, ("label", "labels"))
     return engine.over(engine.facts.before(int(labels.time.max())))
 
 

@@ -74,8 +74,26 @@ def test_mistakes_are_one_message(files: dict[str, Path], tmp_path: Path) -> Non
         (("--facts", plain, "--labels", labels, "--time", "4"), "plain.tsv, line 1: no column 4"),
         (("--facts", files["facts"], "--labels", steps, "--time", "4"), "times are days in the"),
         (("--facts", files["facts"], "--target", "visits", "--time", "4"), "need --labels"),
+        (
+            ("--facts", files["facts"], "--target", "visits"),
+            "facts.tsv, line 1: expected a truth value in [0, 1], found '2024-03-01'; --time names",
+        ),
     ):
         failed = hornbeam_("learn", *arguments, *out)
         assert failed.code == 2
         assert message in failed.stderr
         assert not (tmp_path / "none.psl").exists()
+
+
+def test_labels_and_pairs_before_any_fact_are_announced(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    seen = ("--facts", files["facts"], "--time", "4")
+    rows = [("u0", "comes", "v0", "2024-03-01", "1"), *ASKED]
+    labels, model = write(tmp_path / "early.tsv", rows), tmp_path / "early.psl"
+    told = hornbeam_("learn", *seen, "--labels", labels, "--max-length", "1", "-o", model, "-q")
+    message = "asked before any fact (the first is at 2024-03-01): nothing is known then"
+    assert f"warning: 1 label is {message}" in told.stderr
+    pairs = write(tmp_path / "pairs.tsv", [row[:4] for row in (*rows[:1], *rows[:1], *ASKED)])
+    scored = hornbeam_("predict", model, *seen, "--pairs", pairs)
+    assert f"warning: 2 pairs are {message}" in scored.stderr

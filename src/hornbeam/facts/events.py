@@ -13,7 +13,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Array, Bools, Ids, Integers, Ints, run_starts
 from hornbeam.base.dates import TimeUnit
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,10 +90,22 @@ class Events:
         return f"Events({len(self):,} from {first} to {last})"
 
 
+def warn_of_no_past(events: Events, time: Ints, noun: tuple[str, str]) -> None:
+    """Warn of those who ask before the first event, or at its time: they see nothing."""
+    first = int(events.time[0]) if len(events) else 0
+    early = int(np.count_nonzero(time <= first))
+    if early:
+        asked = f"1 {noun[0]} is" if early == 1 else f"{early:,} {noun[1]} are"
+        start = events.unit.text(first)
+        warn(f"{asked} asked before any fact (the first is at {start}): nothing is known then")
+
+
 def check_units(unit: TimeUnit, other: TimeUnit) -> None:
     """Refuse times of different units."""
     if unit is not other:
-        raise InputError(f"times are {unit}s here and {other}s there; expected times of one unit")
+        raise InputError(
+            f"times are {unit}s in one input and {other}s in another; expected one unit"
+        )
 
 
 def joined_events(

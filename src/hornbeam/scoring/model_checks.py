@@ -8,7 +8,6 @@ from typing import Protocol
 
 import numpy as np
 
-from hornbeam.base.arrays import Ids
 from hornbeam.base.progress import Progress
 from hornbeam.base.texts import NUMBER
 from hornbeam.counting.engine import Engine
@@ -16,6 +15,7 @@ from hornbeam.counting.opening import check_targets
 from hornbeam.counting.snapshot_engine import SnapshotEngine
 from hornbeam.errors import InputError, UnknownTargetError, warn
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
+from hornbeam.facts.events import warn_of_no_past
 from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_labels, as_pairs
 from hornbeam.facts.table import Targets
@@ -263,12 +263,11 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
         warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
 
 
-def report_unseen(model: RuleModel, located: Ids, pairs: Targets, progress: Progress) -> None:
-    """Report how many pairs have an entity that no fact has, and how they are scored.
-
-    `located` are the ids of the pairs' entities in the evidence, -1 where it lacks them.
-    """
-    unknown = located < 0
+def report_unseen(model: RuleModel, engine: Engine, pairs: Targets, progress: Progress) -> None:
+    """Report how many pairs have an entity that no fact has, or are asked before the first fact."""
+    if pairs.time is not None and engine.facts is not None and engine.facts.events is not None:
+        warn_of_no_past(engine.facts.events, pairs.time, ("pair", "pairs"))
+    unknown = engine.locate(pairs.entities) < 0
     unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
     if unseen:
         subject = "1 pair names" if unseen == 1 else f"{unseen:,} pairs name"

@@ -130,7 +130,7 @@ class RuleScorer:
         wanted = wanted.renamed(called.entities(wanted.entities, engine.locate))
         _ = self._checked
         checks.warn_of_other_targets(model, wanted)
-        checks.report_unseen(model, engine.locate(wanted.entities), wanted, progress)
+        checks.report_unseen(model, engine, wanted, progress)
         scores = pair_scores(model, engine, wanted, self.score, progress)
         sampled = model.semantics.sampled_negatives is not None
         is_probability = self.score is Score.MEAN and not sampled
@@ -245,6 +245,6 @@ def write_scores(
     """
     pairs = checks.pairs_for(model, pairs)
     checks.warn_of_missing_names(model, engine)
-    checks.report_unseen(model, engine.locate(pairs.entities), pairs, progress)
+    checks.report_unseen(model, engine, pairs, progress)
     batches = scored_batches(engine, model, pairs, score, progress)
     engine.database.write_parquet(os.fspath(path), batches)

@@ -73,7 +73,10 @@ class ValueKind(StrEnum):
         if least <= number <= most:
             return None
         limit = f" of at most {most:g}" * (self is ValueKind.NUMBER and math.isfinite(number))
-        return f"expected a {self}{limit}, found {NOT_SHOWN if private else quote(str(field))}"
+        is_time = TimeUnit.of_text(time_text(field)) in (TimeUnit.DAY, TimeUnit.SECOND)
+        hint = "; `time` names a column of times" * (self is ValueKind.TRUTH and is_time)
+        found = NOT_SHOWN if private else quote(str(field))
+        return f"expected a {self}{limit}, found {found}{hint}"
 
     @property
     def expected(self) -> str:

@@ -13,10 +13,10 @@ from hornbeam.base.arrays import Floats, Ids, Ints, part_numbers
 from hornbeam.base.choices import FilterTime, History
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.errors import InputError, warn
+from hornbeam.errors import InputError
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import pair_keys
-from hornbeam.facts.events import Events, check_units
+from hornbeam.facts.events import Events, check_units, warn_of_no_past
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import columns_of
@@ -146,7 +146,7 @@ class TimedRanker(FactRanker):
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query, best first; all other entities tie below them."""
         step, time = queries.step, self.times_of(queries)
-        self._warn_of_no_past(time)
+        warn_of_no_past(self.events, time, ("query", "queries"))
         known = np.isin(step, list(self.steps)) & (queries.known >= 0) & (queries.relation >= 0)
         times = np.unique(time)
         key = pair_keys(step, np.searchsorted(times, time), len(times) + 1)
@@ -166,17 +166,6 @@ class TimedRanker(FactRanker):
             done = [part for _, part in Portion(work, 1.0).each(self._ranked, parts, sizes)]
         place = np.where(known, np.searchsorted(distinct, key), len(distinct))
         return Answers.concatenated([*done, Answers.none(1)]).take(place)
-
-    def _warn_of_no_past(self, time: Ints) -> None:
-        """Warn of queries before the first fact."""
-        first = int(self.events.time[0]) if len(self.events) else 0
-        early = int(np.count_nonzero(time <= first))
-        if early:
-            asked = "1 query is" if early == 1 else f"{early:,} queries are"
-            warn(
-                f"{asked} asked before any fact (the first is at {self.scale.unit.text(first)}): "
-                "there is no answer from nothing"
-            )
 
     def times_of(self, queries: Queries) -> Ints:
         """When queries are asked; those without a time are asked now."""
