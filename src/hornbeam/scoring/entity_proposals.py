@@ -152,7 +152,8 @@ class EntityProposer:
         clauses = [rule.clause for rule in self._rules.rules]
         free = np.array([free_argument(clause.body) for clause in clauses], dtype=object)
         supporting = np.array([not (c.is_prior or c.negated) for c in clauses], dtype=np.bool_)
-        return {argument: supporting & (free == argument) for argument in (None, 0, 1)}
+        by_argument = {argument: supporting & (free == argument) for argument in (None, 0, 1)}
+        return {argument: rules for argument, rules in by_argument.items() if rules.any()}
 
     @cached_property
     def _proposer(self) -> Proposer:
