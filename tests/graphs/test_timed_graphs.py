@@ -28,6 +28,7 @@ from hornbeam.graphs.timed.timed_kernels import (
     UNSEEN,
 )
 from hornbeam.graphs.timed.timed_queries import QueryTimes, TimedGraph
+from hornbeam.graphs.timed.timed_rules import TimedRule, plain_line
 from hornbeam.graphs.timed.timeline import RuleTable
 from hornbeam.rules.codes import is_inverse, predicate_of, step_code
 from tests.support.commands import hornbeam_, write
@@ -498,6 +499,14 @@ def test_ranks_are_those_of_the_definition(seed: int, everything: bool, fixed: b
         if part is not None:
             assert part.queries == rows.sum()
             assert part.mrr == pytest.approx(np.mean(1 / np.array(ranks)[rows]), rel=1e-9)
+
+
+def test_ages_without_predictions_are_left_out_of_a_text() -> None:
+    empty = [(0, 0)] * (SCALE.n_ages - 1)
+    [rule] = hb.Model.parse("1: p(X, Y) -> t(X, Y)").rules
+    timed = TimedRule.of_ages(rule.clause, [(2, 3), *empty])
+    found = plain_line(f"0.3: p(X, Y) -> t(X, Y) {timed.bracket_text(SCALE)}", SCALE)
+    assert found == ("0.3: p(X, Y) -> t(X, Y) [2 of 3]", timed.by_age)
 
 
 def test_times_scale_with_the_unit() -> None:

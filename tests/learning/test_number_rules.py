@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import hornbeam as hb
+from hornbeam.counting.opening import open_engine
 from hornbeam.errors import InputError
+from hornbeam.learning.body_clauses import standardised_values
 from hornbeam.learning.boost import Boost
 from hornbeam.learning.held_out import log_losses
 from hornbeam.rules.body import Kind
@@ -162,6 +164,20 @@ def test_values_are_standardised_by_the_training_pairs() -> None:
         assert score == pytest.approx(1 / (1 + np.exp(-z)))
     assert clause.clause.weighing is not None
     assert clause.clause.weighing.counts is Counts.Z
+
+
+def test_mean_and_deviation_are_those_of_the_values_of_the_training_pairs() -> None:
+    facts, labels = world(5, signal=True)
+    [rule] = hb.Model.parse("1: born(A) -> friend(A, B) [z / 1975 10]").rules
+    [part] = rule.clause.body.parts
+    body = part.body
+    table = open_engine(facts).count(labels, [body], hb.RuleLimits(shares=True))
+    _, weighings = standardised_values([body], table, np.zeros(1, dtype=np.int64))
+    known = dict(zip(*_values(facts, "born"), strict=True))
+    values = [known[subject] for subject, *_ in labels if subject in known]
+    [weighing] = weighings.values()
+    assert weighing.mean == pytest.approx(np.mean(values), abs=1e-3)
+    assert weighing.deviation == pytest.approx(np.std(values), rel=1e-4)
 
 
 def _values(facts: hb.Facts, attribute: str) -> tuple[list[str], list[float]]:
