@@ -27,7 +27,8 @@ def triples() -> list[Triple]:
         name = HOSTILE[i] if i < 3 else f"p{i}"
         town = int(rng.integers(9))
         rows += [(name, "lives", f"town{town}"), (name, "citizen", f"land{town % 3}")]
-    return rows
+    # a second home: people may live in several towns
+    return [*rows, (name, "lives", f"town{(town + 3) % 9}")]
 
 
 @pytest.fixture(scope="module")

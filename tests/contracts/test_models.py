@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -329,7 +329,7 @@ def public(kind: type) -> set[str]:
 def keywords(kind: type, name: str) -> dict[str, tuple[object, object]]:
     """Parameters of a method with kind and default; none of a property."""
     member = inspect.getattr_static(kind, name)
-    if isinstance(member, property):
+    if isinstance(member, property | cached_property):
         return {}
     found = inspect.signature(getattr(kind, name)).parameters.values()
     return {one.name: (one.kind, one.default) for one in found}

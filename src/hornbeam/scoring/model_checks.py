@@ -265,8 +265,10 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
 
 def report_unseen(model: RuleModel, engine: Engine, pairs: Targets, progress: Progress) -> None:
     """Report how many pairs have an entity that no fact has, or are asked before the first fact."""
-    if pairs.time is not None and engine.facts is not None and engine.facts.events is not None:
-        warn_of_no_past(engine.facts.events, pairs.time, ("pair", "pairs"))
+    events = None if engine.facts is None else engine.facts.events
+    # times of another unit are refused where pairs are counted
+    if pairs.time is not None and events is not None and pairs.unit is events.unit:
+        warn_of_no_past(events, pairs.time, ("pair", "pairs"))
     unknown = engine.locate(pairs.entities) < 0
     unseen = int(np.count_nonzero(unknown[pairs.subject] | unknown[pairs.object]))
     if unseen:
