@@ -20,6 +20,8 @@ from hornbeam.errors import InputError
 from hornbeam.facts import growth
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import FEATURES
+from hornbeam.graphs.graph_evidence import GraphEvidence
+from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.linked_pairs import PAIRS, graph_pair_weights
 from hornbeam.graphs.slots import ENTITIES, graph_slot_weights
@@ -139,6 +141,36 @@ def test_the_arrays_of_a_whole_graph_grow_with_the_facts(
     np.testing.assert_array_equal(graph_pair_weights(grown), graph_pair_weights(again))
     np.testing.assert_array_equal(graph_slot_weights(grown, 10.0), graph_slot_weights(again, 10.0))
     assert {PAIRS, ENTITIES} <= set(grown.kept)
+
+
+@given(LINKS, st.lists(st.lists(NEW_LINK, min_size=1, max_size=3), min_size=1, max_size=3))
+def test_rules_of_any_entity_are_counted_again_only_where_links_changed_them(
+    links: list[tuple[str, str, str]], growths: list[list[tuple[str, str, str]]]
+) -> None:
+    def evidence_of(facts: Facts) -> GraphEvidence:
+        return GraphEvidence.remembering(LinkedGraph.of(facts), None, GraphSettings())
+
+    facts, stated = hb.read_facts(links), list(links)
+    evidence = evidence_of(facts)
+    evidence.prepare()
+    for step in range(2, evidence.graph.step_limit):
+        evidence.common(step)
+    for new in growths:
+        with evidence.scratch() as scratch:
+            pass
+        with patch.object(growth, "FEW", 0):
+            facts = facts + hb.read_facts(new)
+        stated += new
+        evidence, again = evidence_of(facts), evidence_of(hb.read_facts(stated))
+        assert scratch in evidence.counted.free
+        waiting = sorted(evidence.counted.before)
+        assert waiting
+        # the others wait for a further growth
+        for step in waiting if new is growths[-1] else waiting[len(new) % 2 :: 2]:
+            rules, wanted = (one.common(step).any_entity_rules for one in (evidence, again))
+            assert rules.step == wanted.step == step
+            for name in ("property", "answer", "hits", "predicted"):
+                np.testing.assert_array_equal(getattr(rules, name), getattr(wanted, name))
 
 
 @pytest.mark.filterwarnings("ignore::hornbeam.errors.HornbeamWarning")

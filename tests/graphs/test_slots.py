@@ -51,7 +51,7 @@ def test_parts_propose_what_the_whole_graph_does(some: set[Triple], size: int) -
     parts = []
     for low in range(0, ENTITIES, size):
         runs = slice(links.first_run[low], links.first_run[min(low + size, ENTITIES)])
-        parts.append((links.run_entity[runs], links.run_step[runs]))
+        parts.append((links.entities_of_runs()[runs], links.run_step[runs]))
     for step, proposed in proposed_by_step(parts, weights).items():
         whole = proposed_entities(slot_scores(entities_by_steps(graph), weights_for(weights, step)))
         assert proposed.tolist() == whole.tolist()

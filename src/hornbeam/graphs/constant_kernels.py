@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from hornbeam.base.compiled import kernels
-from hornbeam.graph.edge_runs import grown
+from hornbeam.graph.edge_runs import grown, place_of
 from hornbeam.rules.rule_model import SMOOTHING
 
 kernel = kernels("the counting of constants")
@@ -99,7 +99,9 @@ def count_constants(links, step, run_of, properties, hits, others, touched):
                 answers = links.end[links.run_start[run] : links.run_start[run + 1]]
                 queries += len(answers)
                 n_touched = add_answers(answers, len(hits), touched, n_touched, hits, others)
-        own = links.run_entity[p] if links.run_step[p] == step ^ 1 else -1
+        own = -1
+        if links.run_step[p] == step ^ 1:
+            own = place_of(links.first_run, 0, len(links.first_run), p + 1) - 1
         rules, filled = keep_rules(
             rules, filled, p, own, queries, touched[:n_touched], hits, others
         )
@@ -107,23 +109,17 @@ def count_constants(links, step, run_of, properties, hits, others, touched):
 
 
 @kernel
-def count_open(links, step, first, answer, reach, n_steps, hits, others, touched):
-    """Rules t(X, c) <- s(X, _) of all steps s, counted over all queries along `step`.
+def list_by_step(links, step, n_steps):
+    """Entities with answers along `step`, as their places among these, by the steps of their links.
 
-    The k-th entity with answers has `answer[first[k]]` to `answer[first[k + 1]]`. Answers are
-    numbered within the step, the most frequent first: answer c passes for no step of more than
-    `reach[c]` queries, so that most answers of most steps need not be counted. Entities with
-    answers are first listed by the steps of their links, so that no other entity is visited.
+    Step s has the entities `by_step[start[s]]` to `by_step[start[s + 1]]`, in their order.
     """
-    n_runs = len(links.run_step)
     start = np.zeros(n_steps + 2, dtype=np.int64)
-    queries = np.zeros(n_steps, dtype=np.int64)
     low, high = links.first_holder[step], links.first_holder[step + 1]
     for k in range(low, high):
         x = links.holder[k]
         for run in range(links.first_run[x], links.first_run[x + 1]):
             start[links.run_step[run] + 2] += 1
-            queries[links.run_step[run]] += first[k - low + 1] - first[k - low]
     for s in range(2, n_steps + 2):
         start[s] += start[s - 1]
     by_step = np.empty(start[n_steps + 1], dtype=np.int32)
@@ -133,18 +129,34 @@ def count_open(links, step, first, answer, reach, n_steps, hits, others, touched
             s = links.run_step[run]
             by_step[start[s + 1]] = k - low
             start[s + 1] += 1
+    return start[:-1], by_step
+
+
+@kernel
+def count_open(start, by_step, step, first, answer, reach, n_runs, hits, others, touched):
+    """Rules t(X, c) <- s(X, _) of steps s, counted over all queries along `step`.
+
+    Step s has the entities that `start` and `by_step` list for it (see `list_by_step`), so that no
+    entity without an answer is visited. The k-th entity with answers has `answer[first[k]]` to
+    `answer[first[k + 1]]`. Answers are numbered within the step, the most frequent first: answer c
+    passes for no step of more than `reach[c]` queries, so that most answers of most steps need not
+    be counted.
+    """
     rules = np.empty(4096, dtype=np.int64)
     filled = 0
     descending = -reach
-    for s in range(n_steps):
-        limit = np.searchsorted(descending, -queries[s], side="right")
-        if s == step or not limit:
+    for s in range(len(start) - 1):
+        queries = 0
+        for k in by_step[start[s] : start[s + 1]]:
+            queries += first[k + 1] - first[k]
+        limit = np.searchsorted(descending, -queries, side="right")
+        if s == step or not queries or not limit:
             continue
         n_touched = 0
         for k in by_step[start[s] : start[s + 1]]:
             answers = answer[first[k] : first[k + 1]]
             n_touched = add_answers(answers, limit, touched, n_touched, hits, others)
         rules, filled = keep_rules(
-            rules, filled, n_runs + s, -1, queries[s], touched[:n_touched], hits, others
+            rules, filled, n_runs + s, -1, queries, touched[:n_touched], hits, others
         )
     return rules[:filled]

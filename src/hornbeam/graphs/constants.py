@@ -8,13 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, ranges, run_starts
+from hornbeam.base.arrays import (
+    Bools,
+    Floats,
+    Ids,
+    Ints,
+    Positions,
+    pointers,
+    ranges,
+    run_starts,
+)
+from hornbeam.facts.growth import Growth
+from hornbeam.graph.adjacency import moved_codes, new_edges
 from hornbeam.graphs.constant_kernels import (
     MIN_CONFIDENCE,
     PER_RULE,
     common_properties,
     count_constants,
     count_open,
+    list_by_step,
 )
 from hornbeam.graphs.grouped_queries import queries_along
 from hornbeam.graphs.link_arrays import WORTH_COMPILING
@@ -73,8 +85,14 @@ class ConstantRules:
         ids = answer.astype(np.int32) if answers is None else answers[answer]
         return cls(step, property_, ids, hits, predicted)
 
+    def select(self, rows: Bools | Positions) -> ConstantRules:
+        """The rules at these rows, in their order."""
+        return ConstantRules(
+            self.step, self.property[rows], self.answer[rows], self.hits[rows], self.predicted[rows]
+        )
+
     def and_then(self, others: ConstantRules) -> ConstantRules:
-        """The rules followed by `others`, whose properties have higher numbers."""
+        """The rules followed by `others`."""
         names = ("property", "answer", "hits", "predicted")
         parts = (np.concatenate([getattr(self, name), getattr(others, name)]) for name in names)
         return ConstantRules(self.step, *parts)
@@ -107,8 +125,15 @@ def constant_rules(graph: LinkedGraph, step: int, sources: Ids | None = None) ->
     return ConstantRules.of(step, rules)
 
 
-def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
-    """Count rules t(X, c) <- s(X, _) of a step, exactly; keep rules above the thresholds."""
+def any_entity_rules(
+    graph: LinkedGraph, step: int, before: ChangedRules | None = None
+) -> ConstantRules:
+    """Count rules t(X, c) <- s(X, _) of a step, exactly; keep rules above the thresholds.
+
+    Of rules that were counted before the graph grew, only those of changed steps s are counted.
+    """
+    if before is not None and not len(before.steps):
+        return before.rules
     queries = queries_along(graph, step)
     answers = graph.holders(inverse_code(step))
     # hits / (predicted + 5) is largest where all links to an answer are hits: an answer of f links
@@ -119,12 +144,72 @@ def any_entity_rules(graph: LinkedGraph, step: int) -> ConstantRules:
     order = np.argsort(-reach, kind="stable")
     number = np.empty(graph.n_entities, dtype=np.int32)
     number[answers[order]] = np.arange(len(answers))
+    if before is None:
+        list_them = list_by_step.for_size(len(graph), WORTH_COMPILING)
+        listed = list_them(graph.links, step, graph.step_limit)
+    else:
+        listed = _listed_by_step(graph, queries.sources, before.steps)
     count = count_open.for_size(len(graph), WORTH_COMPILING)
-    rules = count(
-        graph.links, step, queries.offsets, number[queries.answers], reach[order],
-        graph.step_limit, *_counters(len(answers)),
+    counted = count(
+        *listed, step, queries.offsets, number[queries.answers], reach[order],
+        len(graph.links.run_step), *_counters(len(answers)),
     )  # fmt: skip
-    return ConstantRules.of(step, rules, answers[order])
+    rules = ConstantRules.of(step, counted, answers[order])
+    return rules if before is None else before.replaced_by(rules, len(graph.links.run_step))
+
+
+def _listed_by_step(graph: LinkedGraph, sources: Ids, steps: Ints) -> tuple[Ints, Ids]:
+    """What `list_by_step` returns, of some ascending steps only; `sources` have answers."""
+    place = np.full(graph.n_entities, -1, dtype=np.int32)
+    place[sources] = np.arange(len(sources))
+    sizes, listed = np.zeros(graph.step_limit, dtype=np.int64), list[Ids]()
+    for step in steps.tolist():
+        places = place[graph.holders(step)]
+        listed.append(places[places >= 0])
+        sizes[step] = len(listed[-1])
+    return pointers(sizes), np.concatenate(listed)
+
+
+@dataclass(frozen=True, eq=False)
+class ChangedRules:
+    """Rules t(X, c) <- s(X, _) of a step t from before a growth, and the steps s that it changes.
+
+    Numbers of steps, entities and properties are those after the growth.
+    """
+
+    rules: ConstantRules
+    steps: Ints
+
+    def grown(self, growth: Growth, before: LinkedGraph, graph: LinkedGraph) -> ChangedRules:
+        """The same after a further growth, from one graph to the next.
+
+        Rules of s change where an entity that has answers gets its first link along s, and where an
+        entity that has links along s gets a new answer.
+        """
+        rules, codes = self.rules, moved_codes(growth).astype(np.int64)
+        n_runs, n_before = len(graph.links.run_step), len(before.links.run_step)
+        step = int(codes[rules.step])
+        moved = ConstantRules(
+            step,
+            n_runs + codes[rules.property - n_before],
+            growth.to_entity[rules.answer],
+            rules.hits,
+            rules.predicted,
+        )
+        node, added, _ = new_edges(growth)
+        changed = set(codes[self.steps].tolist())
+        for entity in np.unique(node).tolist():
+            own = set(added[node == entity].tolist())
+            runs = slice(*graph.links.first_run[entity : entity + 2].tolist())
+            held = set(graph.links.run_step[runs].tolist())
+            changed |= held if step in own else own if step in held else set()
+        return ChangedRules(moved, np.array(sorted(changed), dtype=np.int64))
+
+    def replaced_by(self, counted: ConstantRules, n_runs: int) -> ConstantRules:
+        """The rules, with those that were counted again in the place of the old ones."""
+        kept = self.rules.select(~np.isin(self.rules.property - n_runs, self.steps))
+        both = kept.and_then(counted)
+        return both.select(np.argsort(both.property, kind="stable"))
 
 
 def _counters(n: int) -> tuple[Ints, Ints, Ids]:

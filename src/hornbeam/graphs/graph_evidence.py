@@ -12,7 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints
+from hornbeam.facts.growth import Growth
 from hornbeam.graphs.constants import (
+    ChangedRules,
     ConstantRules,
     ConstantTable,
     answer_frequencies,
@@ -41,6 +43,8 @@ from hornbeam.rules.body import MAX_PATH
 FEW_SOURCES, SOME_SOURCES = 8, 64
 #: Number of relations and directions whose constants are cached for further queries.
 REMEMBERED = 64
+#: Scratch arrays have room for a graph that is larger by this fraction, one in `ROOM`.
+ROOM = 64
 
 
 class CandidateArrays(NamedTuple):
@@ -73,8 +77,8 @@ class PropertyArrays(NamedTuple):
 class GatherScratch(NamedTuple):
     """Arrays that a kernel fills and clears for every source; one set per working thread.
 
-    The arrays have one element per entity or property. Allocating them for a single query would
-    take longer than answering it.
+    The arrays have at least one element per entity or property, and some more, so that they serve a
+    graph that grew, too. Allocating them for a single query would take longer than answering it.
     """
 
     walk: TrieWalk
@@ -88,8 +92,7 @@ class GatherScratch(NamedTuple):
     @classmethod
     def of(cls, graph: LinkedGraph) -> GatherScratch:
         """Allocate the arrays for a graph."""
-        n = graph.n_entities
-        n_properties = len(graph.links.run_step) + graph.step_limit
+        n, n_properties = (size + size // ROOM for size in sizes_of(graph))
         properties = PropertyArrays(
             np.zeros(n_properties, dtype=np.int32),
             np.empty(n_properties, dtype=np.int64),
@@ -104,6 +107,16 @@ class GatherScratch(NamedTuple):
             np.zeros((n, len(LINKED)), dtype=np.int64),
             np.zeros(n, dtype=np.int64),
         )
+
+    def serves(self, graph: LinkedGraph) -> bool:
+        """Whether the arrays are large enough for a graph."""
+        n, n_properties = sizes_of(graph)
+        return len(self.strength) >= n and len(self.properties.shared) >= n_properties
+
+
+def sizes_of(graph: LinkedGraph) -> tuple[int, int]:
+    """Numbers of entities and of properties."""
+    return graph.n_entities, len(graph.links.run_step) + graph.step_limit
 
 
 class StepTables(NamedTuple):
@@ -137,13 +150,25 @@ class StepStatistics(NamedTuple):
 class CountedSteps:
     """What was counted of steps so far: constants, other statistics, and sources counted alone.
 
-    `free` are scratch arrays that no thread uses.
+    `before` has the rules of any entity that were counted before the graph grew. `free` are scratch
+    arrays that no thread uses.
     """
 
     constants: dict[int, ConstantTable] = field(default_factory=dict)
     common: dict[int, StepStatistics] = field(default_factory=dict)
     alone: dict[int, int] = field(default_factory=dict)
+    before: dict[int, ChangedRules] = field(default_factory=dict)
     free: list[GatherScratch] = field(default_factory=list)
+
+    def grown(self, growth: Growth, before: LinkedGraph, graph: LinkedGraph) -> CountedSteps:
+        """What stays of it after a growth; both graphs borrow the same scratch arrays."""
+        nothing = np.empty(0, dtype=np.int64)
+        rules = {
+            step: ChangedRules(known.any_entity_rules, nothing)
+            for step, known in list(self.common.items())
+        }
+        changed = [known.grown(growth, before, graph) for known in (self.before | rules).values()]
+        return CountedSteps(before={known.rules.step: known for known in changed}, free=self.free)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +231,9 @@ class GraphEvidence:
         found = self.counted.common.get(step)
         if found is None:
             has_rules = self.settings.constants
-            rules = any_entity_rules(self.graph, step) if has_rules else ConstantRules.none(step)
+            rules = ConstantRules.none(step)
+            if has_rules:
+                rules = any_entity_rules(self.graph, step, self.counted.before.get(step))
             frequent, log_share = answer_frequencies(self.graph, step)
             usual = frequent
             if len(self.slot_weights):
@@ -214,6 +241,7 @@ class GraphEvidence:
             found = StepStatistics(rules, usual, log_share)
         if self.remembered:  # small, however many steps are queried
             self.counted.common[step] = found
+            self.counted.before.pop(step, None)
         return found
 
     def constants(self, common: StepStatistics, sources: Ids | None = None) -> ConstantRules:
@@ -248,6 +276,8 @@ class GraphEvidence:
         try:
             scratch = self.counted.free.pop()
         except IndexError:
+            scratch = None
+        if scratch is None or not scratch.serves(self.graph):
             scratch = GatherScratch.of(self.graph)
         yield scratch
         self.counted.free.append(scratch)

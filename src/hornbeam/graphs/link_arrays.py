@@ -35,17 +35,17 @@ class LinkArrays(NamedTuple):
     """A graph as the arrays that kernels read.
 
     Entity v has the runs `first_run[v]` to `first_run[v + 1]`; run r walks the step `run_step[r]`
-    from the entity `run_entity[r]` to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`.
-    `property[i]` is the property that link i gives to the entity it starts from. The entities with
-    runs of a step s are `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`, and
-    `holder_run` has these runs. `run_at[v, s]` is the run of v along s, or -1; the table is empty
-    if it would be too large.
+    from v to the entities `end[run_start[r]]` to `end[run_start[r + 1]]`. `property[i]` is the
+    property that link i gives to the entity it starts from. The entities with runs of a step s are
+    `holder[first_holder[s]]` to `holder[first_holder[s + 1]]`, and `holder_run` has these runs.
+    `run_at[v, s]` is the run of v along s, or -1; the table is empty if it would be too large.
+
+    Facts that grow copy these arrays, so that numbers have as few bytes as the graph allows.
     """
 
     first_run: Ints
-    run_step: Ids
-    run_entity: Ids
-    run_start: Ints
+    run_step: Integers
+    run_start: Integers
     end: Ids
     property: Ids
     first_holder: Ints
@@ -55,16 +55,16 @@ class LinkArrays(NamedTuple):
 
     @classmethod
     def of(
-        cls, subject: Ids, predicate: Ids, object_: Ids, n_entities: int, n_predicates: int
+        cls, subject: Ids, predicate: Integers, object_: Ids, n_entities: int, n_predicates: int
     ) -> LinkArrays:
         """Sort links that are sorted by subject, predicate and object."""
         no_values, limit = np.empty(0, dtype=np.int32), code_limit(n_predicates)
         adjacency = adjacency_of(subject, predicate, object_, no_values, n_entities, n_predicates)
         start = part_numbers(adjacency.offsets)
         runs = run_starts(start, adjacency.code)
-        run_entity, run_step = start[runs].astype(np.int32), adjacency.code[runs].astype(np.int32)
+        run_entity, run_step = start[runs].astype(np.int32), adjacency.code[runs]
         first_run = pointers(np.bincount(run_entity, minlength=n_entities))
-        by_step = np.argsort(adjacency.code[runs], kind="stable").astype(np.int32)
+        by_step = np.argsort(run_step, kind="stable").astype(np.int32)
         property_ = np.empty(len(start), dtype=np.int32)
         list_properties.for_size(len(subject), WORTH_COMPILING)(
             first_run, run_step, adjacency.neighbour, adjacency.code, property_
@@ -72,19 +72,26 @@ class LinkArrays(NamedTuple):
         return cls(
             first_run,
             run_step,
-            run_entity,
-            np.append(runs, len(start)).astype(np.int64),
+            np.append(runs, len(start)).astype(place_type(len(start))),
             adjacency.neighbour,
             property_,
             pointers(np.bincount(run_step, minlength=limit)),
             run_entity[by_step],
             by_step,
-            _run_table(run_entity, run_step, n_entities, limit),
+            _run_table(first_run, run_step, limit),
         )
+
+    def entity_of(self, run: int) -> int:
+        """The entity that a run belongs to."""
+        return int(np.searchsorted(self.first_run, run, "right")) - 1
+
+    def entities_of_runs(self) -> Ids:
+        """The entity of every run; keeping it would take as much memory as `end`."""
+        return part_numbers(self.first_run).astype(np.int32)
 
     def grown(self, growth: Growth) -> LinkArrays:
         """The arrays after a growth by links: every new link and run is put in its place."""
-        to_entity, codes = growth.to_entity, moved_codes(growth).astype(np.int32)
+        to_entity, codes = growth.to_entity, moved_codes(growth)
         n, limit = len(growth.facts.entities), code_limit(len(growth.facts.predicates))
         node, step, end = new_edges(growth)
         (old_step, old_end), _ = numbers_before((step, end), (codes, to_entity))
@@ -104,7 +111,11 @@ class LinkArrays(NamedTuple):
         new_number = at_run + np.arange(len(at_run))
         number = np.where(has_run, run + np.searchsorted(at_run, run, "right"), -1)
         number[~has_run] = new_number[np.cumsum(is_first)[~has_run] - 1]
-        run_start = spliced(self.run_start, at_run, at[is_first])
+        run_start = spliced(
+            self.run_start.astype(place_type(len(self.end) + len(at)), copy=False),
+            at_run,
+            at[is_first],
+        )
         later = (number + 1).tolist()
         for k, (first, stop) in enumerate(pairwise([*later, len(run_start)]), 1):
             run_start[first:stop] += k
@@ -117,11 +128,10 @@ class LinkArrays(NamedTuple):
         high = np.where(is_known, self.first_holder[np.minimum(old[0] + 1, len(codes))], low)
         at_holder = lower_bounds((self.holder,), (old[1],), low, high)
         run_step = spliced(self.run_step, at_run, its_step, codes)
-        run_entity = spliced(self.run_entity, at_run, entity, to_entity)
+        first_run = pointers(first_run + np.bincount(entity, minlength=n))
         return LinkArrays(
-            pointers(first_run + np.bincount(entity, minlength=n)),
+            first_run,
             run_step,
-            run_entity,
             run_start,
             spliced(self.end, at, end, to_entity),
             spliced(self.property, at, property_, jumps),
@@ -131,8 +141,13 @@ class LinkArrays(NamedTuple):
             ),
             spliced(self.holder, at_holder, entity[order], to_entity),
             spliced(self.holder_run, at_holder, new_number[order], jumps),
-            _run_table(run_entity, run_step, n, limit),
+            _run_table(first_run, run_step, limit),
         )
+
+
+def place_type(n: int) -> type[np.int32] | type[np.int64]:
+    """The type of places in an array of n elements: four bytes where they are enough."""
+    return np.int32 if n <= np.iinfo(np.int32).max else np.int64
 
 
 def _moved_sizes(starts: Ints, moved: Integers, n: int) -> Ints:
@@ -142,9 +157,10 @@ def _moved_sizes(starts: Ints, moved: Integers, n: int) -> Ints:
     return sizes
 
 
-def _run_table(run_entity: Ids, run_step: Ids, n_entities: int, step_limit: int) -> Ids:
+def _run_table(first_run: Ints, run_step: Integers, step_limit: int) -> Ids:
+    n_entities = len(first_run) - 1
     if n_entities * step_limit > MAX_TABLE_CELLS:
         return np.empty((0, 0), dtype=np.int32)
     table = np.full((n_entities, step_limit), -1, dtype=np.int32)
-    table[run_entity, run_step] = np.arange(len(run_step))
+    table[part_numbers(first_run), run_step] = np.arange(len(run_step))
     return table

@@ -41,7 +41,6 @@ from hornbeam.base.arrays import (
 from hornbeam.facts.atom_keys import pair_keys
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.link_arrays import LinkArrays
-from hornbeam.ranking.queries import Triples
 from hornbeam.rules.codes import code_limit, step_code
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class LinkedGraph:
     n_entities: int
     n_predicates: int
     subject: Ids
-    predicate: Ids
+    predicate: Integers
     object: Ids
 
     @classmethod
@@ -63,8 +62,11 @@ class LinkedGraph:
         """Take the binary facts that round to true; the graph lives as long as the facts."""
         known = facts.kept.get("links")
         if not isinstance(known, cls):
-            true, sizes = Triples.of(facts), (len(facts.entities), len(facts.predicates))
-            known = cls(*sizes, true.subject, true.relation, true.object)
+            table, sizes = facts.binary, (len(facts.entities), len(facts.predicates))
+            if table.millionths is not None:
+                table = table.select(table.true)
+            subject, object_ = table.arguments
+            known = cls(*sizes, subject, table.predicate, object_)
             facts.kept["links"] = known
         return known
 
@@ -82,7 +84,7 @@ class LinkedGraph:
             vars(graph)["degree"] = degree
             for name, value in self.kept.items():
                 if hasattr(value, "grown"):
-                    graph.kept[name] = value.grown(growth, graph)
+                    graph.kept[name] = value.grown(growth, self, graph)
         return graph
 
     @cached_property
@@ -140,7 +142,7 @@ class LinkedGraph:
     def run_keys(self) -> Ints:
         """Entity and step of every run as one number, ascending."""
         links = self.links
-        return pair_keys(links.run_entity, links.run_step, self.step_limit)
+        return pair_keys(links.entities_of_runs(), links.run_step, self.step_limit)
 
     def run_of(self, entities: Integers, step: int) -> Ints:
         """Run of every entity along a step, -1 for entities without links along the step."""
@@ -246,11 +248,10 @@ def canonical_links(links: LinkArrays, canonical: Ids) -> LinkArrays:
     if kept.all():
         return links
     sizes = np.diff(links.run_start)
-    entities = links.run_entity[kept]
+    of_entity = pointers(kept)[links.first_run]  # runs kept before each entity's
     return links._replace(
-        first_run=pointers(np.bincount(entities, minlength=len(links.first_run) - 1)),
+        first_run=of_entity,
         run_step=links.run_step[kept],
-        run_entity=entities,
-        run_start=pointers(sizes[kept]),
+        run_start=pointers(sizes[kept]).astype(links.run_start.dtype),
         end=links.end[kept[part_numbers(links.run_start)]],
     )

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hornbeam.base.arrays import Ids, Ints
+from hornbeam.base.arrays import Ids, Integers, Ints
 from hornbeam.facts.atom_keys import contained, pair_keys
 from hornbeam.facts.growth import Growth
 from hornbeam.graph.adjacency import moved_codes, new_edges
@@ -75,12 +75,12 @@ class PairsOfSteps:
 
     shared: Ints
 
-    def grown(self, growth: Growth, graph: LinkedGraph) -> PairsOfSteps:
+    def grown(self, growth: Growth, before: LinkedGraph, graph: LinkedGraph) -> PairsOfSteps:
         """The numbers of the grown graph: only pairs that have a new link are counted again."""
         links, new = graph.links, dict[tuple[int, int], list[int]]()
         for node, step, end in zip(*(ids.tolist() for ids in new_edges(growth)), strict=True):
             new.setdefault((node, end), []).append(step)
-        changes = list[tuple[Ids, list[int]]]()
+        changes = list[tuple[Integers, list[int]]]()
         for (node, end), steps in new.items():
             runs = range(*links.first_run[node : node + 2].tolist())
             ends = (links.end[slice(*links.run_start[run : run + 2])] for run in runs)
@@ -96,7 +96,7 @@ def is_in(ascending: Ids, number: int) -> bool:
 
 
 def moved_counts(
-    shared: Ints, growth: Growth, step_limit: int, changes: Iterable[tuple[Ids, list[int]]]
+    shared: Ints, growth: Growth, step_limit: int, changes: Iterable[tuple[Integers, list[int]]]
 ) -> Ints:
     """X^T X after a growth; `changes` has the steps of every row of X that changes, and the new."""
     codes = moved_codes(growth)

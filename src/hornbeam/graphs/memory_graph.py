@@ -149,7 +149,7 @@ class MemoryGraph:
     def holds(self, triples: Triples) -> Bools:
         """Which triples the graph has."""
         graph = self.graph
-        own = Triples(graph.predicate, graph.subject, graph.object)
+        own = Triples(graph.predicate.astype(np.int32), graph.subject, graph.object)
         return triples.among(own, graph.n_entities, graph.n_predicates)
 
     def sampled(

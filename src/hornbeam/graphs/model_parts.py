@@ -48,7 +48,7 @@ def property_of(graph: LinkedGraph, number: int) -> tuple[int, int | None]:
     links = graph.links
     if number >= len(links.run_step):
         return number - len(links.run_step), None
-    return inverse_code(int(links.run_step[number])), int(links.run_entity[number])
+    return inverse_code(int(links.run_step[number])), links.entity_of(number)
 
 
 def relation_rules(

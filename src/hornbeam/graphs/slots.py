@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from hornbeam.base.arrays import Ids, Ints
+from hornbeam.base.arrays import Ids, Integers, Ints
 from hornbeam.facts.growth import Growth
 from hornbeam.graph.adjacency import new_edges
 from hornbeam.graphs.linked_graph import LinkedGraph
@@ -66,12 +66,12 @@ class EntitiesOfSteps:
 
     shared: Ints
 
-    def grown(self, growth: Growth, graph: LinkedGraph) -> EntitiesOfSteps:
+    def grown(self, growth: Growth, before: LinkedGraph, graph: LinkedGraph) -> EntitiesOfSteps:
         """The numbers of the grown graph: only entities that have a new link are counted again."""
         links, new = graph.links, Counter[tuple[int, int]]()
         node, step, _ = new_edges(growth)
         new.update(zip(node.tolist(), step.tolist(), strict=True))
-        changes = list[tuple[Ids, list[int]]]()
+        changes = list[tuple[Integers, list[int]]]()
         for entity in np.unique(node).tolist():
             runs = slice(*links.first_run[entity : entity + 2].tolist())
             steps, sizes = (
@@ -99,7 +99,7 @@ def proposed_entities(scores: Ints) -> Ids:
     return best.astype(np.int32)
 
 
-def proposed_by_step(parts: Iterable[tuple[Ids, Ids]], weights: Ints) -> dict[int, Ids]:
+def proposed_by_step(parts: Iterable[tuple[Ids, Integers]], weights: Ints) -> dict[int, Ids]:
     """The `proposed_entities` of every step, from parts of the runs of a graph.
 
     A part has the entities and steps of runs. It has all runs of its entities, whose ids are above
