@@ -53,7 +53,7 @@ def test_tokens() -> None:
 
 @pytest.mark.parametrize("token", ["", "short", "with spaces in the token", "é" * 20, "a;b" * 9])
 def test_tokens_that_are_none(token: str) -> None:
-    with pytest.raises(InputError, match="`token` needs"):
+    with pytest.raises(InputError, match="the token needs"):
         access_for("0.0.0.0", 1, token)
 
 

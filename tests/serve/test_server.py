@@ -273,7 +273,8 @@ HOST = b"Host: 127.0.0.1\r\n"
         (b"POST /edit HTTP/1.1\r\nConnection: close\r\n" + HOST + b"Content-Length: 4\r\n\r\nwhat"
          + b"x" * 1_000_000, b"400"),
         (b"PUT / HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n", b"405"),
-        (b"POST /edit HTTP/1.1\r\n" + HOST + b"\r\n", b"411"),
+        (b"POST /edit HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n", b"400"),
+        (b"POST /api/v1/reload HTTP/1.1\r\nConnection: close\r\n" + HOST + b"\r\n", b"403"),
         (b"POST /edit HTTP/1.1\r\n" + HOST + b"Transfer-Encoding: chunked\r\n\r\n", b"400"),
         (b"POST /edit HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n"
          b"\r\n0\r\n\r\nGET / HTTP/1.1\r\n" + HOST + b"\r\n", b"400"),

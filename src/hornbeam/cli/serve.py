@@ -164,7 +164,7 @@ def serve(
         app = WebApp(explorer, access, None if given.is_program else reopen)
         inputs.progress.close()
 
-        announce = partial(_print_address, access, run.console.as_json, listening.open_browser)
+        announce = partial(_print_address, access, run.console.as_json, listening)
         try:
             with interrupts_delegated():
                 serve_pages(app, socket, announce, inputs.progress)
@@ -267,17 +267,20 @@ def _model_explorer(
     )
 
 
-def _print_address(access: Access, as_json: bool, open_browser: bool) -> None:
-    """Print the address of the explorer, and open it in a browser if requested."""
+def _print_address(access: Access, as_json: bool, listening: ListeningOptions) -> None:
+    """Print the address of the explorer, and open it in a browser if requested.
+
+    A token from a file stays there: what a service prints goes into a log.
+    """
     if as_json:
         print_json(
             {"url": access.url, "host": access.host, "port": access.port, "token": access.token}
         )
     else:
-        print(f"Hornbeam is at {access.url}")
+        print(f"Hornbeam is at {access.address if listening.token_file else access.url}")
         print_message("Ctrl-C stops it.")
     sys.stdout.flush()
-    if open_browser:
+    if listening.open_browser:
         import webbrowser
 
         Thread(target=webbrowser.open, args=[access.url], daemon=True).start()

@@ -72,12 +72,16 @@ class Access:
         return _is_loopback(self.host)
 
     @property
-    def url(self) -> str:
-        """Address to open in a browser."""
+    def address(self) -> str:
+        """Address of the first page, without the token."""
         host = LOOPBACK if self.host in ("0.0.0.0", "") else self.host
         host = "[::1]" if host == "::" else f"[{host}]" if ":" in host else host
-        query = f"?token={self.token}" if self.token else ""
-        return f"http://{host}:{self.port}/{query}"
+        return f"http://{host}:{self.port}/"
+
+    @property
+    def url(self) -> str:
+        """Address to open in a browser, with the token."""
+        return f"{self.address}?token={self.token}" if self.token else self.address
 
     def cookie(self, name: str) -> str:
         """Name of a cookie, which has the port in it: servers on one host share their cookies."""
@@ -115,7 +119,7 @@ def access_for(host: str, port: int, token: str | None) -> Access:
     """Require a token if other machines can connect; make a token if none is given."""
     if token is not None and (len(token) < SHORTEST_TOKEN or not _is_plain(token)):
         raise InputError(
-            f"`token` needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
+            f"the token needs at least {SHORTEST_TOKEN} letters, digits, '-' or '_'; leave it out "
             "and one is made for you"
         )
     if token is None and not _is_loopback(host):
@@ -188,7 +192,7 @@ class Guard:
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return _plain(405, "Only GET, HEAD and POST are answered.")
         if scope["method"] == "POST":
-            length = headers.get("content-length", "")
+            length = headers.get("content-length", "0")  # without one there is no body (RFC 9112)
             if not length.isdigit():
                 return _plain(411, "A length is needed.")
             most = MAX_BYTES if is_of_service(scope["path"]) else MAX_BODY

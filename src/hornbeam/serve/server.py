@@ -28,6 +28,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hornbeam.base.progress import SILENT, Progress
+from hornbeam.base.terminal_progress import print_message
 from hornbeam.errors import InputError
 from hornbeam.serve.guard import MAX_HEADERS
 from hornbeam.serve.web_app import WebApp
@@ -195,7 +196,8 @@ def run(
             await app.reload(progress)
             progress.message("Reloaded.")
         except InputError as error:
-            progress.message(f"Nothing was reloaded: {error}")
+            # never silent, not even the second time: the server goes on with old data
+            print_message(f"hornbeam: warning: nothing was reloaded: {error}")
 
     def prepare(loop: asyncio.AbstractEventLoop) -> None:
         try:
