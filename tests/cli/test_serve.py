@@ -102,7 +102,7 @@ def test_a_token_in_a_file_stays_out_of_the_log(tmp_path: Path) -> None:
     model.write_text("1: p(A, B) -> t(A, B)\n")
     write(facts, [("a", "p", "b")])
     words = (model, "--facts", facts, "--port", 0, "--quiet", "--token-file", token)
-    with started(*words) as (running, line):
+    with started(*words) as (_, line):
         port = int(line.rstrip("/\n").rpartition(":")[2])
         assert line == f"Hornbeam is at http://127.0.0.1:{port}/\n"
         assert page(port)[0] == 401

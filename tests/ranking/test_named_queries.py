@@ -140,3 +140,19 @@ def test_plain_tuples_are_read_without_a_database(monkeypatch: pytest.MonkeyPatc
         assert plain.rows.entities == read.rows.entities
         assert [plain.names_at(i) for i in range(len(rows))] == rows
         assert plain.asks_subject.tolist() == read.asks_subject.tolist()
+
+
+def test_queries_without_a_column_for_the_time_have_no_time(tmp_path: Path) -> None:
+    """`--time` is for the facts, too; but a time is never overlooked."""
+    dated, asked = ("?", "near", "rome", "2014-01-01"), ("?", "near", "rome")
+    for given in (write(tmp_path / "queries.tsv", [asked, asked]), [asked, asked]):
+        assert read_queries(given, time=4).rows.time is None
+    (tmp_path / "queries.csv").write_text("subject,relation,object\n?,near,rome\n")
+    assert read_queries(tmp_path / "queries.csv", time="when").rows.time is None
+    assert read_queries([dated], time=4).rows.time is not None
+    for rows in ([asked, dated], [dated, asked]):
+        with pytest.raises(DataError, match=r"frame 1(, row 2)?: "):
+            read_queries(rows, time=4)
+    (tmp_path / "queries.csv").write_text("subject,relation,object,wen\n?,near,rome,2014-01-01\n")
+    with pytest.raises(DataError, match="Did you mean 'wen'"):
+        read_queries(tmp_path / "queries.csv", time="when")

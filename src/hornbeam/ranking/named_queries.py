@@ -16,7 +16,8 @@ from hornbeam.facts.reading.headers import TableLayout
 from hornbeam.facts.reading.interning import intern_targets
 from hornbeam.facts.reading.readers import Input, plain_pairs, sources_of
 from hornbeam.facts.reading.sources import Role, Source
-from hornbeam.facts.reading.workspace import workspace
+from hornbeam.facts.reading.times import NoTimeColumnError
+from hornbeam.facts.reading.workspace import Workspace, workspace
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.queries import Queries
 
@@ -72,7 +73,8 @@ def read_queries(
     """Read queries, `subject, relation, ?` or `?, relation, object`, from files, frames or tuples.
 
     Queries keep their order, and repeated queries stay; a fourth column is ignored. See
-    `read_facts` for `columns`, `header` and `time`.
+    `read_facts` for `columns`, `header` and `time`. Inputs of three columns have no time: they are
+    asked after all facts.
 
     Raises
     ------
@@ -86,7 +88,7 @@ def read_queries(
     """
     with workspace() as space:
         layout = TableLayout.of(columns, header, role=Role.PAIRS, time=time)
-        sources = sources_of(space, inputs, layout)
+        sources = _query_sources(space, inputs, layout)
         rows = intern_targets(space.connection, sources, labelled=False)
         mark = rows.entities.index(ASKED)
         asks_subject, asks_object = rows.subject == mark, rows.object == mark
@@ -94,6 +96,19 @@ def read_queries(
         if wrong.any() or rows.predicates.index(ASKED) >= 0:
             raise _first_wrong(sources)
     return NamedQueries(rows, asks_subject)
+
+
+def _query_sources(
+    space: Workspace, inputs: Sequence[Input], layout: TableLayout
+) -> Sequence[Source]:
+    """The sources of queries, without a time where no row has a field beyond the query."""
+    try:
+        return sources_of(space, inputs, layout)
+    except NoTimeColumnError:
+        sources = sources_of(space, inputs, replace(layout, time=None))
+        if any(len(fields) > 3 for source in sources for _, fields in source.rows()):
+            raise
+        return sources
 
 
 def as_queries(given: Input | NamedQueries) -> NamedQueries:

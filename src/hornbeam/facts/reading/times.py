@@ -43,20 +43,24 @@ class TimeColumn:
         return replace(whole, optional_last=False, unary=False)
 
 
+class NoTimeColumnError(DataError):
+    """A table lacks the column of times that a user names."""
+
+
 def time_place(name: str, wanted: str, fields: Sequence[str], line: int | None = None) -> int:
     """The place of the column that a user names, or numbers from 1 on, among some fields."""
     if WHOLE.fullmatch(wanted):
         place = int(wanted)
         if not 1 <= place <= len(fields):
             found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
-            problem = f"no column {wanted} for the time: {found}; expected a time for all facts"
-            raise DataError(name, problem, line=line)
+            problem = f"no column {wanted} for the time: {found}; expected a time in every row"
+            raise NoTimeColumnError(name, problem, line=line)
         return place - 1
     if wanted not in fields:
         shown = ", ".join(map(quote, fields[:8]))
         hint = did_you_mean(wanted, fields)
         problem = f"no column {wanted!r} for the time in the header; found {shown}.{hint}"
-        raise DataError(name, problem, line=line)
+        raise NoTimeColumnError(name, problem, line=line)
     return list(fields).index(wanted)
 
 
