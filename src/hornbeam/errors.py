@@ -60,7 +60,11 @@ class DataError(InputError):
         self.column = column
 
 
-class UnknownTargetError(InputError):
+class UnknownNameError(InputError):
+    """No entity, relation or page has the requested name."""
+
+
+class UnknownTargetError(UnknownNameError):
     """The target predicate is not among the labels (or facts)."""
 
     def __init__(self, target: str, known: list[str]) -> None:

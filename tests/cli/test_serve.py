@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -92,7 +93,57 @@ def test_a_person_reads_the_address(countries_model: Path) -> None:
         assert page(port, host="evil.example")[0] == 421
         running.send_signal(signal.SIGTERM)
         running.communicate(timeout=PATIENCE)
-        assert running.returncode == -signal.SIGTERM
+        assert running.returncode == 0
+
+
+#: A server of one model, whose predictions take three seconds and go to a process of their own.
+SLOW_SERVER = """
+import time
+import hornbeam as hb
+from hornbeam.base.progress import SILENT
+from hornbeam.scoring.scored_links import RuleScorer
+from hornbeam.serve.guard import Access
+from hornbeam.serve.pair_explorers import open_rule_explorer
+from hornbeam.serve.server import listen, run
+from hornbeam.serve.web_app import WebApp
+
+predict = RuleScorer.predict
+RuleScorer.predict = lambda *given: time.sleep(3) or predict(*given)
+model = hb.Model.parse("1: p(A, B) -> t(A, B)")
+explorer = open_rule_explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
+opened = listen("127.0.0.1", 0)
+port = opened.getsockname()[1]
+app = WebApp(explorer, Access("127.0.0.1", port, None))
+try:
+    run(app, opened, lambda: print(port, flush=True), SILENT)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_a_server_that_is_asked_to_stop_answers_what_it_was_asked() -> None:
+    """A manager of services sends SIGTERM to all processes of a service."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_SERVER], stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    ) as running:  # fmt: skip
+        assert running.stdout is not None
+        port = int(running.stdout.readline())
+        while not children(running.pid):
+            assert running.poll() is None
+            time.sleep(0.05)
+        connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        connection.request("POST", "/api/v1/predict", '{"pairs": [["a", "b"]]}')
+        time.sleep(0.5)
+        os.killpg(running.pid, signal.SIGTERM)
+        reply = connection.getresponse()
+        assert reply.status == 200
+        assert json.loads(reply.read())["scores"][0]["subject"] == "a"
+        connection.close()
+        assert running.communicate(timeout=PATIENCE)[0] == "stopped\n"
+    assert running.returncode == 0
 
 
 @pytest.mark.slow

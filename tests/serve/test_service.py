@@ -184,8 +184,18 @@ def test_what_the_model_is(rules: Client) -> None:
         ("rank", {"queries": [["?", "TARGET", "?"]]}, 400, "expected"),
         ("rank", {"queries": [["ENTITY", "TARGET", "?"]], "top": 0}, 400, "body.top: 0 is less"),
         ("rank", {"queries": [["ENTITY", "TARGET", "?"]], "top": "3"}, 400, "body.top: '3' is not"),
-        ("rank", {"queries": [["ENTITY", "no such", "?"]]}, 400, "'no such'"),
-        ("rank", {"queries": [["nobody", "TARGET", "?"]]}, 400, "'nobody'"),
+        ("rank", {"queries": [["ENTITY", "no such", "?"]]}, 404, "'no such'"),
+        ("rank", {"queries": [["ENTITY", "no such", "?"], ["ENTITY", "TARGET", "?"]]}, 404, "such"),
+        ("rank", {"queries": [["nobody", "TARGET", "?"]]}, 404, "'nobody'"),
+        ("rank", {"queries": [["ENTITY", "?", "?"]]}, 400, "the relation is '?'"),
+        (
+            "predict",
+            {"pairs": [["ENTITY", "ENTITY"], ["ENTITY", "TARGET", "?"]]},
+            400,
+            "body.pairs[1]: no fact has the entity '?'; queries are for /api/v1/rank",
+        ),
+        ("predict", {"pairs": [["?", "TARGET", "?"]]}, 400, "body.pairs[0]: no fact"),
+        ("explain", {"link": ["?", "TARGET", "ENTITY"]}, 400, "body.link: no fact"),
         ("explain", {"link": ["ENTITY", "no such", "ENTITY"]}, 404, "'no such'"),
         ("explain", {"link": "ENTITY"}, 400, "body.link"),
         ("nothing", {}, 404, "no such endpoint"),
@@ -234,6 +244,25 @@ def test_what_no_file_can_name_is_refused(
     assert (status, message in text) == (400, True)
 
 
+def test_a_relation_without_rules_is_unknown_wherever_it_is_asked_for(rules: Client) -> None:
+    atom = ["ann", "knows", "bob"]
+    asked = {
+        "predict": {"pairs": [["ann", "bob"], atom]},
+        "rank": {"queries": [["ann", "trusts", "?"], [*atom[:2], "?"]]},
+        "explain": {"link": atom},
+    }
+    told = {error(ask(rules, what, body)) for what, body in asked.items()}
+    assert told == {(404, "unknown target predicate 'knows'; expected one of: 'trusts'.")}
+
+
+def test_a_question_mark_that_is_an_entity_is_scored() -> None:
+    facts = hb.read_facts([("?", "knows", "bob")])
+    with serving(open_rule_explorer(facts, hb.Model.parse(RULES), threads=1)) as client:
+        [row] = answer(client, "predict", {"pairs": [["?", "bob"]]})["scores"]
+        assert (row["subject"], row["score"]) == ("?", pytest.approx(1 / (1 + 2.718281828**-0.5)))
+        assert answer(client, "explain", {"link": ["?", "bob"]})["score"] == row["score"]
+
+
 def test_whole_numbers_may_be_written_with_a_point(rules: Client) -> None:
     query = {"queries": [["ann", "trusts", "?"]]}
     assert answer(rules, "rank", {**query, "top": 1.0}) == answer(
@@ -241,7 +270,9 @@ def test_whole_numbers_may_be_written_with_a_point(rules: Client) -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["/api", "/api/v1", "/api/v2/predict"])
+@pytest.mark.parametrize(
+    "path", ["/api", "/api/v1", "/api/v2/predict", "//api/v1/model", "///api/v1/health"]
+)
 def test_other_versions_are_no_pages(rules: Client, path: str) -> None:
     assert error(rules.get(path)) == (404, "no such endpoint: see /api/v1/openapi.json")
 

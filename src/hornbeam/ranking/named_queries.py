@@ -9,7 +9,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools
 from hornbeam.base.texts import did_you_mean
-from hornbeam.errors import DataError, InputError, warn
+from hornbeam.errors import DataError, UnknownNameError, warn
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.events import check_units
 from hornbeam.facts.reading.headers import TableLayout
@@ -137,7 +137,7 @@ def check_answerable(
 
     Raises
     ------
-    hornbeam.errors.InputError
+    hornbeam.errors.UnknownNameError
         Where every query has a name that the facts lack.
     """
     queries = named.located(facts)
@@ -158,7 +158,7 @@ def check_answerable(
         known = [*names.names.values(), *facts.entities]
     first = f"no fact has {name!r}, which query {row + 1:,} names"
     if unknown == len(queries):
-        raise InputError(f"{first}: no query can be answered.{did_you_mean(name, known)}")
+        raise UnknownNameError(f"{first}: no query can be answered.{did_you_mean(name, known)}")
     others = f", nor a name of {unknown - 1:,} more" if unknown > 1 else ""
     gets = "they get" if unknown > 1 else "it gets"
     warn(f"{first}{others}; {gets} no answer.{did_you_mean(name, known)}")

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
 from hornbeam.base.progress import Progress
-from hornbeam.errors import InputError
+from hornbeam.errors import UnknownNameError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.facts.table import Facts, Targets
@@ -28,10 +28,6 @@ from hornbeam.serve.shown_values import (
     ShownLink,
 )
 from hornbeam.serve.timelines import EventTimeline, timeline_about
-
-
-class UnknownNameError(InputError):
-    """No entity, relation or page has the requested name."""
 
 
 class Explorer(ABC):

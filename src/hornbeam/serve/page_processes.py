@@ -140,10 +140,11 @@ class PageProcess:
 def _make_pages(link: socket.socket, pages: Sequence[Page]) -> NoReturn:
     """Make pages until the server has ended."""
     try:
-        # Ctrl-C in a terminal goes to all processes: this process ignores it, the server ends it
+        # Ctrl-C in a terminal goes to all processes, as does SIGTERM from a manager of services:
+        # this process ignores them and finishes its page, the server ends it
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         own = link.fileno()
         os.closerange(3, own)
         os.closerange(own + 1, os.sysconf("SC_OPEN_MAX"))

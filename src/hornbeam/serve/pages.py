@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, UnknownNameError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.ranking.queries import Direction
 from hornbeam.rules.rule_words import with_plain_words
-from hornbeam.serve.explorer import Explorer, ModelExplorer, UnknownNameError
+from hornbeam.serve.explorer import Explorer, ModelExplorer
 from hornbeam.serve.filters import link_url
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import EdgeGroup, QueryAnswers, edge_groups, other_groups

@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, UnknownNameError
 from hornbeam.programs.inferred_atoms import InferredAtom
-from hornbeam.serve.explorer import UnknownNameError
 from hornbeam.serve.pages import search_view
 from hornbeam.serve.program_explorer import ProgramExplorer
 from hornbeam.serve.site import AnySite

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
+from types import FrameType
 from typing import Any
 
 import h11
@@ -31,7 +32,7 @@ from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.terminal_progress import print_message
 from hornbeam.errors import InputError
 from hornbeam.serve.guard import MAX_HEADERS
-from hornbeam.serve.web_app import WebApp
+from hornbeam.serve.web_app import MAX_SECONDS, WebApp
 
 #: Deadlines in seconds: for sending a whole request, for the answer and reading it, for being idle.
 REQUEST_SECONDS = 10.0
@@ -44,7 +45,8 @@ MAX_BACKLOG = 250
 OTHER_FILES = 20
 #: Errors of `accept` when files or memory for one more connection are missing.
 NO_ROOM = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-#: Seconds that running requests get when the server stops.
+#: Seconds that running requests get when Ctrl-C stops the server. After SIGTERM, which a manager of
+#: services sends, they have as long as a request may take.
 SHUTDOWN_SECONDS = 2
 #: Seconds to wait for the warm-up thread at that time: ending it midway would print tracebacks.
 WARM_UP_GRACE_SECONDS = 0.5
@@ -176,7 +178,9 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 def run(
     app: WebApp, opened: socket.socket, started: Callable[[], None], progress: Progress
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; `started` is called when the first visitor may come.
+    """Serve until Ctrl-C or SIGTERM, which both raise `KeyboardInterrupt`.
+
+    `started` is called when the first visitor may come.
 
     Then a thread builds what the first page does not need. When it has ended, pages are made in
     processes if possible.
@@ -210,6 +214,7 @@ def run(
             )
 
     server = make_server(app.guarded(), begun, progress)
+    before = signal.signal(signal.SIGTERM, _interrupt)  # the server raises it again at its end
     # present objects stay: checking them at every garbage collection would delay all visitors
     gc.collect()
     gc.freeze()
@@ -219,7 +224,13 @@ def run(
         for thread in warming:
             thread.join(WARM_UP_GRACE_SECONDS)
         app.shown.end_processes()
+        signal.signal(signal.SIGTERM, before)
         gc.unfreeze()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """End the server as Ctrl-C does."""
+    raise KeyboardInterrupt
 
 
 def make_server(
@@ -265,6 +276,12 @@ class _RoomyServer(uvicorn.Server):
         asyncio.get_running_loop().set_exception_handler(self._handle)
         await super().startup(sockets)
         self._announce()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; after SIGTERM, requests that run are answered first."""
+        if sig == signal.SIGTERM:
+            self.config.timeout_graceful_shutdown = int(MAX_SECONDS)
+        super().handle_exit(sig, frame)
 
     def _handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Close the longest idle half of connections; asyncio accepts again in a second."""

@@ -18,11 +18,11 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from hornbeam.base.version import __version__
-from hornbeam.errors import HornbeamWarning, InputError, UnknownTargetError
+from hornbeam.errors import HornbeamWarning, InputError, UnknownNameError
 from hornbeam.facts.reading.readers import as_pairs
-from hornbeam.scoring.model_checks import named_atom
+from hornbeam.ranking.named_queries import ASKED, as_queries
+from hornbeam.scoring.model_checks import named_atom, one_target
 from hornbeam.serve.edits import NO_EDITS
-from hornbeam.serve.explorer import UnknownNameError
 from hornbeam.serve.graph_explorer import GraphExplorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.service_schema import PREFIX, SCHEMAS, openapi
@@ -67,7 +67,7 @@ class Service:
 
     def predict(self, body: Values) -> Values:
         """Score pairs or triples, in their order."""
-        pairs = as_pairs(self._triples(body["pairs"]))
+        pairs = as_pairs(self._triples(body["pairs"], "body.pairs[{}]"))
         on_one = [name for name, arity in self.served.model.target_arities.items() if arity == 1]
         found = self.served.scorer.predict(replace(pairs, unary=frozenset(on_one)))
         return {"scores": [_plain(row) for row in found.dicts()]}
@@ -75,7 +75,10 @@ class Service:
     def rank(self, body: Values) -> Values:
         """The best answers of every query."""
         queries = [tuple(query) for query in body["queries"]]
-        found = self.served.ranker.rank(queries, top=int(body.get("top", 10)))  # 3.0 is whole, too
+        asked, model = as_queries(queries), self.served.model
+        for name in asked.rows.predicates:
+            one_target(model, self.served.entity_names.relation(name, model.targets))
+        found = self.served.ranker.rank(asked, top=int(body.get("top", 10)))  # 3.0 is whole, too
         answers: list[list[Values]] = [[] for _ in queries]
         for row, query in zip(found.dicts(), found["query"], strict=True):
             entity = row["subject" if queries[query - 1][0] == "?" else "object"]
@@ -83,12 +86,12 @@ class Service:
             if "probability" in row:
                 answer["probability"] = row["probability"]
             answers[query - 1].append(_plain(answer))
-        asked = zip(queries, answers, strict=True)
-        return {"queries": [{"query": query, "answers": best} for query, best in asked]}
+        told = zip(queries, answers, strict=True)
+        return {"queries": [{"query": query, "answers": best} for query, best in told]}
 
     def explain(self, body: Values) -> Values:
         """The parts and reasons of one link's score."""
-        [triple] = self._triples([body["link"]])
+        [triple] = self._triples([body["link"]], "body.link")
         return self.served.explain(*triple, NO_EDITS).as_dict()
 
     def describe(self, body: Values) -> Values:
@@ -106,13 +109,16 @@ class Service:
             "card": self.served.model.card().as_dict(),
         }
 
-    def _triples(self, rows: Sequence[Sequence[str]]) -> list[tuple[str, str, str]]:
+    def _triples(self, rows: Sequence[Sequence[str]], place: str) -> list[tuple[str, str, str]]:
         """Rows as triples; those without a relation are of the model's only target."""
-        model = self.served.model
-        try:
-            return [named_atom(model, row, None, self.served.entity_names) for row in rows]
-        except UnknownTargetError as error:
-            raise UnknownNameError(str(error)) from None
+        served = self.served
+        asking = [k for k, row in enumerate(rows) if ASKED in row]
+        if asking and served.facts.entities.index(ASKED) < 0:
+            raise InputError(
+                f"{place.format(asking[0])}: no fact has the entity {ASKED!r}; queries are for "
+                f"{PREFIX}/rank"
+            )
+        return [named_atom(served.model, row, None, served.entity_names) for row in rows]
 
 
 def answered(endpoint: Endpoint, visit: Visit) -> PageAnswer:

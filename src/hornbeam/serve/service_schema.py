@@ -40,7 +40,7 @@ _QUERY: Schema = {
 
 def is_of_service(path: str) -> bool:
     """Whether programs ask at an address, which then answers in JSON, be it of another version."""
-    return f"{path}/".startswith("/api/")
+    return f"/{path.lstrip('/')}/".startswith("/api/")
 
 
 def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:

@@ -12,9 +12,9 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from hornbeam.base.texts import number_in
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, UnknownNameError
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.explorer import Explorer, ModelExplorer, UnknownNameError
+from hornbeam.serve.explorer import Explorer, ModelExplorer
 from hornbeam.serve.pages import Pages, search_view
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.templating import PageWriter

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from hornbeam.errors import InputError
+from hornbeam.errors import InputError, UnknownNameError
 from hornbeam.explaining.explanation import Explanation
 from hornbeam.explaining.reason import Fact, Reason
 from hornbeam.reporting.model_diff import RulePair, paired_rules
@@ -15,7 +15,7 @@ from hornbeam.rules.rule_words import rule_words, said, with_plain_words
 from hornbeam.scoring.evaluation import Evaluation
 from hornbeam.serve.drawing import draw, draw_vertical
 from hornbeam.serve.edits import NO_EDITS, Edits
-from hornbeam.serve.explorer import ModelExplorer, UnknownNameError
+from hornbeam.serve.explorer import ModelExplorer
 from hornbeam.serve.rule_explorer import RuleExplorer
 from hornbeam.serve.shown_values import ShownLink
 from hornbeam.serve.visits import PageAnswer, Pin, View, Visit, triple_in, whole_number
