@@ -133,3 +133,25 @@ def test_mistakes_are_one_message(given: tuple[str, ...], problem: str) -> None:
     assert told.code == 2
     assert problem in told.stderr
     assert "Traceback" not in told.stderr
+
+
+def test_a_note_lists_columns_that_are_not_what_they_look_like(folder: Path) -> None:
+    """Without it a yes/no column silently becomes links to "yes" and "no"."""
+    (folder / "wide.csv").write_text(
+        "who,age,left,since,zip\n"
+        + "".join(f"c{i},{i},yes,2020-05-1{i} 08:30,x{i}\n" for i in range(9))
+    )
+    given = ("--table", "wide.csv", "--key", "who", "--labels", "labels.tsv")
+    listed = "'age' (number), 'left' (boolean), 'since' (date). Say what they are by --type"
+    assert listed in hornbeam_("candidates", *given).stderr
+    said = [word for kind in ("age=number", "left=name", "since=date") for word in ("--type", kind)]
+    assert "look like" not in hornbeam_("candidates", *given, *said).stderr
+
+
+def test_a_note_says_that_files_share_numbers_as_keys(folder: Path) -> None:
+    for name in ("a", "b"):
+        (folder / f"{name}.csv").write_text("id,likes\n1,x\n2,y\n")
+    given = ("--table", "a.csv", "--table", "b.csv", "--key", "id", "--labels", "labels.tsv")
+    assert "a.csv and b.csv share keys such as '1'" in hornbeam_("candidates", *given).stderr
+    for word in ("--prefix", "--no-prefix"):
+        assert "share keys" not in hornbeam_("candidates", *given, word).stderr

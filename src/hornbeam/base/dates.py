@@ -110,6 +110,10 @@ TIME_PATTERNS = {
     ),
     TimeUnit.STEP: re.compile("[+-]?[0-9]{1,18}"),
 }
+#: A date, or a timestamp without a zone or in UTC: a date of an entity, which is on that day.
+DATED = re.compile(
+    _ISO_DATE + "([T ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?Z?)?"
+)
 
 
 def time_in(given: str | int | None, unit: TimeUnit) -> int | None:

@@ -68,7 +68,11 @@ def test_every_form_has_the_same_dates(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "d.parquet")
     times = [(e, name, datetime(day.year, day.month, day.day, 23, 59)) for e, name, day in typed]
     write(tmp_path / "d.tsv", lines(DAYS))
+    clock = [(entity, name, f"{text} 23:59:00") for entity, name, text in DAYS]
+    write(tmp_path / "t.tsv", lines(clock))
     read = [
+        read_numbers(tmp_path / "t.tsv", dates=True),
+        read_numbers(clock, dates=True),
         read_numbers(tmp_path / "d.tsv", dates=True),
         read_numbers(DAYS, dates=True),
         *map(read_numbers, (tmp_path / "d.parquet", frame, typed, times)),

@@ -16,7 +16,7 @@ from typing import TypeVar
 import duckdb
 
 from hornbeam.base.texts import did_you_mean, quote
-from hornbeam.errors import DataError, HornbeamNote, InputError, warn
+from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.reading.scanned_tables import (
     ColumnKind,
     ScannedTable,
@@ -31,13 +31,18 @@ from hornbeam.facts.reading.sources import (
     literal,
     name_problem,
 )
+from hornbeam.facts.reading.table_notes import (
+    FALSE_WORDS,
+    TRUE_WORDS,
+    note_looks,
+    note_prefixes,
+    note_shared_keys,
+)
 from hornbeam.facts.reading.tables import reason
 from hornbeam.facts.reading.workspace import Workspace, resource_error
 
 T = TypeVar("T")
 
-#: Words of Booleans in text; case makes no difference.
-TRUE_WORDS, FALSE_WORDS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 #: How a column begins that pandas writes for an index without a name.
 PANDAS_INDEX = "__index_level_"
 #: Kinds of columns that are attributes.
@@ -103,7 +108,9 @@ def table_sources(space: Workspace, given: EntityTables) -> list[Source]:
         name: replace(table, links={**table.links, **_said(given.links, table)})
         for name, table in named.items()
     }
-    _note_prefixes(given, tables)
+    if given.prefix is None:
+        note_prefixes(tables)
+        note_shared_keys(space, list(named.values()))
     sources = []
     for table in named.values():
         sources += _Reading(space, given, named, table).sources()
@@ -140,23 +147,6 @@ def _check_columns(given: EntityTables, tables: Sequence[ScannedTable]) -> None:
                 f"{quote(column)} leads to the table {quote(table)}, which is not given; {found}"
             )
             raise InputError(f"`links`: {problem}.{did_you_mean(table, names)}")
-
-
-def _note_prefixes(given: EntityTables, tables: Sequence[ScannedTable]) -> None:
-    """Say what entities are called where that is not their key."""
-    called = [
-        table
-        for table in tables
-        if table.in_database and table.whole_number_key and table.key[0] not in table.links
-    ]
-    if given.prefix is None and called:
-        example = f"{called[0].name}:1 in {called[0].place}"
-        why = "since whole numbers repeat from table to table"
-        warn(
-            f"entities are called after their tables, such as {example}, {why}. To keep the plain "
-            "keys: `prefix=False`",
-            HornbeamNote,
-        )
 
 
 def _is_present(cell: object) -> bool:
@@ -196,6 +186,7 @@ class _Reading:
         if not self._has_rows():
             return []
         kinds = _said(self.given.types, table)
+        note_looks(self.space, table, kinds)
         sources = []
         for column, scanned in table.columns.items():
             if column in table.key and (len(table.key) == 1 or column not in table.links):

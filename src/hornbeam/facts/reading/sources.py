@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 
-from hornbeam.base.dates import TimeUnit, day_number
+from hornbeam.base.dates import DATED, TimeUnit, day_number
 from hornbeam.base.machine import MAX_NUMBER
 from hornbeam.base.texts import number_in, quote
 from hornbeam.errors import DataError
@@ -54,8 +54,9 @@ class ValueKind(StrEnum):
             # DuckDB would take 1_0 for 10
             number = f"replace({field}, '_', '?')" if is_text else field
             return f"CAST({number} AS DOUBLE)"
-        day = f"CAST(CAST({field} AS DATE) - DATE '1970-01-01' AS DOUBLE)"
-        written = f"regexp_full_match({field}, {literal(TimeUnit.DAY.pattern.pattern)})"
+        cell = f"substr({field}, 1, 10)" if is_text else field
+        day = f"CAST(CAST({cell} AS DATE) - DATE '1970-01-01' AS DOUBLE)"
+        written = f"regexp_full_match({field}, {literal(DATED.pattern)})"
         return f"CASE WHEN {written} THEN {day} END" if is_text else day
 
     def problem(self, field: object, private: bool = False) -> str | None:
@@ -89,7 +90,8 @@ class ValueKind(StrEnum):
             return number_in(str(field))
         if isinstance(field, datetime) and field.tzinfo is not None:
             field = field.astimezone(UTC)  # as instants in tables
-        return day_number(str(field)[:10] if isinstance(field, date) else str(field))
+        text = str(field)
+        return day_number(text[:10] if DATED.fullmatch(text) or isinstance(field, date) else text)
 
 
 class Role(StrEnum):
