@@ -12,7 +12,7 @@ import numpy as np
 from hornbeam.facts.table import Facts
 
 #: Sizes in the drawing's own units, which are CSS pixels at full width.
-WIDTH, LABELS, ROW_HEIGHT, AXIS = 920, 220, 26, 24
+WIDTH, LABELS, ROW_HEIGHT, AXIS = 920, 280, 26, 24
 #: Rows of a timeline, those of most facts, and dots of a row, the latest.
 MOST_ROWS, MOST_DOTS = 12, 400
 
