@@ -257,3 +257,11 @@ def test_targets_are_given_by_name(tmp_path: Path) -> None:
         listed = hornbeam_("candidates", *given, "--min-coverage", 2, "--json").json
         assert listed["targets"] > 0
     assert models[0] == models[1]
+    # labels among the facts are names, too
+    labelled = write(tmp_path / "labelled.tsv", [*rows, ("P1", "rdfs:label", "lives in")])
+    for target in ("P1", "lives in"):
+        model = tmp_path / f"{target}.psl"
+        given = ("--facts", labelled, "--target", target)
+        assert hornbeam_("learn", *given, "-o", model, "--seed", 1).code == 0
+        models.append(model.read_text())
+    assert models[2] == models[3]

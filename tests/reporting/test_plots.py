@@ -27,6 +27,7 @@ def test_the_curves_of_an_evaluation_are_drawn() -> None:
     assert np.array_equal(pr.lines[1].get_xydata()[1:], pr_points(TRUTH, SCORES))
     dots = reliability.collections[0].get_offsets()
     assert dots.tolist() == [[b.mean_score, b.fraction_true] for b in found.calibration]
+    assert not reliability.collections[0].get_clip_on()
     assert f"{found.auc_roc:.3f}" in roc.get_title()
 
 

@@ -153,11 +153,14 @@ def _learn_rules(
             inputs.progress.message("Labels say what is false: --negatives changes nothing.")
         labelled = inputs.read_given(hb.read_labels, training.labels)
         facts = stack.enter_context(inputs.engine(training.facts, engine, names))
+        # labels in the facts are looked for only where a target is none of the relations
+        by_id = set(training.target or ()) <= set(facts.predicates)
+        called = inputs.names(names, None if by_id else facts.facts)
         load = time.perf_counter() - clock
         model = hb.learn(
             facts,
             labelled,
-            target=training.targets_in(facts.predicates, inputs.names(names, None)),
+            target=training.targets_in(facts.predicates, called),
             method=learner,
             language=rules.language(),
             counts=fitting.evidence.counts,

@@ -61,7 +61,8 @@ class EntityNames:
         if name is None:
             # an id that is another entity's name
             return f"{entity} ({entity})" if entity in self._ids_by_name else entity
-        return f"{name} ({entity})" if len(self._ids_by_name[name]) > 1 else name
+        others = [other for other in self._ids_by_name[name] if other != entity]
+        return f"{name} ({entity})" if any(not _of_one(entity, other) for other in others) else name
 
     def named(self, entity: str) -> str:
         """The name alone, or the id where there is none."""
@@ -214,10 +215,9 @@ def labels_in(facts: Facts, language: str = ENGLISH) -> dict[str, str]:
                 best[entity] = min(best.get(entity, (9, 0, "")), (rank, place, name))
     names = {entity: name for entity, (*_, name) in best.items()}
     for predicate in facts.predicates:
-        match = PROPERTY.fullmatch(predicate)
-        property_ = match and names.get(f"{match[1]}/entity/{match[2]}")
-        if property_ and predicate not in names:
-            names[predicate] = property_
+        label = names.get(_property_of(predicate) or predicate)
+        if label and predicate not in names:
+            names[predicate] = label
     return names
 
 
@@ -227,6 +227,17 @@ def types_in(facts: Facts) -> dict[str, str]:
     named = zip(facts.entities.take(given.entity), given.kinds.take(given.kind), strict=True)
     stated = _commonest([*_links(facts, TYPES), *_classes(facts)]) | dict(named)
     return stated or _prefixes(facts)
+
+
+def _property_of(relation: str) -> str | None:
+    """The entity that is the property of a relation of Wikidata; None of other ids."""
+    match = PROPERTY.fullmatch(relation)
+    return match and f"{match[1]}/entity/{match[2]}"
+
+
+def _of_one(first: str, second: str) -> bool:
+    """Whether of two ids one is a relation of Wikidata, the other its property: one name is due."""
+    return _property_of(first) == second or _property_of(second) == first
 
 
 def local_name(iri: str) -> str:

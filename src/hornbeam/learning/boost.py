@@ -156,6 +156,9 @@ class Boost:
                 progress.advance(self.stage, tried, self.trees)
             if tried - int(np.argmin(losses)) >= self.patience:
                 break
+        trees = len(losses) - 1
+        if trees and (trees < self.trees or trees % STEP):
+            progress.advance(self.stage, trees, trees)
         if not is_gain(prior_alone - judged, columns.pair, STANDARD_ERRORS):
             return 0, prior_alone
         return int(np.argmin(losses)), judged

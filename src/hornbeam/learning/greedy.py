@@ -90,6 +90,8 @@ class Greedy:
             current = best
             rounds += 1
             progress.advance(self.stage, rounds, self.max_rules)
+        if 0 < rounds < self.max_rules:
+            progress.advance(self.stage, rounds, rounds)
         return Fit(current.weights, FitStatus.CONVERGED, current.loss, rounds)
 
     def _refit(self, problem: Problem, tried: Bools, start: Floats) -> Fit:

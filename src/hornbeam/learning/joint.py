@@ -292,6 +292,8 @@ class Joint:
                 enough = min(run.log_loss) + (0.0 if self.all_rules else run.standard_error)
                 if all(means[j] > enough for j in range(i, min(i + self.patience, max(means) + 1))):
                     break
+        if len(means) < len(strengths):
+            progress.advance(self.stage, len(means), len(means))
         return tried(), [scores[i] for i in sorted(scores)]
 
 

@@ -39,6 +39,7 @@ def evaluation_figure(evaluation: Evaluation) -> Figure:
         s=[20 + 180 * part.count / most for part in bins],
         color=BLUE,
         alpha=0.7,
+        clip_on=False,  # dots at 0 and 1 are whole
     )
     reliability.set_title(f"Reliability: error {evaluation.calibration_error:.3f}")
     return figure

@@ -190,6 +190,21 @@ def test_graphml_that_networkx_writes_is_the_graph(
     assert numbers(read) == numbers(in_memory)
 
 
+def test_keys_of_a_multigraph_are_the_ids_of_its_links_in_graphml(tmp_path: Path) -> None:
+    graph = nx.MultiDiGraph(
+        [("ann", "bo", "knows"), ("ann", "bo", "likes"), ("bo", "ann", "likes")]
+    )
+    nx.write_graphml(graph, path := tmp_path / "graph.graphml")
+    assert as_dict(hb.read_facts(path, columns={"predicate": "id"})) == as_dict(
+        hb.read_facts(graph)
+    )
+    with pytest.warns(HornbeamNote, match="links without a predicate are 'linked'"):
+        assert len(hb.read_facts(path)) == 2
+    attributed = write(tmp_path / "people.graphml", GRAPHML)
+    with pytest.raises(InputError, match="a link has no 'id'; expected its predicate"):
+        hb.read_facts(attributed, columns={"predicate": "id"})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "problem"),
     [
@@ -327,6 +342,11 @@ def test_labels_of_wikidata_name_entities_and_relations(
     assert names.named(f"{base}/prop/direct/P551") == relation
     known = Names.of([f"{base}/prop/direct/P551"])
     assert names.relation(relation, list(known)) == f"{base}/prop/direct/P551"
+    # the property, which has the label, and its relation are not two things of one name
+    assert names.shown(f"{base}/prop/direct/P551") == relation
+    assert names.shown(f"{base}/entity/P551") == relation
+    both = hb.read_names({**names.names, f"{base}/prop/qualifier/P551": relation})
+    assert both.shown(f"{base}/prop/direct/P551") == f"{relation} ({base}/prop/direct/P551)"
 
 
 def test_notes_are_of_graphs_alone(tmp_path: Path) -> None:

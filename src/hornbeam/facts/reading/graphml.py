@@ -17,6 +17,9 @@ from hornbeam.facts.reading.workspace import File
 
 #: Separates the namespace of an element from its name.
 BETWEEN = " "
+#: What has a link's id, and the predicate only if the user says so: NetworkX writes the keys of a
+#: multigraph there, other programs write numbers.
+EDGE_ID = "id"
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,8 @@ class _Parser:
         said = {"true": True, "false": False}.get(given.get("directed", ""), self.directed[-1])
         ends = given["source"], given["target"]
         values = self._values(element, "edge")
+        if self.reader.layout.columns.get("predicate") == EDGE_ID and EDGE_ID in given:
+            values.setdefault(EDGE_ID, given[EDGE_ID])
         self.items += self.reader.links(element.at, ends, values, directed=said)
 
 
