@@ -261,7 +261,7 @@ def test_targets_are_given_by_name(tmp_path: Path) -> None:
     labelled = write(tmp_path / "labelled.tsv", [*rows, ("P1", "rdfs:label", "lives in")])
     for target in ("P1", "lives in"):
         model = tmp_path / f"{target}.psl"
-        given = ("--facts", labelled, "--target", target)
-        assert hornbeam_("learn", *given, "-o", model, "--seed", 1).code == 0
+        words = ("learn", "--facts", labelled, "--target", target, "-o", model, "--seed", 1)
+        assert hornbeam_(*words).code == 0
         models.append(model.read_text())
     assert models[2] == models[3]

@@ -215,9 +215,9 @@ def labels_in(facts: Facts, language: str = ENGLISH) -> dict[str, str]:
                 best[entity] = min(best.get(entity, (9, 0, "")), (rank, place, name))
     names = {entity: name for entity, (*_, name) in best.items()}
     for predicate in facts.predicates:
-        label = names.get(_property_of(predicate) or predicate)
-        if label and predicate not in names:
-            names[predicate] = label
+        of_property = names.get(_property_of(predicate) or predicate)
+        if of_property and predicate not in names:
+            names[predicate] = of_property
     return names
 
 
