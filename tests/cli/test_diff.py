@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,20 @@ def test_labels_judge_both_and_show_pairs_that_change_sides(files: dict[str, Pat
 def test_a_model_does_not_differ_from_itself(files: dict[str, Path]) -> None:
     shown = hornbeam_("diff", files["old"], files["old"]).stdout
     assert shown == "Rules: 0 gone, 0 new, 0 changed, 3 the same.\n"
+
+
+def test_what_differs_is_named_value_by_value(tmp_path: Path) -> None:
+    """A reviewer reads lines, not the dictionaries of a file's first line."""
+    learned = {"hornbeam": "1", "method": "joint", "seed": 0, "rules": ""}
+    for name, settings in (("old", {}), ("new", {"bodies": ["paths"], "exclude": ["p" * 200]})):
+        head = {**learned, "settings": {"target": ["t"], **settings}}
+        entry = f'"learned": {json.dumps(head)}, "threshold"'
+        (tmp_path / name).write_text(hb.Model.parse(OLD).text.replace('"threshold"', entry))
+    shown = hornbeam_("diff", tmp_path / "old", tmp_path / "new").stdout.splitlines()
+    assert shown[-2:] == [
+        "learned settings bodies: None before, now ['paths']",
+        "learned settings exclude: differs (--json has both values)",
+    ]
 
 
 def test_settings_differ() -> None:

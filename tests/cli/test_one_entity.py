@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -123,6 +124,8 @@ def test_report_and_crossval(folder: Path) -> None:
     assert hornbeam_("report", *MODEL_AND_FACTS, "--labels", "test.tsv", "-o", "r.html").code == 0
     page = (folder / "r.html").read_text()
     assert "-&gt; churn(A)" in page
+    assert " labelled entities" in page
+    assert re.findall("[a-z]+ pairs?\\b|known links", page) == []
     facts, labels = customers()
     for k in range(2):
         (folder / "task" / f"fold{k}").mkdir(parents=True)

@@ -31,16 +31,20 @@ def test_the_card_of_a_learned_model(countries_model: Path) -> None:
     assert "neighbour" in card["needs"]["predicates"]
 
 
+TIMED = '# hornbeam: {"version": 1, "time": "day"}\n'
+
+
 @pytest.mark.parametrize(
     ("rule", "needs"),
     [
         ("(age(A) - age(B) >= 3) -> t(A, B)", ["Facts that mention", "Numbers or dates of age."]),
         ("(B == 'rome') -> t(A, B)", ["Facts that mention the entities."]),
         ("!t(A, B)", ["No facts: it has priors only."]),
+        ("p(A, B) [ever] -> t(A, B)", ["Facts of p.", "A time of every fact and pair, in days."]),
     ],
 )
 def test_what_rules_without_relations_need(tmp_path: Path, rule: str, needs: list[str]) -> None:
-    (tmp_path / "model.psl").write_text(f"1: {rule}\n")
+    (tmp_path / "model.psl").write_text(f"{TIMED if 'ever' in rule else ''}1: {rule}\n")
     shown = hornbeam_("show", tmp_path / "model.psl").stdout.partition("What it needs\n")[2]
     lines = shown.strip().splitlines()
     assert len(lines) == len(needs)

@@ -442,9 +442,11 @@ def test_what_does_not_fit_is_one_message() -> None:
     facts = hb.read_facts([("a", "visits", "b", "2014-01-01")], time=4)
     model, pairs = hb.Model.parse(MODEL), hb.read_pairs([("a", "returns", "b")])
     steps = hb.read_pairs([("a", "returns", "b", 3)], time=4)
+    seconds = hb.read_pairs([("a", "returns", "b", "2014-01-01 08:30")], time=4)
     wrong: list[tuple[Any, Any, str]] = [
         (facts, pairs, "the facts have a time and the pairs have none"),
-        (facts, steps, "times are days in the facts and steps in the pairs"),
+        (facts, steps, "times are days in the facts and steps in the pairs; expected one unit$"),
+        (facts, seconds, "and seconds in the pairs; expected one unit: write dates as 2014"),
         (hb.read_facts([("a", "visits", "b")]), pairs, "the model is over facts with a time"),
     ]
     for evidence, asked_pairs, message in wrong:

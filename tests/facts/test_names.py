@@ -55,6 +55,7 @@ def test_chunks_make_the_same_table() -> None:
 def test_indices_like_a_list() -> None:
     names = Names.of(["a", "b"])
     assert names[-1] == "b"
+    assert (names[:5], names[::-1]) == (["a", "b"], ["b", "a"])
     assert repr(Names.of("abcd")) == "Names(4: 'a', 'b', 'c', ...)"
     for i in (2, -3):
         with pytest.raises(IndexError):

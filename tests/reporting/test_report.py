@@ -84,7 +84,7 @@ def test_every_kind_of_rule_has_words_figures_and_an_example() -> None:
     for words in (
         "If A has knows, then A trusts B, counted by log. knows(A, C) -> trusts(A, B) [log] "
         "applies to 25 labelled pairs",
-        "If 1 or more things knows B and A is an adult, then A trusts B. "
+        "If 1 or more things knows B and adult holds for A, then A trusts B. "
         "knows(C, B) [n >= 1] & adult(A) -> trusts(A, B) applies to 12 labelled pairs right on "
         "50 %",
         "For example p2 ← knows — p1, and adult(p0)",
@@ -292,7 +292,7 @@ def test_constants_of_rules_are_text_and_nothing_else() -> None:
     html, page = page_of(hb.Model(tuple(rules)), (facts, labels))
     is_text_and_nothing_else(html, page)
     assert "If A is '<img src=x onerror=alert(1)>', then" in page.words
-    assert "If A is a <img src=x onerror=alert(1)>, then" in page.words
+    assert "If <img src=x onerror=alert(1)> holds for A, then" in page.words
     assert "x" * 600 not in page.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hornbeam.cli import options
@@ -12,6 +13,9 @@ from hornbeam.cli.outputs import TableOptions
 
 if TYPE_CHECKING:
     from hornbeam.reporting.model_diff import ModelDiff
+
+#: Longest line of the old and the new value of a setting.
+LONGEST = 160
 
 
 def diff(
@@ -70,7 +74,8 @@ def _show(found: ModelDiff) -> None:
         f"{found.same:,} the same."
     )
     for name, (before, after) in found.settings.items():
-        print_sentence(f"{name}: {before} before, now {after}")
+        for line in _setting_lines(name, before, after):
+            print_sentence(line)
     if found.old_figures is None or found.new_figures is None or found.sides is None:
         return
     out.print()
@@ -86,6 +91,17 @@ def _show(found: ModelDiff) -> None:
             for row in found.sides
         )
         print_table(shown, rows, shown[0], total=len(found.sides))
+
+
+def _setting_lines(name: str, before: object, after: object) -> Iterator[str]:
+    """A line per value of a setting that differs, without the values if these are long."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in {**before, **after}:
+            if before.get(key) != after.get(key):
+                yield from _setting_lines(f"{name} {key}", before.get(key), after.get(key))
+        return
+    shown = f"{before} before, now {after}"
+    yield f"{name}: {shown if len(shown) <= LONGEST else 'differs (--json has both values)'}"
 
 
 def _weight(weight: float | None) -> str:

@@ -24,6 +24,7 @@ from hornbeam.counting.ordered_events import count_ordered
 from hornbeam.counting.snapshots import SeenFacts, TimedRelation, snapshots, worlds
 from hornbeam.counting.statistics import Statistics
 from hornbeam.errors import InputError
+from hornbeam.facts.events import check_units
 from hornbeam.facts.names import Names
 from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -324,11 +325,7 @@ def check_times(facts: Facts, targets: Targets) -> None:
     assert facts.events is not None
     if targets.time is None:
         raise InputError("the facts have a time and the pairs have none; expected `time` for both")
-    if targets.unit is not facts.events.unit:
-        raise InputError(
-            f"times are {facts.events.unit}s in the facts and {targets.unit}s in the pairs; "
-            "expected one unit"
-        )
+    check_units(facts.events.unit, targets.unit, "the facts", "the pairs")
 
 
 def relations_of(bodies: Iterable[Body]) -> list[TimedRelation]:

@@ -100,12 +100,17 @@ def warn_of_no_past(events: Events, time: Ints, noun: tuple[str, str]) -> None:
         warn(f"{asked} asked before any fact (the first is at {start}): nothing is known then")
 
 
-def check_units(unit: TimeUnit, other: TimeUnit) -> None:
+def check_units(
+    unit: TimeUnit, other: TimeUnit, one: str = "one input", another: str = "another"
+) -> None:
     """Refuse times of different units."""
-    if unit is not other:
-        raise InputError(
-            f"times are {unit}s in one input and {other}s in another; expected one unit"
-        )
+    if unit is other:
+        return
+    hint = ": write dates as 2014-11-30T00:00:00, or cut timestamps to dates"
+    raise InputError(
+        f"times are {unit}s in {one} and {other}s in {another}; expected one unit"
+        f"{hint if TimeUnit.STEP not in (unit, other) else ''}"
+    )
 
 
 def joined_events(

@@ -64,8 +64,14 @@ class Names:
         ends = self.ends
         return self.blob[ends.item(i - 1) + 1 if i else 0 : ends.item(i)]
 
-    def __getitem__(self, i: int) -> str:
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
         n = len(self.ends)
+        if isinstance(i, slice):
+            return self.take(range(n)[i])
         if not -n <= i < n:
             raise IndexError(i)
         return self._bytes(i % n).decode()

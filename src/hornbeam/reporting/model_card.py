@@ -189,6 +189,8 @@ def _needs(model: RuleModel, predicates: Sequence[str], attributes: Sequence[str
     needs = ["No facts: it has priors only." if has_priors_only else f"Facts {about}."]
     if attributes:
         needs.append(f"Numbers or dates of {_listed(attributes)}.")
+    if semantics.time is not None:
+        needs.append(f"A time of every fact and pair, in {semantics.time.value}s.")
     if semantics.cross_evidence:
         needs.append("Known pairs of the target among the facts, as while it was learned.")
     if semantics.collective:

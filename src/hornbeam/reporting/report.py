@@ -69,7 +69,7 @@ CALIBRATED = 2000
 #: Number of rules that are shown per relation and direction.
 BEST = 3
 #: Values of the template that only some models have; None unless a report sets them.
-NOTHING = dict.fromkeys(("graph", "ranks", "evaluation", "trace", "beliefs"))
+NOTHING = dict.fromkeys(("graph", "ranks", "evaluation", "trace", "beliefs", "noun", "nouns"))
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,11 @@ def _of_rules(
     model: RuleModel, qualities: Sequence[RuleQuality], trace: Trace | None, names: EntityNames
 ) -> dict[str, object]:
     """Values of the template that every report of a rule model has."""
+    arities = {rule.clause.body.head_arity for rule in model.rules}
+    noun, nouns = report_charts.nouns_of(arities == {1})
     return {
+        "noun": noun,
+        "nouns": nouns,
         "targets": sorted({names.shown(quality.target) for quality in qualities}),
         "semantics": model.semantics,
         "qualities": qualities,

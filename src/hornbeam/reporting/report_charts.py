@@ -43,32 +43,39 @@ def quality_figures(
     labels: Targets, scores: Floats, evaluation: Evaluation, semantics: Semantics
 ) -> list[Figure]:
     """Draw how scores fit labels: scores, calibration and, with labels of both classes, curves."""
-    curves = list[Figure]()
+    curves, nouns = list[Figure](), nouns_of(labels.unary.issuperset(labels.predicates))[1]
     if evaluation.auc_roc is not None:
         curves = [
-            _roc(labels, scores, evaluation.auc_roc, semantics.decides),
-            _pr(labels, scores, evaluation, semantics.decides),
+            _roc(labels, scores, evaluation.auc_roc, semantics.decides, nouns),
+            _pr(labels, scores, evaluation, semantics.decides, nouns),
         ]
-    return [*curves, _scores(labels, scores, semantics), _calibration(evaluation)]
+    return [*curves, _scores(labels, scores, semantics), _calibration(evaluation, nouns)]
 
 
-def _roc(labels: Targets, scores: Floats, area: float, decides: bool) -> Figure:
+def nouns_of(on_one_entity: bool) -> tuple[str, str]:
+    """What the labels of a report are about, and several of them."""
+    return ("entity", "entities") if on_one_entity else ("pair", "pairs")
+
+
+def _roc(labels: Targets, scores: Floats, area: float, decides: bool, nouns: str) -> Figure:
     points = roc_points(labels.truth, scores)
     chart = line_chart(
         "roc",
         "ROC curve",
         f"True positive rate against false positive rate; the area under the curve is {area:.3f}.",
-        unit_axis(f"share of false pairs {'called true' if decides else 'above a score'}"),
-        unit_axis("share of true pairs found"),
+        unit_axis(f"share of false {nouns} {'called true' if decides else 'above a score'}"),
+        unit_axis(f"share of true {nouns} found"),
         [Series(points[:, 0], points[:, 1])],
         diagonal=True,
     )
     return Figure(chart, f"ROC curve, area {area:.3f}. The dashed line is chance.")
 
 
-def _pr(labels: Targets, scores: Floats, evaluation: Evaluation, decides: bool) -> Figure:
+def _pr(
+    labels: Targets, scores: Floats, evaluation: Evaluation, decides: bool, nouns: str
+) -> Figure:
     recall, precision = pr_points(labels.truth, scores).T
-    called = "called pairs" if decides else "pairs above a score"
+    called = f"called {nouns}" if decides else f"{nouns} above a score"
     # steps, since average precision is the area under steps: each precision up to its recall
     x = np.repeat(np.concatenate([[0.0], recall]), 2)[1:-1]
     share = evaluation.positives / evaluation.n
@@ -76,7 +83,7 @@ def _pr(labels: Targets, scores: Floats, evaluation: Evaluation, decides: bool) 
         "pr",
         "Precision-recall curve",
         f"Precision against recall; average precision is {evaluation.auc_pr:.3f}.",
-        unit_axis("share of true pairs found (recall)"),
+        unit_axis(f"share of true {nouns} found (recall)"),
         unit_axis(f"share of {called} that are true (precision)"),
         [
             Series(x, np.repeat(precision, 2)),
@@ -85,7 +92,7 @@ def _pr(labels: Targets, scores: Floats, evaluation: Evaluation, decides: bool) 
     )
     caption = (
         f"Precision and recall, average precision {evaluation.auc_pr:.3f}. The dashed line is "
-        f"chance: {100 * share:.3g} % of the pairs are true."
+        f"chance: {100 * share:.3g} % of the {nouns} are true."
     )
     return Figure(chart, caption)
 
@@ -94,25 +101,25 @@ def _scores(labels: Targets, scores: Floats, semantics: Semantics) -> Figure:
     place = np.minimum((scores * BINS).astype(np.int64), BINS - 1)
     true = np.bincount(place[labels.positive], minlength=BINS)
     false = np.bincount(place[~labels.positive], minlength=BINS)
+    _, nouns = nouns_of(labels.unary.issuperset(labels.predicates))
     chart = column_chart(
         "scores",
-        "Scores of true and false pairs",
-        f"How many true and false pairs have each score, in {BINS} steps from 0 to 1.",
+        f"Scores of true and false {nouns}",
+        f"How many true and false {nouns} have each score, in {BINS} steps from 0 to 1.",
         "score",
-        "pairs",
+        nouns,
         [f"{k / BINS:g}" for k in range(BINS)],
         [("true", "one", true.tolist()), ("false", "two", false.tolist())],
     )
-    caption = "Scores of true and of false pairs."
+    caption = f"Scores of true and of false {nouns}."
     if semantics.decides:
-        caption += f" From {semantics.threshold:g} on a pair is called true."
+        caption += f" From {semantics.threshold:g} on they are called true."
     return Figure(chart, caption)
 
 
-def _calibration(evaluation: Evaluation) -> Figure:
-    chart = reliability_chart(
-        "calibration", "Calibration", evaluation.calibration, ("mean score", "share of true pairs")
-    )
+def _calibration(evaluation: Evaluation, nouns: str) -> Figure:
+    axes = "mean score", f"share of true {nouns}"
+    chart = reliability_chart("calibration", "Calibration", evaluation.calibration, axes)
     caption = (
         f"Calibration: on the dashed line a score of 0.8 is true 8 times in 10. On average scores "
         f"are {evaluation.calibration_error:.3f} away from it."
@@ -249,7 +256,7 @@ def _validation(choice: Choice) -> Figure:
         marked=[(least, "reference"), (choice.strength, "mark")],
     )
     caption = (
-        "Internal validation: log-loss on held-out training pairs, lower is better. "
+        "Internal validation: log-loss on what was held out in training, lower is better. "
         f"{_why(choice)} The dashed lines are the strength of least loss and one standard error "
         "above that loss."
     )

@@ -272,8 +272,11 @@ def _linked(body: Body, atoms: list[Atom]) -> Words:
         first, second = terms[0], terms[-1]
         if step.arity == 1:
             attribute = attribute_of(step.predicate)
-            verb, name = ("is", step.predicate) if attribute is None else ("has", attribute)
-            pieces += _filled(f"{{}} {verb} {_article(name)} {{}}", first, _predicate(name))
+            if attribute is None:  # a name may be a noun or an adjective: student, prescribed
+                pieces += _filled("{} holds for {}", _predicate(step.predicate), first)
+            else:
+                has = f"{{}} has {_article(attribute)} {{}}"
+                pieces += _filled(has, first, _predicate(attribute))
         elif step.arity == 2:
             pieces += _filled("{} {} {}", first, _predicate(step.predicate), second)
         else:

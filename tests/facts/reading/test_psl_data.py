@@ -116,6 +116,9 @@ def test_splits_are_named(folder: Path) -> None:
         read_facts(path)
     assert ("x", "K", "y") in as_dict(read_facts(f"{path}#learn"))
     assert ("c", "K", "d") in as_dict(read_facts(f"{path}#infer"))
+    plain = program(folder, {"K/2": {"observations": ["k.txt"]}}, "plain.json")
+    with pytest.raises(DataError, match="no split 'infer'; expected the name of the program alone"):
+        read_facts(f"{plain}#infer")
     with pytest.raises(DataError, match="no split 'validation'; expected learn or infer"):
         read_facts(f"{path}#validation")
     one = program(folder, {"K/2": {"observations": {"learn": ["k.txt"]}}})

@@ -193,7 +193,8 @@ def _chosen_splits(
         if name != "all"
     }
     if split is not None and split not in found:
-        raise DataError(file.name, f"has no split {split!r}; expected {_either(found)}")
+        expected = _either(found) if found else "the name of the program alone: it has no splits"
+        raise DataError(file.name, f"has no split {split!r}; expected {expected}")
     if split is None and len(found) > 1:
         problem = f"has the splits {_either(found, 'and')}; expected one of them to be named, as in"
         raise DataError(file.name, f"{problem} '{file.name}#{min(found)}'")
@@ -201,7 +202,7 @@ def _chosen_splits(
 
 
 def _either(names: set[str], word: str = "or") -> str:
-    return f" {word} ".join(name for name in SPLITS if name in names) or "none"
+    return f" {word} ".join(name for name in SPLITS if name in names)
 
 
 def program_document(file: File) -> tuple[dict[str, Any], str]:

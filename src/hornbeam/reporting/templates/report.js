@@ -67,7 +67,7 @@
     const show = foldable(tools, () => [...list.children], "rules");
     const order = made("select", "", { "aria-label": "Order of the rules" });
     const asWritten = [...list.children];
-    for (const [key, text] of [["", "heaviest first"], ["coverage", "most pairs first"], ["precision", "most often right first"]]) {
+    for (const [key, text] of [["", "heaviest first"], ["coverage", "widest coverage first"], ["precision", "most often right first"]]) {
       if (!key || asWritten.some((item) => item.dataset[key])) order.append(made("option", text, { value: key }));
     }
     order.addEventListener("change", () => {
