@@ -32,6 +32,8 @@ Keys = npt.NDArray[np.uint64]
 
 #: At most so many rows are looked up one by one: steps of all rows together take longer.
 FEW_ROWS = 8
+#: So many rows of a column that is spliced stay in the processor's cache while they are renumbered.
+SPLICED_ROWS = 1 << 17
 #: Renumberings that rise at most this many times are added up instead of looked up.
 FEW_RISES = 6
 
@@ -175,14 +177,16 @@ def spliced(
     entries = np.broadcast_to(np.asarray(new, dtype=kind), len(at))
     whole, done = np.empty(len(column) + len(at), dtype=kind), 0
     for k, place in enumerate([*at.tolist(), len(column)]):
-        piece, into = column[done:place], whole[done + k : place + k]
-        if table is not None and len(rises) > FEW_RISES:
-            into[:] = table[piece]
-        else:
-            into[:] = piece
-            for first, by in rises:
-                above = piece >= first
-                into += above if by == 1 else above * kind.type(by)
+        for low in range(done, place, SPLICED_ROWS):
+            piece = column[low : min(low + SPLICED_ROWS, place)]
+            into = whole[low + k : low + k + len(piece)]
+            if table is not None and len(rises) > FEW_RISES:
+                into[:] = table[piece]
+            else:
+                into[:] = piece
+                for first, by in rises:
+                    above = piece >= first
+                    into += above if by == 1 else above * kind.type(by)
         whole[place + k : place + k + 1] = entries[k : k + 1]
         done = place
     return whole
