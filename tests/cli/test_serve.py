@@ -248,7 +248,7 @@ def test_the_client_of_the_documentation_asks_a_real_server(kind: str, tmp_path:
         for mistaken, message in (
             (("ann", "trusts", "dora"), "401: Expected the header `Authorization: Bearer TOKEN`."),
             (("ann", "no such", "dora", "--token-file", token), "404: "),
-            (("nobody", "trusts", "dora", "--token-file", token), "400: "),
+            (("nobody", "trusts", "dora", "--token-file", token), "404: "),
             (("?", "trusts", "dora", "--token-file", token), "400: "),
         ):
             ended = asked(*mistaken)

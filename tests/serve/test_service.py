@@ -255,6 +255,20 @@ def test_a_relation_without_rules_is_unknown_wherever_it_is_asked_for(rules: Cli
     assert told == {(404, "unknown target predicate 'knows'; expected one of: 'trusts'.")}
 
 
+def test_relations_are_asked_for_by_name() -> None:
+    names = hb.read_names({"trusts": "has faith in"})
+    model = hb.Model.parse(RULES)
+    explorer = open_rule_explorer(hb.read_facts(FACTS), model, entity_names=names, threads=1)
+    with serving(explorer) as client:
+        for relation in ("trusts", "has faith in"):
+            atom = ["ann", relation, "dora"]
+            [row] = answer(client, "predict", {"pairs": [atom]})["scores"]
+            [asked] = answer(client, "rank", {"queries": [[*atom[:2], "?"]]})["queries"]
+            scores = {best["entity"]: best["score"] for best in asked["answers"]}
+            assert row["score"] == scores["dora"]
+            assert answer(client, "explain", {"link": atom})["predicate"] == "trusts"
+
+
 def test_a_question_mark_that_is_an_entity_is_scored() -> None:
     facts = hb.read_facts([("?", "knows", "bob")])
     with serving(open_rule_explorer(facts, hb.Model.parse(RULES), threads=1)) as client:

@@ -76,8 +76,10 @@ class Service:
         """The best answers of every query."""
         queries = [tuple(query) for query in body["queries"]]
         asked, model = as_queries(queries), self.served.model
+        relations = self.served.entity_names.relations(asked.rows.predicates, model.targets)
+        asked = replace(asked, rows=asked.rows.renamed({}, relations))
         for name in asked.rows.predicates:
-            one_target(model, self.served.entity_names.relation(name, model.targets))
+            one_target(model, name)
         found = self.served.ranker.rank(asked, top=int(body.get("top", 10)))  # 3.0 is whole, too
         answers: list[list[Values]] = [[] for _ in queries]
         for row, query in zip(found.dicts(), found["query"], strict=True):
