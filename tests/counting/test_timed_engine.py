@@ -12,6 +12,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 
@@ -481,3 +482,51 @@ def test_what_does_not_fit_is_one_message() -> None:
             hb.read_facts(VISITS, time=4), hb.read_labels(LABELS, time=4),
             language=RuleLimits(bodies=(Kind.ANCHORED,)),
         )  # fmt: skip
+
+
+HAS_AGE = [
+    ("1: has_age(A) -> t(A, B)", [1.0, 0.0, 1.0]),
+    ("1: p(A, X) & has_age(X) -> t(A, B)", [0.0, 0.0, 1.0]),
+    ("1: p(A, X) [last 3] & has_age(X) & has_age(B) -> t(A, B)", [0.0, 0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize(("rule", "expected"), HAS_AGE)
+def test_numbers_are_had_at_all_times(rule: str, expected: list[float]) -> None:
+    """Also those of an entity that only later facts have, and of two values once."""
+    ages = [("a", "age", 3.0), ("a", "age", 4.0), ("b", "age", 5.0)]
+    facts = hb.read_facts(
+        [("d", "p", "d", 1), ("a", "p", "b", 4), ("c", "q", "c", 9)], numbers=ages, time=4
+    )
+    pairs = hb.read_pairs([("a", "t", "c", 2), ("c", "t", "c", 8), ("a", "t", "c", 9)], time=4)
+    model = hb.Model.parse(f'# hornbeam: {{"time": "step"}}\n{rule}\n')
+    for engine in ("memory", "duckdb"):
+        scores = np.asarray(model.predict(facts, pairs, engine=engine)["score"], dtype=float)
+        assert np.log(scores / (1 - scores)).tolist() == pytest.approx(expected)
+    found = model.explain(facts, ("a", "c"), at=9)
+    assert sum(len(reason.groundings) for reason in found.reasons) == expected[-1]
+
+
+def test_a_predicate_of_facts_is_no_number() -> None:
+    """`has_age` of the facts has times, also where the numbers have an attribute `age`."""
+    unary = hb.read_facts([("a", "has_age", 4)], time=3)
+    facts = hb.read_facts(unary, hb.read_facts([("b", "p", "a", 1)], time=4))
+    facts = facts + hb.read_numbers([("b", "age", 3.0)])
+    pairs = hb.read_pairs([(x, "t", "a", time) for x in "ab" for time in (4, 5)], time=4)
+    for rule, expected in (("has_age(A)", [0, 1, 0, 0]), ("p(A, X) & has_age(X)", [0, 0, 0, 1])):
+        model = hb.Model.parse(f'# hornbeam: {{"time": "step"}}\n1: {rule} -> t(A, B)\n')
+        scores = np.asarray(model.predict(facts, pairs)["score"], dtype=float)
+        assert np.log(scores / (1 - scores)).tolist() == pytest.approx(expected)
+
+
+def test_soft_events_decay_from_their_truth() -> None:
+    rows = [("a", "p", "b", 3, 0.5), ("a", "p", "b", 5, 0.5), ("a", "p", "c", 5, 1.0)]
+    names = ["subject", "predicate", "object", "when", "value"]
+    facts = hb.read_facts(pl.DataFrame(rows, schema=names, orient="row"), time="when")
+    pairs = hb.read_pairs([("a", "t", "b", 7)], time=4)
+    first, rules = '# hornbeam: {"time": "step"}\n', ["p(A, B)", "p(A, X)"]
+    for rule, expected in zip(rules, [0.5 * 0.75, 0.5 * 0.75 + 0.5], strict=True):
+        model = hb.Model.parse(f"{first}1: {rule} [decay 2] -> t(A, B)\n")
+        score = float(np.asarray(model.predict(facts, pairs)["score"])[0])
+        assert math.log(score / (1 - score)) == pytest.approx(expected)
+        assert model.explain(facts, ("a", "b"), at=7).score == pytest.approx(score)

@@ -159,12 +159,16 @@ def are_numeric(bodies: Sequence[Body], numbers: Numbers, predicates: Names) -> 
 
 
 def _is_numeric(body: Body, numbers: Numbers, predicates: Names) -> bool:
-    if body.number is not None or not body.steps or body.steps[-1].arity != 1:
+    if body.number is not None or not body.steps:
         return body.number is not None
-    name = body.steps[-1].predicate
-    attribute = attribute_of(name)
+    return asks_for_a_value(body.steps[-1], numbers, predicates)
+
+
+def asks_for_a_value(step: Step, numbers: Numbers, predicates: Names) -> bool:
+    """Whether a step is `has_year(A)`, which numbers ground: the facts have no such predicate."""
+    attribute = attribute_of(step.predicate) if step.arity == 1 else None
     known = attribute is not None and numbers.attributes.index(attribute) >= 0
-    return known and predicates.index(name) < 0
+    return known and predicates.index(step.stated) < 0
 
 
 def count_with_numbers(

@@ -14,7 +14,7 @@ from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.ordered_events import atoms_between, in_order
 from hornbeam.counting.snapshots import TimedRelation, snapshot
 from hornbeam.counting.statistics import Statistics
-from hornbeam.counting.timed_engine import TimedEngine, relations_of
+from hornbeam.counting.timed_engine import TimedEngine
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.language.time_brackets import EVER
@@ -39,7 +39,7 @@ class SnapshotEngine(MemoryEngine):
     ) -> SnapshotEngine:
         """The engine at a time for the relations of some bodies; by default after all events."""
         relations = {TimedRelation(name, EVER) for name in timed.predicates}
-        listed = sorted(relations.union(relations_of(bodies)))
+        listed = sorted(relations.union(timed.relations_of(bodies)))
         moments = timed.index.moments
         at = time if time is not None else int(moments[-1]) + 1 if len(moments) else 0
         return cls._at(timed, listed, at)

@@ -15,11 +15,12 @@ from itertools import product
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, added_up, part_numbers, pointers
+from hornbeam.base.arrays import Floats, Ids, Ints, part_numbers, pointers
 from hornbeam.base.dates import SECONDS_OF_DAY, TimeUnit
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.event_index import EventIndex
+from hornbeam.counting.number_counts import asks_for_a_value
 from hornbeam.counting.ordered_events import count_ordered
 from hornbeam.counting.snapshots import SeenFacts, TimedRelation, snapshots, worlds
 from hornbeam.counting.statistics import Statistics
@@ -28,7 +29,7 @@ from hornbeam.facts.events import check_units
 from hornbeam.facts.names import Names
 from hornbeam.facts.numbers import Numbers
 from hornbeam.facts.table import ONE, Facts, Targets
-from hornbeam.language.time_brackets import EVER, TimeCondition
+from hornbeam.language.time_brackets import EVER, NO_TIME, TimeCondition
 from hornbeam.rules.body import Body, Kind, Step
 from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.codes import step_code
@@ -88,11 +89,12 @@ class TimedEngine:
     ) -> Statistics:
         """Count the given bodies for the targets, each over what it sees."""
         check_times(self.facts, targets)
-        untimed = [k for k, body in enumerate(bodies) if not body.steps]
-        decays = [k for k, body in enumerate(bodies) if body.decays]
-        ordered = [k for k, body in enumerate(bodies) if body.is_ordered and not body.decays]
-        walked = np.setdiff1d(np.arange(len(bodies)), [*untimed, *decays, *ordered])
-        named = [k for k in walked.tolist() if needs_names(bodies[k])]
+        untimed = [k for k, body in enumerate(bodies) if not self._is_timed(body)]
+        timed = np.setdiff1d(np.arange(len(bodies)), untimed).tolist()
+        decays = [k for k in timed if bodies[k].decays]
+        ordered = [k for k in timed if bodies[k].is_ordered and not bodies[k].decays]
+        walked = np.setdiff1d(timed, [*decays, *ordered])
+        named = [k for k in walked.tolist() if self._needs_names(bodies[k])]
         free = np.setdiff1d(walked, named).tolist()
         parts, at = list[Statistics](), list[int]()
         shares = language.shares or bool(decays)
@@ -118,6 +120,24 @@ class TimedEngine:
         place = np.argsort(at, kind="stable")
         return table.only(place)
 
+    def relations_of(self, bodies: Iterable[Body]) -> list[TimedRelation]:
+        """The relations of the atoms of bodies; numbers, `has_year(A)`, have no time."""
+        steps = {step for body in bodies for step in body.steps if not self._has_number(step)}
+        return sorted({TimedRelation(step.predicate, step.when) for step in steps})
+
+    def _has_number(self, step: Step) -> bool:
+        """Whether numbers ground a step, at all times."""
+        return asks_for_a_value(replace(step, when=NO_TIME), self.numbers, self.predicates)
+
+    def _is_timed(self, body: Body) -> bool:
+        """Whether a body is about facts, and not about numbers or the names of entities alone."""
+        return not all(map(self._has_number, body.steps))
+
+    def _needs_names(self, body: Body) -> bool:
+        """Whether a body names an entity, or asks for numbers of one that it walks to."""
+        named = body.constant is not None or body.number is not None
+        return named or self._has_number(body.steps[-1])
+
     def _counted(
         self,
         targets: Targets,
@@ -127,7 +147,7 @@ class TimedEngine:
         progress: Progress,
     ) -> Statistics:
         """Count bodies in one world after the other; in `whole` snapshots entities have names."""
-        relations = relations_of(bodies)
+        relations = self.relations_of(bodies)
         radius = max(_radius(body, language.shares) for body in bodies)
         parts, done = list[tuple[Ints, Statistics]](), 0
         seen: Iterable[SeenFacts] = (
@@ -244,7 +264,7 @@ class TimedEngine:
         self, targets: Targets, bodies: Sequence[Body], language: RuleLimits
     ) -> Statistics:
         """Count atoms that decay: their events, and as shares what is left of these."""
-        rows = list[tuple[Ints, Ints, Ints]]()
+        rows = list[tuple[Ints, Ints, Ints, Ints]]()
         left = list[Floats]()
         for k, body in enumerate(bodies):
             row, atom = self._atoms_of(body, targets, language.distinct_variables)
@@ -254,15 +274,18 @@ class TimedEngine:
             some = n > 0
             row, atom, time, n = row[some], atom[some], time[some], n[some]
             share = self.index.decayed(body.steps[0].when, atom, time)
-            total = np.bincount(row, share, len(targets))
-            row, n = added_up(n, row)
-            rows.append((np.full(len(row), k), row, n))
-            left.append(total[row].astype(np.float64))
-        body_number, target, count = (np.concatenate(column) for column in zip(*rows, strict=True))
-        truth = np.full(len(target), ONE, dtype=np.int32)
+            values = self.index.values(self.facts, atom)
+            truth = np.full(len(row), ONE) if values is None else values
+            key, place = np.unique(row * (ONE + 1) + truth, return_inverse=True)
+            count = np.bincount(place, n, len(key)).astype(np.int64)
+            rows.append((np.full(len(key), k), *np.divmod(key, ONE + 1), count))
+            left.append(np.bincount(place, share, len(key)).astype(np.float64))
+        body_number, target, truth, count = (
+            np.concatenate(column) for column in zip(*rows, strict=True)
+        )
         return Statistics.of(
-            bodies, len(targets), body_number, target.astype(np.int32), truth, count,
-            np.concatenate(left),
+            bodies, len(targets), body_number, target.astype(np.int32), truth.astype(np.int32),
+            count, np.concatenate(left),
         )  # fmt: skip
 
     def _ordered(
@@ -326,17 +349,6 @@ def check_times(facts: Facts, targets: Targets) -> None:
     if targets.time is None:
         raise InputError("the facts have a time and the pairs have none; expected `time` for both")
     check_units(facts.events.unit, targets.unit, "the facts", "the pairs")
-
-
-def relations_of(bodies: Iterable[Body]) -> list[TimedRelation]:
-    """The relations of the atoms of bodies."""
-    steps = {step for body in bodies for step in body.steps}
-    return sorted({TimedRelation(step.predicate, step.when) for step in steps})
-
-
-def needs_names(body: Body) -> bool:
-    """Whether a body names an entity, or asks for numbers of one that it walks to."""
-    return body.constant is not None or body.number is not None
 
 
 def _chosen(bodies: Sequence[Body], places: Iterable[int]) -> list[Body]:
