@@ -79,10 +79,10 @@ class InfeasibleError(InputError):
     """Hard constraints contradict each other; `rows` are the numbers of a few that already do."""
 
     def __init__(self, rows: list[int]) -> None:
-        super().__init__(
-            f"the hard constraints have no solution: {len(rows)} of them contradict each other; "
-            "drop one of them or give its rule a weight"
-        )
+        why = f"{len(rows)} of them contradict each other; drop one of them"
+        if len(rows) == 1:
+            why = "one of them cannot hold, whatever the values of its targets; drop it"
+        super().__init__(f"the hard constraints have no solution: {why} or give its rule a weight")
         self.rows = rows
 
 

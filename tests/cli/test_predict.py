@@ -135,7 +135,7 @@ def test_new_links_are_proposed_without_pairs(small: tuple[Path, Path]) -> None:
     assert hornbeam_(*words).rows == [["ann", "trusts", "cid", "0.731059"]]
     nothing = hornbeam_(*words, "--subject", "bob")
     assert (nothing.code, nothing.stdout) == (0, "")
-    assert nothing.told == ["No rule reaches a new link."]
+    assert nothing.told == ["No rule reaches a link that is not a fact already."]
     assert hornbeam_(*words, "--subject", "bob", "--json").json == {"predictions": []}
     assert hornbeam_(*words, "--score", "map").rows == [["ann", "trusts", "cid", "1"]]
 

@@ -13,6 +13,7 @@ from hornbeam.graphs.functional import functional_steps
 from hornbeam.graphs.graph_settings import GraphSettings
 from hornbeam.graphs.memory_graph import open_graph
 from hornbeam.ranking.queries import Direction
+from tests.support.recorded_progress import RecordedProgress
 
 #: Countries, each with one continent but the last three, and with the two next ones as neighbours.
 COUNTRIES, WITHOUT, CONTINENTS = 60, 3, 4
@@ -81,6 +82,15 @@ def test_a_database_has_the_same_limit(model: hb.GraphModel) -> None:
     in_memory = model.rank(hb.read_facts(world()), queries, top=COUNTRIES)
     for name in ("subject", "object", "rank"):
         assert stored[name].tolist() == in_memory[name].tolist()
+
+
+def test_a_query_that_has_its_answer_is_told_why_it_gets_none(model: hb.GraphModel) -> None:
+    told = RecordedProgress()
+    facts, why = hb.read_facts(world()), "one answer among the facts, so none is proposed: 'in' is"
+    assert not len(model.rank(facts, [("c00", "in", "?")], progress=told))
+    assert told.messages[-1] == f"The query has its {why} functional."
+    model.rank(facts, [("c57", "in", "?"), ("c00", "in", "?")], top=1, progress=told)
+    assert told.messages[-1] == f"1 of 2 queries have their {why} functional."
 
 
 def test_models_say_so_and_older_models_have_no_limit(model: hb.GraphModel) -> None:

@@ -81,6 +81,8 @@ def test_unknown_names_are_counted_and_said() -> None:
     assert told(0, 4) == "the model has no rules for 'r', of which 1 query asks."
     with pytest.raises(InputError, match="'ana', which query 1 names: no query can be answered"):
         check_answerable(read_queries(rows[1:3]), facts, ["p"], NO_NAMES)
+    with pytest.raises(InputError, match=r"names \(the model has rules for it, but .*\): no"):
+        check_answerable(read_queries(rows[2:3]), facts, ["q"], NO_NAMES)
 
 
 def test_names_stand_for_ids() -> None:

@@ -139,7 +139,7 @@ def _show(inference: Inference, written: list[Path]) -> None:
         print_table(["value", "atom"], rows, text="atom", total=total, rest=rest)
     state = inference.found
     print_sentence(
-        f"objective {state.objective:.6f} (at least {state.bound:.6f}), "
+        f"objective {state.objective:z.6f} (at least {state.bound:z.6f}), "
         f"{inference.ground.potentials.n_variables:,} atoms, "
         f"{int(inference.ground.counts.sum()):,} ground rules; {state.solver}, "
         f"{state.iterations:,} iterations, residuals {state.primal_residual:.2g} and "

@@ -183,7 +183,7 @@ def _predicted(
         progress=progress,
     )
     if not len(predictions):
-        progress.message("No rule reaches a new link.")
+        progress.message("No rule reaches a link that is not a fact already.")
     return (
         predictions if of_rules else _columns(predictions, {"predicate": "relation", "score": None})
     )

@@ -103,6 +103,6 @@ def _figures(learned: LearnedWeights) -> str:
             f"{score.before:.4f} before, {score.after:.4f} now, after {score.trials:,} MAP states"
         )
     return (
-        f"log pseudolikelihood of {learned.targets:,} targets: {learned.log_likelihood_before:.2f} "
-        f"before, {learned.log_likelihood:.2f} now"
+        f"log pseudolikelihood of {learned.targets:,} targets: "
+        f"{learned.log_likelihood_before:z.2f} before, {learned.log_likelihood:z.2f} now"
     )

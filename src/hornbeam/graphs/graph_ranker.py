@@ -12,7 +12,8 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
-from hornbeam.errors import InputError
+from hornbeam.counting.data_summaries import summary_of_facts
+from hornbeam.errors import HornbeamNote, InputError, warn
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
 from hornbeam.facts.reading.readers import Input, as_facts
@@ -37,6 +38,7 @@ from hornbeam.graphs.softmax import (
 from hornbeam.graphs.workload import Portion, Workload
 from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Queries, Triples
+from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of
 
 #: Number of sources of one relation and direction that are answered at a time.
@@ -150,9 +152,32 @@ class GraphRanker(FactRanker):
         place = np.where(known, np.searchsorted(distinct, key), len(distinct))
         return Answers.concatenated([*done, Answers.none(1)]).take(place)
 
+    def has_one_answer(self, step: int, source: int) -> bool:
+        """Whether the relation is functional in this direction, and the facts have the answer."""
+        relation = self.facts.predicates[predicate_of(step)]
+        is_functional = step in self.steps and self.steps[step].functional
+        return is_functional and bool(self.types.linked(relation, int(is_inverse(step)))[source])
+
     def probabilities(self, answers: Answers) -> Floats:
         """Probability that an answer is right, by the model's calibration."""
         return likely_answers(answers, self.model.calibration)
+
+    def evaluate(
+        self,
+        test: Input,
+        filter: Input | None = None,  # noqa: A002
+        progress: Progress = SILENT,
+    ) -> GraphEvaluation:
+        """Rank the answers of true triples; notes a validation set that is not given to filter."""
+        test, learned = as_facts(test), self.model.provenance
+        held = None if learned is None else learned.labels
+        if filter is None and held is not None and held != summary_of_facts(test):
+            warn(
+                f"the model was learned with {held.number:,} validation facts, which count as "
+                "wrong answers here: give them as `filter`",
+                HornbeamNote,
+            )
+        return super().evaluate(test, filter, progress)
 
     def scored(self, step: int, sources: Ids, further: bool = False) -> tuple[Pool, Floats]:
         """The candidates of sources of one step, with the model's features and scores.

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Floats, Ids, Positions, Singles, pointers, run_starts
+from hornbeam.base.arrays import Array, Bools, Floats, Ids, Positions, Singles, pointers, run_starts
 from hornbeam.base.choices import Score
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
@@ -87,6 +87,10 @@ class FactRanker(ABC):
     @abstractmethod
     def with_facts(self, new: Input) -> FactRanker:
         """The same ranker over the facts and new ones, as if they had been read together."""
+
+    def has_one_answer(self, step: int, source: int) -> bool:
+        """Whether a query has at most one answer, which is among the facts."""
+        return False
 
     def probabilities(self, answers: Answers) -> Floats | None:
         """Probability of every answer, from all answers of its query; None for models without."""
@@ -222,12 +226,25 @@ def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
 def _report_fewer(
     best: Answers, queries: Queries, ranker: FactRanker, top: int, progress: Progress
 ) -> None:
-    """Report once that rules propose fewer answers than wanted."""
+    """Report once that rules propose fewer answers than wanted, or that none is possible."""
+    one = np.zeros(len(queries), dtype=np.bool_)
+    for row in np.flatnonzero(queries.askable & (best.sizes == 0)).tolist():
+        one[row] = ranker.has_one_answer(int(queries.step[row]), int(queries.known[row]))
+    if one.any():
+        name = ranker.facts.predicates[int(queries.relation[one.argmax()])]
+        of = "The query has its" if len(queries) == 1 else f"{_of(one, queries)} have their"
+        progress.message(
+            f"{of} one answer among the facts, so none is proposed: {name!r} is functional."
+        )
     with_rules = np.isin(queries.relation, ranker.facts.predicates.find(ranker.relations))
-    fewer = int(np.count_nonzero(best.sizes[queries.askable & with_rules] < top))
-    if fewer:
-        of = "the query" if len(queries) == 1 else f"{fewer:,} of {len(queries):,} queries"
+    fewer = queries.askable & with_rules & (best.sizes < top) & ~one
+    if fewer.any():
+        of = "the query" if len(queries) == 1 else _of(fewer, queries)
         progress.message(f"Rules propose fewer than {top:,} answers to {of}.")
+
+
+def _of(some: Bools, queries: Queries) -> str:
+    return f"{np.count_nonzero(some):,} of {len(queries):,} queries"
 
 
 def tied_ranks(found: Answers) -> Array:

@@ -157,6 +157,8 @@ def check_answerable(
         name = object_ if named.asks_subject[row] else subject
         known = [*names.names.values(), *facts.entities]
     first = f"no fact has {name!r}, which query {row + 1:,} names"
+    if queries.relation[row] < 0 and name in relations:
+        first += " (the model has rules for it, but ranks its answers by known ones, too)"
     if unknown == len(queries):
         raise UnknownNameError(f"{first}: no query can be answered.{did_you_mean(name, known)}")
     others = f", nor a name of {unknown - 1:,} more" if unknown > 1 else ""
