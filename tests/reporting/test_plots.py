@@ -55,8 +55,20 @@ def test_a_waterfall_has_a_bar_per_step() -> None:
     assert [(x, y) for (x, _), (y, _) in joints] == [(s.after, s.after) for s in fall.all_steps]
     assert [round(y) for _, (_, y) in joints] == list(range(1, len(expected)))
     assert zero == [[0.0, 0.0], [0.0, 1.0]]
-    assert axis.get_title() == "a$b$ t c$d_"
-    figure.canvas.draw()  # dollars are no formulas
+    assert figure.get_suptitle() == "a$b$ t c$d_"
+    figure.draw_without_rendering()  # dollars are no formulas
+
+
+def test_long_names_stay_within_the_figure() -> None:
+    facts = [("a" * 99, "p", "x"), ("x", "q", "w" * 99), ("a" * 99, "q", "y")]
+    figure = MODEL.explain(facts, ("a" * 99, "t", "w" * 99)).plot()
+    figure.draw_without_rendering()
+    [axis] = figure.axes
+    inside = figure.bbox
+    for text in (figure.texts[0], *axis.texts, *axis.get_yticklabels()):
+        box = text.get_window_extent()
+        assert inside.x0 <= box.x0
+        assert box.x1 <= inside.x1
 
 
 def test_an_answer_of_a_graph_has_no_waterfall() -> None:

@@ -249,5 +249,6 @@ def waterfall_figure(fall: Waterfall, title: str) -> Figure:
     room = max(high - low, 0.1)
     axis.set_xlim(low - 0.05 * room, high + 0.25 * room)  # room for the figures
     axis.set_xlabel("log-odds")
-    axis.set_title(elided(printable(title), LONGEST), parse_math=False)
+    # over the whole figure: long names do not fit over the bars alone
+    figure.suptitle(elided(printable(title), LONGEST), parse_math=False)
     return figure
