@@ -29,7 +29,7 @@ from hornbeam.facts.folds import EvidenceFolds, assign_evidence_folds, pair_grou
 from hornbeam.facts.known import is_symmetric, with_known
 from hornbeam.facts.negatives import origins, with_negatives
 from hornbeam.facts.reading.readers import Input, as_labels
-from hornbeam.facts.table import Targets
+from hornbeam.facts.table import Facts, Targets
 from hornbeam.learning.collective_problem import collective_problem, with_own_rules
 from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
@@ -39,6 +39,9 @@ from hornbeam.rules.candidates import Candidates, RuleLimits
 from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.rule_model import Semantics
 from hornbeam.two_step import FirstStep
+
+#: Names that a column of yes and no has if it is read as names.
+ANSWERS = frozenset({"yes", "no", "true", "false"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,6 +296,19 @@ def chosen_labels(labels: Input, target: str | Sequence[str] | None) -> Targets:
     return select_target(known, target)
 
 
+def _warn_of_answers(facts: Facts, target: str) -> None:
+    """Warn of a target that links entities to "yes" and "no": its column was read as names."""
+    links = facts.binary
+    ends = np.unique(links.arguments[1][links.predicate == facts.predicates.index(target)])
+    answers = facts.entities.take(ends[: len(ANSWERS) + 1])
+    if answers and ANSWERS.issuperset(map(str.lower, answers)):
+        listed = " and ".join(map(repr, answers))
+        warn(
+            f"{target!r} leads to {listed} alone, and such links are learned. To learn where "
+            f"{target!r} holds, say that the column is Boolean by `types`, or give `labels`"
+        )
+
+
 def labels_of_facts(
     engine: Engine,
     target: str | Sequence[str] | None,
@@ -312,6 +328,8 @@ def labels_of_facts(
     )
     names = [target] if isinstance(target, str) else target
     rng = np.random.default_rng(seed)
+    for name in names:
+        _warn_of_answers(facts, name)
     labels = with_negatives(facts, names, negatives, sampling, rng=rng)
     if any(facts.denied_of(name) is None for name in names):
         return labels, sampling

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from pathlib import Path
 
 import pytest
 
+import hornbeam as hb
+from hornbeam.errors import HornbeamNote, HornbeamWarning
 from tests.support.commands import Ended, hornbeam_
 
 FILMS = "film,by,year\n" + "".join(f"f{i},p{i % 4},{1990 + i}\n" for i in range(24))
@@ -146,6 +149,18 @@ def test_a_note_lists_columns_that_are_not_what_they_look_like(folder: Path) -> 
     assert listed in hornbeam_("candidates", *given).stderr
     said = [word for kind in ("age=number", "left=name", "since=date") for word in ("--type", kind)]
     assert "look like" not in hornbeam_("candidates", *given, *said).stderr
+
+
+def test_a_target_of_yes_and_no_is_warned_of(folder: Path) -> None:
+    """Also in Python, where notes are not shown, and wherever the facts come from."""
+    rows = [(f"c{i}", "left", ("yes", "No")[i % 2]) for i in range(40)]
+    rows += [(f"c{i}", "plan", ("gold", "basic")[i % 2]) for i in range(40)]
+    with pytest.warns(HornbeamWarning, match="'left' leads to 'No' and 'yes' alone, and such"):
+        hb.learn(rows, target="left")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", HornbeamNote)
+        hb.learn(rows, target="plan")
 
 
 def test_a_note_says_that_files_share_numbers_as_keys(folder: Path) -> None:
