@@ -49,7 +49,7 @@ class PageWriter:
         """
         environment, names = templates_of("hornbeam.serve"), explorer.entity_names
         shared = partial(shared_address, fingerprint=explorer.fingerprint, pages=pages)
-        environment.filters |= {**FILTERS, **named_filters(names), "shared_address": shared}
+        environment.filters |= {**FILTERS, **NameFilters(names).by_name(), "shared_address": shared}
         environment.globals |= {
             "explorer": explorer,
             "weights": weights,
@@ -78,61 +78,47 @@ class PageWriter:
         return PageAnswer(self.environment.get_template("token.html").render(), 401)
 
 
-def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
+class NameFilters:
     """Filters that show entities and relations by their names."""
-    # cached: all pairs on an entity's page have its name
-    shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
 
-    # cached: the same rules occur repeatedly on a page
-    @lru_cache(maxsize=10_000)
-    def words(pieces: Words) -> Markup:
-        """A rule in words, with names instead of ids."""
-        return words_html(with_shown_names(pieces, names.shown))
-
-    def short(name: str) -> Markup:
-        return short_name(names.shown(name))
-
-    def pill_text(name: str) -> str:
-        return f'<a class="pill" href="{entity_url(name)}">{short(name)}</a>'
-
-    def pill(name: str) -> Markup:
-        """A hyperlink to an entity's page."""
-        return Markup(pill_text(name))
-
-    def pair_link(link: ShownLink, seen_from: str) -> str:
-        """A hyperlink to a pair's page; the entity `seen_from`, whose page it is on, is greyed."""
-        quiet = 'class="quiet"'
-        subject, object_ = (
-            f"<bdi {quiet if name == seen_from else ''}>{shown(name)}</bdi>"
-            for name in (link.subject, link.object)
+    def __init__(self, names: EntityNames) -> None:
+        self.names = names
+        # cached: all pairs on an entity's page have its name, and rules occur repeatedly on a page
+        self._shown = lru_cache(maxsize=10_000)(lambda name: f"{escape(names.shown(name))}")
+        self._words = lru_cache(maxsize=10_000)(
+            lambda pieces: words_html(with_shown_names(pieces, names.shown))
         )
-        predicate = f'<span class="predicate">{shown(link.predicate)}</span>'
-        words = f"{subject} {predicate}" if link.unary else f"{subject} {predicate} {object_}"
-        return f'<a href="{link_address(link)}">{words}</a>'
 
-    def scored_cell(score: float, place: ScorePlace | None, head: str) -> str:
-        """A score as a bar, with its place if the model does not decide what is true."""
-        words = "" if place is None else f'<small class="quiet">{place.short}</small>'
-        return f'<td class="score" {head}>{score_bar(score)}{words}</td>'
+    def by_name(self) -> dict[str, Callable[..., Any]]:
+        """The filters by the names that templates call them by."""
+        shown = self.names.shown
+        return {
+            "shown": shown,
+            "entity_type": self.names.type_of,
+            "words": self.words,
+            "named_rule": lambda rule: rule_in_names(rule, shown),
+            "shown_atom": lambda fact: renamed(fact, shown).atom,
+            "short": self.short,
+            "pill": self.pill,
+            "link_rows": self.link_rows,
+            "edge_groups": self.edge_groups,
+            "question": self.question,
+        }
 
-    def link_row(link: ShownLink, seen_from: str, heads: Sequence[str], show_label: bool) -> str:
-        head = f'data-name="{heads[0]}"' if heads else ""
-        rank = "" if link.rank is None else f'<td class="number">{rank_text(link.rank)}</td>'
-        cells = [
-            f'  {rank}<td class="wide">{pair_link(link, seen_from)}</td>\n'
-            f"  {scored_cell(link.score, link.place, head)}\n"
-        ]
-        if heads and link.before is not None:
-            head = f'data-name="{heads[1]}"'
-            cells.append(scored_cell(link.before, link.place_before, head))
-        if link.before is not None:
-            head = "difference" if heads else "change"
-            cells.append(f'<td class="number" data-name="{head}">{change(link.change)}</td>')
-        if show_label:
-            cells.append(f"<td>{label(link.label)}</td>")
-        return f"<tr>\n{''.join(cells)}</tr>\n"
+    def words(self, pieces: Words) -> Markup:
+        """A rule in words, with names instead of ids."""
+        return self._words(pieces)
+
+    def short(self, name: str) -> Markup:
+        """A name that is cut if it is long."""
+        return short_name(self.names.shown(name))
+
+    def pill(self, name: str) -> Markup:
+        """A hyperlink to an entity's page."""
+        return Markup(self._pill(name))
 
     def link_rows(
+        self,
         links: Iterable[ShownLink],
         seen_from: str = "",
         names: Sequence[str] = (),
@@ -143,10 +129,55 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
         A row of a ranked answer begins with its rank.
         """
         heads = [f"{escape(name)}" for name in names]
-        return Markup("".join(link_row(link, seen_from, heads, show_label) for link in links))
+        return Markup("".join(self._link_row(link, seen_from, heads, show_label) for link in links))
 
-    def edge_group(group: EdgeGroup) -> str:
-        predicate = f'<span class="predicate">{shown(group.predicate)}</span>'
+    def edge_groups(self, groups: Iterable[EdgeGroup]) -> Markup:
+        """Known facts, group by group."""
+        return Markup("".join(map(self._edge_group, groups)))
+
+    def question(self, known: str, relation: str, asks: Direction) -> Markup:
+        """A query, with a question mark for the entity that it asks for."""
+        entity, predicate = f"<bdi>{self._shown(known)}</bdi>", self._predicate(relation)
+        parts = (entity, predicate, "?") if asks is Direction.OBJECT else ("?", predicate, entity)
+        return Markup(" ".join(parts))
+
+    def _predicate(self, name: str) -> str:
+        return f'<span class="predicate">{self._shown(name)}</span>'
+
+    def _pill(self, name: str) -> str:
+        return f'<a class="pill" href="{entity_url(name)}">{self.short(name)}</a>'
+
+    def _pair_link(self, link: ShownLink, seen_from: str) -> str:
+        """A hyperlink to a pair's page; the entity `seen_from`, whose page it is on, is greyed."""
+        quiet = 'class="quiet"'
+        subject, object_ = (
+            f"<bdi {quiet if name == seen_from else ''}>{self._shown(name)}</bdi>"
+            for name in (link.subject, link.object)
+        )
+        words = f"{subject} {self._predicate(link.predicate)}"
+        return f'<a href="{link_address(link)}">{words if link.unary else f"{words} {object_}"}</a>'
+
+    def _link_row(
+        self, link: ShownLink, seen_from: str, heads: Sequence[str], show_label: bool
+    ) -> str:
+        head = f'data-name="{heads[0]}"' if heads else ""
+        rank = "" if link.rank is None else f'<td class="number">{rank_text(link.rank)}</td>'
+        cells = [
+            f'  {rank}<td class="wide">{self._pair_link(link, seen_from)}</td>\n'
+            f"  {_scored_cell(link.score, link.place, head)}\n"
+        ]
+        if heads and link.before is not None:
+            head = f'data-name="{heads[1]}"'
+            cells.append(_scored_cell(link.before, link.place_before, head))
+        if link.before is not None:
+            head = "difference" if heads else "change"
+            cells.append(f'<td class="number" data-name="{head}">{change(link.change)}</td>')
+        if show_label:
+            cells.append(f"<td>{label(link.label)}</td>")
+        return f"<tr>\n{''.join(cells)}</tr>\n"
+
+    def _edge_group(self, group: EdgeGroup) -> str:
+        predicate = self._predicate(group.predicate)
         if group.inverse:
             caption = (
                 f'<span aria-hidden="true">←</span> {predicate} '
@@ -154,7 +185,7 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
             )
         else:
             caption = f'{predicate} <span aria-hidden="true">→</span>'
-        pills = "".join(f"{pill_text(other)} " for other in group.first)
+        pills = "".join(f"{self._pill(other)} " for other in group.first)
         further = group.total - len(group.first)
         more = f'<span class="quiet">and {further:,} more</span>' if further > 0 else ""
         return (
@@ -162,26 +193,8 @@ def named_filters(names: EntityNames) -> dict[str, Callable[..., Any]]:
             f"  <dd>{pills}{more}</dd>\n</div>\n"
         )
 
-    def edge_groups(groups: Iterable[EdgeGroup]) -> Markup:
-        """Known facts, group by group."""
-        return Markup("".join(map(edge_group, groups)))
 
-    def question(known: str, relation: str, asks: Direction) -> Markup:
-        """A query, with a question mark for the entity that it asks for."""
-        entity = f"<bdi>{shown(known)}</bdi>"
-        predicate = f'<span class="predicate">{shown(relation)}</span>'
-        parts = (entity, predicate, "?") if asks is Direction.OBJECT else ("?", predicate, entity)
-        return Markup(" ".join(parts))
-
-    return {
-        "shown": names.shown,
-        "entity_type": names.type_of,
-        "words": words,
-        "named_rule": lambda rule: rule_in_names(rule, names.shown),
-        "shown_atom": lambda fact: renamed(fact, names.shown).atom,
-        "short": short,
-        "pill": pill,
-        "link_rows": link_rows,
-        "edge_groups": edge_groups,
-        "question": question,
-    }
+def _scored_cell(score: float, place: ScorePlace | None, head: str) -> str:
+    """A score as a bar, with its place if the model does not decide what is true."""
+    words = "" if place is None else f'<small class="quiet">{place.short}</small>'
+    return f'<td class="score" {head}>{score_bar(score)}{words}</td>'
