@@ -89,7 +89,7 @@ class ModelCard:
         if learned.facts is not None:
             sentences.append(f"Facts: {_summary_text(learned.facts)}.")
         if learned.labels is not None:
-            what = "Labelled pairs" if learned.labels.true is not None else "Held-out facts"
+            what = "Labels" if learned.labels.true is not None else "Held-out facts"
             sentences.append(f"{what}: {_summary_text(learned.labels)}.")
         if learned.validation is not None:
             sentences.append(f"Internal validation: {learned.validation.sentence}.")
