@@ -103,6 +103,13 @@ def test_pairs_are_scored_as_predict_scores_them(rules: Client) -> None:
         assert [row["score"] for row in scores] == pytest.approx(list(wanted["score"]), abs=1e-12)
 
 
+def test_entities_that_no_fact_has_are_named(rules: Client) -> None:
+    """They score what the prior says, so a slip of the pen would go unnoticed."""
+    pairs = [["ann", "dora"], ["zed", "ann"], ["ann", "trusts", "Bob"]]
+    assert answer(rules, "predict", {"pairs": pairs})["unknown"] == ["Bob", "zed"]
+    assert answer(rules, "predict", {"pairs": pairs[:1]})["unknown"] == []
+
+
 def test_queries_are_answered_as_rank_answers_them(rules: Client) -> None:
     queries = [("ann", "trusts", "?"), ("?", "trusts", "dora")]
     wanted = hb.Model.parse(RULES).rank(hb.read_facts(FACTS), queries, top=2)

@@ -66,11 +66,16 @@ class Service:
         ]
 
     def predict(self, body: Values) -> Values:
-        """Score pairs or triples, in their order."""
-        pairs = as_pairs(self._triples(body["pairs"], "body.pairs[{}]"))
+        """Score pairs or triples, in their order, and name the entities that no fact has."""
+        triples = self._triples(body["pairs"], "body.pairs[{}]")
+        names = {name for subject, _, object_ in triples for name in (subject, object_)}
+        known, pairs = self.served.facts.entities, as_pairs(triples)
         on_one = [name for name, arity in self.served.model.target_arities.items() if arity == 1]
         found = self.served.scorer.predict(replace(pairs, unary=frozenset(on_one)))
-        return {"scores": [_plain(row) for row in found.dicts()]}
+        return {
+            "scores": [_plain(row) for row in found.dicts()],
+            "unknown": sorted(name for name in names if known.index(name) < 0),
+        }
 
     def rank(self, body: Values) -> Values:
         """The best answers of every query."""

@@ -62,7 +62,8 @@ _ANSWER = _object({"entity": _NAME, "score": _NUMBER}, {"rank": _NUMBER, "probab
 #: Summary, request and response of every endpoint, by its name.
 SCHEMAS: dict[str, dict[str, Any]] = {
     "predict": {
-        "summary": "Score pairs, in their order. A score is null where no rule proposes a triple.",
+        "summary": "Score pairs, in their order. A score is null where no rule proposes a triple. "
+        "Of `unknown` entities no fact is known: rules do not count for them.",
         "request": _object({"pairs": _several(_TRIPLE, MAX_PAIRS)}),
         "response": _object(
             {
@@ -71,7 +72,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
                         {"subject": _NAME, "predicate": _NAME, "score": _NUMBER},
                         {"object": _NAME, "probability": _NUMBER},
                     )
-                )
+                ),
+                "unknown": _several(_NAME),
             }
         ),
     },
