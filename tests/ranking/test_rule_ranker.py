@@ -118,3 +118,13 @@ def test_a_collective_model_ranks_nothing(facts: hb.Facts) -> None:
     model = hb.Model.parse('# hornbeam: {"collective": true}\n1.0: knows(A, B) -> knows(B, A)\n')
     with pytest.raises(InputError, match="a collective model scores pairs together and ranks no"):
         model.evaluate_ranks(facts, [("ann", "knows", "dan")])
+
+
+def test_facts_of_little_truth_are_no_new_answers() -> None:
+    facts = hb.read_facts([("a", "t", "b", 0.25), ("c", "t", "d", 1.0), ("b", "u"), ("d", "u")])
+    model = hb.Model.parse("1: u(B) -> t(A, B)")
+    asked = model.rank(facts, [("a", "t", "?"), ("?", "t", "b")])
+    ranked = {*zip(asked["subject"], asked["object"], strict=True)}
+    proposed = model.propose(facts)
+    assert ranked == {*zip(proposed["subject"], proposed["object"], strict=True)}
+    assert ranked == {("a", "d"), ("c", "b")}

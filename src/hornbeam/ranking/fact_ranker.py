@@ -28,7 +28,7 @@ from hornbeam.facts.names import Names
 from hornbeam.facts.reading.readers import Input, as_facts, as_names
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.ranking.named_queries import NamedQueries, as_queries, check_answerable
-from hornbeam.ranking.queries import Answers, Queries, Triples, answered
+from hornbeam.ranking.queries import Answers, Queries, answered
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_ranks
 from hornbeam.rules.codes import is_inverse, predicate_of
 from hornbeam.rules.rule_model import RuleModel
@@ -214,10 +214,11 @@ def _filled(answer: list[str], given: list[str], rows: Positions, is_answer: Arr
 
 
 def new_answers(found: Answers, queries: Queries, facts: Facts) -> Answers:
-    """Leave out answers that are true facts."""
-    triples, n, n_relations = Triples.of(facts), len(facts.entities), len(facts.predicates)
+    """Leave out answers that are facts, of whatever truth."""
+    table, n, n_relations = facts.binary, len(facts.entities), len(facts.predicates)
+    subject, object_ = table.arguments
     # facts are sorted, and so are their keys
-    stated = atom_keys(triples.subject, triples.relation, triples.object, n, n_relations)
+    stated = atom_keys(subject, table.predicate, object_, n, n_relations)
     own = found.triples(queries)
     keys = atom_keys(own.subject, own.relation, own.object, n, n_relations)
     return found.where(~contained(keys, stated))
