@@ -259,10 +259,14 @@ def test_rules_without_brackets_are_written_as_they_are(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_without_weights_is_a_program_that_runs(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "text", ["0: p(A, B) -> t(A, B)\n0: !t(A, B)", "1: p(A, B) -> t(A, B) [exists]"]
+)
+def test_a_model_that_pulls_at_no_pair_is_a_program_that_runs(tmp_path: Path, text: str) -> None:
+    """Its rules have no weights, or no groundings and predicates of their own."""
     facts = hb.read_facts([("a", "p", "b")])
     pairs = hb.read_pairs([("a", "t", "c"), ("c", "t", "a")])
-    model = hb.Model.parse("0: p(A, B) -> t(A, B)\n0: !t(A, B)\n")
+    model = hb.Model.parse(text)
     program = model.export(facts, pairs, tmp_path / "program")
     assert (program.parent / "rules.psl").read_text() == "0.0: !t(A, B)\n"
     assert hb.infer(program).found.objective == 0.0

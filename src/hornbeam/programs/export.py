@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path as FilePath
@@ -171,23 +171,24 @@ class Export:
     def psl_rules(self) -> Iterator[LogicalRule]:
         """The rules as PSL reads them.
 
-        PSL refuses a program without rules. If no rule has a positive weight, the negative prior of
-        every target is written with weight 0.
+        PSL refuses a program without rules. If no rule has a positive weight, or none of those has
+        a grounding, the negative prior of every target is written with weight 0.
         """
+        weightless = [Rule(0.0, prior(name, arity=self._arity(name))) for name in self.targets]
         # PSL takes the first of equal rules: their weights are added up
         weights = defaultdict[LogicalRule, float](float)
-        for rule in self._psl_rules():
+        written = list(self._psl_rules(self.rules))
+        for rule in written or self._psl_rules(dict(enumerate(weightless))):
             weights[replace(rule, weight=0.0)] += rule.weight or 0.0
         return (replace(rule, weight=weight) for rule, weight in weights.items())
 
-    def _psl_rules(self) -> Iterator[LogicalRule]:
-        """The rules as PSL reads them, some of which may be equal."""
+    def _psl_rules(self, rules: Mapping[int, Rule]) -> Iterator[LogicalRule]:
+        """Rules, by their places, as PSL reads them, some of which may be equal."""
         squared = self.model.semantics.relaxation is Relaxation.SQUARED
         stated = self._targets_of(among_facts(self.facts, self.pairs))
         plain = PlainRules(self.model, self.names, stated, self._targets_of(~self.located))
-        weightless = (Rule(0.0, prior(name, arity=self._arity(name))) for name in self.targets)
-        for place, rule in (self.rules or dict(enumerate(weightless))).items():
-            if place in self.computed:
+        for place, rule in rules.items():
+            if place in self.computed and not rule.clause.is_prior:
                 target = self.names.plain[rule.clause.target]
                 yield from self.computed[place].psl_rules(target, squared)
             else:
