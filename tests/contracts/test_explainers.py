@@ -87,13 +87,15 @@ def opened(
 
 
 def implementations(package: str, method: str) -> set[type]:
-    """Classes of a package with a method of that name that are no protocols."""
+    """Classes of a package with a method of that name that are no protocols, nor abstract."""
     path = importlib.import_module(package).__path__
     return {
         kind
         for module in pkgutil.iter_modules(path, f"{package}.")
         for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-        if hasattr(kind, method) and kind.__module__.startswith(package)
+        if hasattr(kind, method)
+        and kind.__module__.startswith(package)
+        and not inspect.isabstract(kind)
     } - {Explainer, RuleExplainer, JointExplainer}
 
 

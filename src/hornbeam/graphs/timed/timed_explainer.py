@@ -11,10 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hornbeam.base.arrays import Floats
-from hornbeam.base.progress import SILENT, Progress
-from hornbeam.base.texts import did_you_mean
 from hornbeam.errors import InputError
-from hornbeam.explaining.explanation import PATHS, ExplainedScore, Explanation, HigherAnswer
+from hornbeam.explaining.explanation import ExplainedScore, HigherAnswer
 from hornbeam.explaining.reason import (
     DatedFact,
     GroundedCondition,
@@ -23,13 +21,11 @@ from hornbeam.explaining.reason import (
     ScorePart,
     largest_first,
 )
-from hornbeam.facts.reading.readers import Input
-from hornbeam.facts.table import Facts
-from hornbeam.graphs.graph_explainer import ABOVE, REASONS, RULES_ABOVE, rank_among
+from hornbeam.graphs.graph_explainer import ABOVE, RULES_ABOVE, AnswerExplainer, rank_among
 from hornbeam.graphs.graph_text import graph_rule_words, rule_ends, rule_text
 from hornbeam.graphs.model_parts import direction_of, step_of
 from hornbeam.graphs.pools import Pool
-from hornbeam.graphs.ranking_model import RankingModel, known_argument
+from hornbeam.graphs.ranking_model import known_argument
 from hornbeam.graphs.timed.time_scale import duration
 from hornbeam.graphs.timed.timed_features import TimedEvidence
 from hornbeam.graphs.timed.timed_queries import QueryTimes
@@ -37,31 +33,17 @@ from hornbeam.graphs.timed.timed_ranker import TimedRanker
 from hornbeam.graphs.timed.timed_rules import TimedRule
 from hornbeam.ranking.queries import Answers
 from hornbeam.rules.body import Kind, spelt
-from hornbeam.rules.codes import step_code
 from hornbeam.rules.rule_words import Phrase
 
 
 @dataclass(frozen=True, eq=False)
-class TimedExplainer:
-    """A model of a graph with time over facts, ready to explain triples.
+class TimedExplainer(AnswerExplainer[TimedRanker]):
+    """Explains triples of facts with times; see `AnswerExplainer`.
 
-    `reasons` is the number of rules that are named, `at` the time that triples are asked at: by
-    default right after the last fact.
+    `at` is the time that triples are asked at: by default right after the last fact.
     """
 
-    ranker: TimedRanker
-    reasons: int = REASONS
     at: int | None = None
-
-    @property
-    def model(self) -> RankingModel:
-        """The model, which has the rules."""
-        return self.ranker.model
-
-    @property
-    def facts(self) -> Facts:
-        """The facts, which are the evidence."""
-        return self.ranker.facts
 
     @property
     def time(self) -> int:
@@ -77,47 +59,12 @@ class TimedExplainer:
         except ValueError as error:
             raise InputError(f"`at`: {error}") from None
 
-    def with_facts(self, new: Input) -> TimedExplainer:
-        """The same explainer over the facts and new ones."""
-        return replace(self, ranker=self.ranker.with_facts(new))
-
-    def explain(
-        self,
-        subject: str,
-        target: str,
-        object_: str,
-        *,
-        paths: int = PATHS,
-        flip: bool = True,
-        progress: Progress = SILENT,
-    ) -> Explanation:
-        """Explain a triple at a time as the answer of two queries; `flip` is ignored.
-
-        At most `paths` facts are listed per rule, the latest first.
-
-        Raises
-        ------
-        hornbeam.errors.InputError
-            Where the facts lack an entity or the relation, or the model has no rules for it.
-        """
-        s, o = self.facts.entity(subject), self.facts.entity(object_)
-        p = self.facts.predicates.index(target)
-        if p < 0 or target not in self.ranker.relations:
-            known = sorted(self.ranker.relations)
-            hint = did_you_mean(target, known) or f" It has {', '.join(known[:10])}."
-            raise InputError(f"the model has no rules for the relation {target!r}.{hint}")
-        directions = tuple(
-            self._ranked_parts(step_code(p, inverse), *ends, paths)
-            for inverse, ends in ((False, (s, o)), (True, (o, s)))
-            if step_code(p, inverse) in self.ranker.steps
-        )
-        return Explanation(subject, target, object_, directions)
-
-    def _ranked_parts(self, step: int, known: int, answer: int, paths: int) -> ExplainedScore:
-        """The explanation of a query's answer: its rank, parts, and the answers above it."""
+    def _ranked_parts(
+        self, ranker: TimedRanker, step: int, known: int, answer: int, paths: int
+    ) -> ExplainedScore:
         time = np.array([self.time], dtype=np.int64)
-        pool, score = self.ranker.scored(step, QueryTimes(np.array([known], dtype=np.int32), time))
-        chance = self.ranker.probabilities(Answers(pool.offsets, pool.entity, score))
+        pool, score = ranker.scored(step, QueryTimes(np.array([known], dtype=np.int32), time))
+        chance = ranker.probabilities(Answers(pool.offsets, pool.entity, score))
         lifts = self._lifts(step, pool)
         [row] = np.flatnonzero(pool.entity == answer)[:1].tolist() or [-1]
         own = score[row] if row >= 0 else -np.inf
