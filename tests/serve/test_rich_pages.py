@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from urllib.parse import quote
 
@@ -180,6 +181,25 @@ def test_a_trace_beside_the_model_is_said(tmp_path: Path) -> None:
     explorer = open_rule_explorer(hb.read_facts([("a", "p", "b")]), model, threads=1)
     body = Site(explorer).addresses["/"].page(Visit()).body
     assert "The prior of t is positive" in body
+
+
+def test_an_entity_page_has_its_numbers_and_dates() -> None:
+    """Next to its facts; an entity without numbers has none, and of unknown ones none are asked."""
+    facts = hb.read_facts(
+        [("ann", "knows", "bob")],
+        numbers=[("ann", "age", 31), ("ann", "age", 32.5), ("bob", "height", 1.8)],
+        dates=[("ann", "born", "1994-03-02")],
+    )
+    pairs = [("ann", "trusts", "zed")]
+    model = hb.Model.parse("1: knows(A, B) -> trusts(A, B)")
+    explorer = open_rule_explorer(facts, model, pairs=hb.read_pairs(pairs), threads=1)
+    assert "age 31, 32.5 born 1994-03-02" in shown(explorer, "entity", name="ann").words
+    asked = Site(explorer).addresses["/entity.json"]
+    told = [
+        json.loads(asked.page(Visit({"name": name})).body)["numbers"]
+        for name in ("ann", "bob", "zed")
+    ]
+    assert told == [{"age": ["31", "32.5"], "born": ["1994-03-02"]}, {"height": ["1.8"]}, {}]
 
 
 def test_values_stand_on_the_page_and_end_its_drawings() -> None:

@@ -73,6 +73,16 @@ class Numbers:
         low, high = np.searchsorted(self.attribute, [number, number + 1]) if number >= 0 else (0, 0)
         return self.entity[low:high], self.value[low:high]
 
+    def of_entity(self, entity: int) -> dict[str, list[float]]:
+        """The values of an entity by attribute, sorted; of the attributes that it has."""
+        found = {}
+        for name in self.attributes:
+            entities, values = self.values_of(name)
+            low, high = np.searchsorted(entities, [entity, entity + 1])
+            if low < high:
+                found[name] = values[low:high].tolist()
+        return found
+
     def moved(self, to_entity: Ids) -> Numbers:
         """The same numbers where entities have other ids in the same order."""
         return replace(self, entity=to_entity[self.entity])

@@ -21,7 +21,13 @@ from hornbeam.rules.rule_words import with_plain_words
 from hornbeam.serve.explorer import Explorer, ModelExplorer
 from hornbeam.serve.filters import link_url
 from hornbeam.serve.rule_explorer import RuleExplorer
-from hornbeam.serve.shown_values import EdgeGroup, QueryAnswers, edge_groups, other_groups
+from hornbeam.serve.shown_values import (
+    EdgeGroup,
+    QueryAnswers,
+    edge_groups,
+    number_texts,
+    other_groups,
+)
 from hornbeam.serve.unfolded_drawing import draw_columns, draw_outline
 from hornbeam.serve.unfolding import Unfolding, unfold
 from hornbeam.serve.visits import (
@@ -101,6 +107,7 @@ class Pages:
         missing, others = queries[:QUERIES], queries[QUERIES:]
         known = self._edge_groups(entity) if entity >= 0 else []
         stated = other_groups(explorer.facts, entity) if entity >= 0 else []
+        numbers = number_texts(explorer.facts, entity) if entity >= 0 else {}
 
         def plain() -> dict[str, Any]:
             named = [
@@ -118,6 +125,7 @@ class Pages:
                 "listed": [link.as_dict() for link in listed],
                 "known": [asdict(group) for group in known],
                 "stated": [asdict(group) for group in stated],
+                "numbers": numbers,
                 "names": self._names(named),
             }
 
@@ -129,6 +137,7 @@ class Pages:
             "n_listed": n_listed,
             "known": known,
             "stated": stated,
+            "numbers": numbers,
             "timeline": explorer.timeline(name),
         }
         return View("entity.html", values, plain)

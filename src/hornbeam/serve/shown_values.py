@@ -14,6 +14,7 @@ import numpy as np
 from hornbeam.base.arrays import Floats, Ids, Integers
 from hornbeam.explaining.grounding_finder import FactNumbers
 from hornbeam.explaining.known_scores import KnownScores, ScorePlace
+from hornbeam.explaining.number_groundings import value_text
 from hornbeam.explaining.reason import Fact
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import ONE, Facts, Targets
@@ -192,6 +193,15 @@ def other_groups(facts: Facts, entity: int) -> list[NonBinaryGroup]:
         first = [numbers.named(fact) for fact in naming[:FIRST].tolist()]
         groups.append(NonBinaryGroup(predicate, len(first[0].arguments) == 1, len(naming), first))
     return groups[:MAX_GROUPS]
+
+
+def number_texts(facts: Facts, entity: int) -> dict[str, list[str]]:
+    """The numbers and dates of an entity as they are read, by attribute."""
+    numbers = facts.numbers
+    return {
+        name: [value_text(value, name in numbers.dates) for value in values]
+        for name, values in list(numbers.of_entity(entity).items())[:MAX_GROUPS]
+    }
 
 
 def links_at(
