@@ -143,6 +143,7 @@ def test_facts_and_numbers_in_any_order_and_form() -> None:
         ("a\ty\tinf\n", False, "line 1: expected a finite number, found 'inf'"),
         ("a\ty\t1e999\n", False, "line 1: expected a finite number, found '1e999'"),
         ("a\ty\tnan\n", False, "line 1: expected a finite number, found 'nan'"),
+        ("a\ty\tN/A\n", True, "line 1: .*found 'N/A'; a missing value is an empty cell of a ta"),
         ("a\ty\t-2e100\n", False, "line 1: expected a finite number of at most 1e.100, found '-2e"),
         ("a\ty\t1_0\n", False, "line 1: expected a finite number, found '1_0'"),
         ("a\ty\t\n", False, "line 1: the value is missing; expected a finite number"),

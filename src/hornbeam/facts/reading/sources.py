@@ -36,6 +36,8 @@ NUMBER_WORDS = {"a1": "entity", "predicate": "attribute", "value": "value"}
 MAX_ARITY = 8
 #: Characters that no name has, and what messages call them.
 FORBIDDEN = {"\t": "a TAB", "\r": "a carriage return", "\n": "a line feed", "\0": "a NUL"}
+#: What others write where a value is missing.
+MISSING = {"na", "n/a", "nan", "null", "none", "nil", "-", "?", "."}
 #: Shown instead of text from files outside the program's folder.
 NOT_SHOWN = "something else (not shown: the file is outside the program's folder)"
 
@@ -76,6 +78,8 @@ class ValueKind(StrEnum):
         limit = f" of at most {most:g}" * (self is ValueKind.NUMBER and math.isfinite(number))
         is_time = TimeUnit.of_text(time_text(field)) in (TimeUnit.DAY, TimeUnit.SECOND)
         hint = "; `time` names a column of times" * (self is ValueKind.TRUTH and is_time)
+        if self is not ValueKind.TRUTH and str(field).strip().casefold() in MISSING:
+            hint = "; a missing value is an empty cell of a table, or no line"
         found = NOT_SHOWN if private else quote(str(field))
         return f"expected a {self}{limit}, found {found}{hint}"
 
