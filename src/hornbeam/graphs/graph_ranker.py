@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
-from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, part_numbers, pointers
+from hornbeam.base.arrays import Bools, Floats, Ids, Ints, Singles, pointers
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.data_summaries import summary_of_facts
@@ -27,31 +27,22 @@ from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.model_parts import StepModel, numbered_model
 from hornbeam.graphs.path_rules import PathRules
 from hornbeam.graphs.pools import FurtherCandidates, Pool, firings_of, pool_of
-from hornbeam.graphs.ranking_model import Calibration, RankingModel
-from hornbeam.graphs.softmax import (
-    Firings,
-    fired_scores,
-    linear_scores,
-    probabilities,
-    softmax_log_odds,
-)
+from hornbeam.graphs.ranking_model import RankingModel
+from hornbeam.graphs.softmax import Firings, fired_scores, linear_scores
+from hornbeam.graphs.softmax_ranker import BELOW_POOL, SoftmaxRanker, best_first
 from hornbeam.graphs.workload import Portion, Workload
-from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Queries, Triples
 from hornbeam.ranking.rank_evaluation import GraphEvaluation
 from hornbeam.rules.codes import inverse_code, is_inverse, predicate_of
 
 #: Number of sources of one relation and direction that are answered at a time.
 PART = 512
-#: How far further candidates score below the pool: their softmax shares are practically 0, so that
-#: probabilities do not depend on how many answers are listed.
-BELOW_POOL = 40.0
 #: Number of relations and directions whose slot scores of all entities are cached.
 SLOTS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class GraphRanker(FactRanker):
+class GraphRanker(SoftmaxRanker):
     """Answers queries by a model: a `MemoryRanker` from arrays, a `SqlRanker` from a database.
 
     Parameters
@@ -63,20 +54,14 @@ class GraphRanker(FactRanker):
         The learned model.
     steps
         Rules and weights of every step whose relation the facts have, by ascending step.
-    threads
-        Threads to use; one per core by default.
     listed
         Wanted number of answers per query: the model's pool, then the next best candidates up to
         this number. None lists all answers that rules propose.
     """
 
-    model: RankingModel
     steps: Mapping[int, StepModel]
-    threads: int | None = None
     listed: int | None = None
     _slot_scores: dict[int, Ints] = field(default_factory=dict, repr=False)
-
-    proposes_facts: ClassVar[bool] = False
 
     @abstractmethod
     def without_linked(self) -> GraphRanker:
@@ -123,12 +108,7 @@ class GraphRanker(FactRanker):
     def left_out(self, step: int, source: int) -> Ids:
         """Entities that are no candidates of a query: known answers, or all linked entities."""
 
-    @property
-    def relations(self) -> set[str]:
-        """Relations that the model has rules for."""
-        return {part.relation for part in self.model.relations}
-
-    def listing(self, top: int) -> Self:
+    def listing(self, top: int | None) -> Self:
         """A ranker that lists at least `top` answers of a query, if rules propose so many."""
         return replace(self, listed=top)
 
@@ -157,10 +137,6 @@ class GraphRanker(FactRanker):
         relation = self.facts.predicates[predicate_of(step)]
         is_functional = step in self.steps and self.steps[step].functional
         return is_functional and bool(self.types.linked(relation, int(is_inverse(step)))[source])
-
-    def probabilities(self, answers: Answers) -> Floats:
-        """Probability that an answer is right, by the model's calibration."""
-        return likely_answers(answers, self.model.calibration)
 
     def evaluate(
         self,
@@ -205,8 +181,7 @@ class GraphRanker(FactRanker):
         step, sources = part
         wants_more = self.listed is None or self.listed > self.model.pool
         pool, score = self.scored(step, sources, wants_more)
-        order = np.lexsort((pool.entity, -score, part_numbers(pool.offsets)))
-        found = Answers(pool.offsets, pool.entity[order], score[order])
+        found = best_first(pool, score)
         found = found if pool.further is None else _with_further(found, pool.further)
         found = found.where(self.fit(step, sources[found.query], found.entities))
         return found if self.listed is None else found.best(max(self.listed, self.model.pool))
@@ -223,21 +198,13 @@ class GraphRanker(FactRanker):
         scores[self.left_out(step, source)] = -np.inf
         return scores
 
-    def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
-        """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
-        return scores_of_all(self, queries, replace(self, listed=None).answers(queries, progress))
-
-    def scores_of(self, queries: Queries, found: Answers, answers: Ids) -> tuple[Floats, Floats]:
-        """Scores and probabilities of an answer per query, whether it is proposed or not.
-
-        `found` are the answers of the queries by a ranker that lists all of them. An answer that is
-        a fact must not be asked for.
-        """
+    def order_of(self, queries: Queries, answers: Ids) -> Floats:
+        """Slot scores of an answer per query."""
         order = np.full(len(queries), -np.inf)
         for step in np.unique(queries.step).tolist():
             same = queries.step == step
             order[same] = self._slots_of(step, queries.known[same], answers[same])
-        return scores_of_answers(found, order, answers, self.model.calibration)
+        return order
 
     def _slots_of(self, step: int, sources: Ids, answers: Ids) -> Floats:
         """Slot scores of answers; -inf where they do not fit."""
@@ -262,58 +229,6 @@ class GraphRanker(FactRanker):
             if along in self.steps and self.steps[along].functional:
                 fit &= ~self.types.linked(relation, int(is_inverse(along)))[ends]
         return fit
-
-
-def lowest_scores(found: Answers) -> Floats:
-    """The score of the last answer of every query, 0 for queries without answers."""
-    lowest = np.zeros(len(found))
-    some = np.flatnonzero(found.sizes)
-    lowest[some] = found.scores[found.offsets[1:][some] - 1]
-    return lowest
-
-
-def scores_below(lowest: Floats, order: Floats) -> Floats:
-    """Scores of entities that are not proposed, below the `lowest` of those that are.
-
-    The values of `order` decide; entities of -inf are no candidates, and tie below all others.
-    """
-    ordered = lowest - 2 * BELOW_POOL + np.clip(order, -BELOW_POOL / 4, BELOW_POOL / 4)
-    return np.where(order == -np.inf, lowest - 3 * BELOW_POOL, ordered)
-
-
-def likely_answers(found: Answers, calibration: Calibration) -> Floats:
-    """Probability that an answer is right."""
-    z = softmax_log_odds(np.asarray(found.offsets, dtype=np.int64), found.scores)
-    return probabilities(z, calibration)
-
-
-def scores_of_answers(
-    found: Answers, order: Floats, answers: Ids, calibration: Calibration
-) -> tuple[Floats, Floats]:
-    """Scores and probabilities of an answer per query; `order` decides if it is not proposed."""
-    lowest = lowest_scores(found)
-    score = scores_below(lowest, order)
-    total = np.bincount(
-        found.query, np.exp(found.scores - lowest[found.query]), minlength=len(found)
-    )
-    odds = score - lowest - np.log(np.maximum(total, 1.0))  # their shares are nearly 0
-    likely = probabilities(odds, calibration)
-    listed = np.flatnonzero(found.entities == answers[found.query])
-    score[found.query[listed]] = found.scores[listed]
-    likely[found.query[listed]] = likely_answers(found, calibration)[listed]
-    return score, likely
-
-
-def scores_of_all(ranker: FactRanker, queries: Queries, found: Answers) -> Floats:
-    """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
-    lowest, n = lowest_scores(found), len(ranker.facts.entities)
-    values = np.empty((len(queries), n))
-    for row, (step, source) in enumerate(zip(queries.step, queries.known, strict=True)):
-        order = ranker.others(int(step), int(source))
-        order = np.full(n, -np.inf) if order is None else order
-        values[row] = scores_below(np.full(n, lowest[row]), order)
-    values[found.query, found.entities] = found.scores
-    return values
 
 
 def _with_further(found: Answers, further: FurtherCandidates) -> Answers:
@@ -363,7 +278,7 @@ class MemoryRanker(GraphRanker):
         evidence = GraphEvidence.remembering(graph, model.ridge, settings)
         steps = numbered_model(model, facts.predicates)
         return cls(
-            facts, ArgumentTypes(facts), model, steps, threads, evidence=evidence,
+            facts, ArgumentTypes(facts), model, steps, threads=threads, evidence=evidence,
             leave_out_linked=leave_out_linked,
         )  # fmt: skip
 

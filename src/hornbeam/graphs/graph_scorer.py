@@ -144,7 +144,7 @@ def new_facts(
     """
     facts, called = ranker.facts, NO_NAMES if names is None else names
     given, only, asks_subject = wanted_ends(facts, called, subjects, objects, per_subject)
-    ranker = replace(ranker.named(called), listed=top if only is None else None)
+    ranker = ranker.named(called).listing(top if only is None else None)
     there = sorted(ranker.relations)
     relations = [called.relation(name, there) for name in relations or ()]
     for name in relations:

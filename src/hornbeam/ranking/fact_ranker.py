@@ -96,8 +96,8 @@ class FactRanker(ABC):
         """Probability of every answer, from all answers of its query; None for models without."""
         return None
 
-    def listing(self, top: int) -> Self:
-        """A ranker that need not propose more than the best `top` answers of a query."""
+    def listing(self, top: int | None) -> Self:
+        """A ranker that need not propose more than the best `top` answers of a query, None all."""
         return self
 
     def named(self, names: EntityNames) -> Self:

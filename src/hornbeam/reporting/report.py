@@ -397,7 +397,7 @@ def _true_and_stated(
         columns.append(queries.time[rows])
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     asked = queries.select(rows[first])
-    found = answered(replace(ranker, listed=0), asked, progress)  # no more than the pool
+    found = answered(ranker.listing(0), asked, progress)  # no more than the pool
     answers = found.triples(asked)
     if asked.time is not None and ranker.facts.events is not None:
         return (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, part_numbers
+from hornbeam.base.arrays import Floats, Ids, Ints
 from hornbeam.base.choices import FilterTime, History
 from hornbeam.base.compiled import announced
 from hornbeam.base.progress import SILENT, Progress
@@ -20,18 +20,17 @@ from hornbeam.facts.events import Events, check_units, warn_of_no_past
 from hornbeam.facts.reading.readers import Input, as_facts
 from hornbeam.facts.table import Facts
 from hornbeam.graphs.features import columns_of
-from hornbeam.graphs.graph_ranker import likely_answers, scores_of_all, scores_of_answers
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_model import RankingModel
 from hornbeam.graphs.softmax import linear_scores
+from hornbeam.graphs.softmax_ranker import SoftmaxRanker, best_first
 from hornbeam.graphs.timed.time_scale import TimeScale
 from hornbeam.graphs.timed.timed_features import PARTNER_SHARE
 from hornbeam.graphs.timed.timed_queries import QueryTimes, TimedGraph, open_queries
 from hornbeam.graphs.timed.timed_rules import TimedRule, numbered_rules, table_of_rules
 from hornbeam.graphs.timed.timeline import RuleTable
 from hornbeam.graphs.workload import Portion, Workload
-from hornbeam.ranking.fact_ranker import FactRanker
 from hornbeam.ranking.queries import Answers, Direction, Queries, Triples
 from hornbeam.ranking.rank_evaluation import GraphEvaluation, evaluate_events
 from hornbeam.rules.codes import step_code
@@ -46,7 +45,7 @@ class TimedStep(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TimedRanker(FactRanker):
+class TimedRanker(SoftmaxRanker):
     """Answers queries from the events before their time; without a time, from all events.
 
     Known links are answers like others: they may be true again.
@@ -55,38 +54,25 @@ class TimedRanker(FactRanker):
     ----------
     facts, types
         Facts with times.
-    model
-        The learned model.
     events
         The events to answer from, by default those of the facts.
-    threads
-        Threads to use; one per core by default.
-    listed
-        Wanted number of answers per query, no more than the model's pool; None for all of these.
     """
 
-    model: RankingModel
     events: Events
-    threads: int | None = None
-    listed: int | None = None
 
-    proposes_facts: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
 
     @classmethod
-    def of(
-        cls, model: RankingModel, facts: Facts, *, threads: int | None = None,
-        events: Events | None = None,
-    ) -> TimedRanker:  # fmt: skip
+    def of(cls, model: RankingModel, facts: Facts, *, threads: int | None = None) -> TimedRanker:
         """A ranker over facts with times, of the model's unit."""
         if facts.events is None:
             raise InputError(
                 "the model was learned from facts with a time, and the facts have none: read them "
                 "with `time`"
             )
-        ranker = cls(facts, ArgumentTypes(facts), model, facts.events, threads)
+        ranker = cls(facts, ArgumentTypes(facts), model, facts.events, threads=threads)
         check_units(ranker.scale.unit, facts.events.unit)
-        return ranker if events is None else replace(ranker, events=events)
+        return ranker
 
     @property
     def scale(self) -> TimeScale:
@@ -98,11 +84,6 @@ class TimedRanker(FactRanker):
     def now(self) -> int:
         """The time of queries without one: right after the last event."""
         return int(self.events.time[-1]) + 1 if len(self.events) else 0
-
-    @property
-    def relations(self) -> set[str]:
-        """Relations that the model has rules for."""
-        return {part.relation for part in self.model.relations}
 
     @cached_property
     def timed(self) -> TimedGraph:
@@ -132,16 +113,11 @@ class TimedRanker(FactRanker):
     def with_facts(self, new: Input) -> TimedRanker:
         """The same ranker over the facts and new ones, as if they had been read together."""
         ranker = TimedRanker.of(self.model, self.facts + as_facts(new), threads=self.threads)
-        types = replace(ranker.types, names=self.types.names)
-        return replace(ranker, types=types, listed=self.listed)
+        return replace(ranker, types=replace(ranker.types, names=self.types.names))
 
     def without_facts(self, triples: Triples) -> TimedRanker:
         """Itself: a fact is no evidence at its own time, and evidence at later times."""
         return self
-
-    def listing(self, top: int) -> Self:
-        """A ranker that lists at least `top` answers of a query, if there are so many."""
-        return replace(self, listed=top)
 
     def answers(self, queries: Queries, progress: Progress = SILENT) -> Answers:
         """The candidates of every query, best first; all other entities tie below them."""
@@ -171,19 +147,6 @@ class TimedRanker(FactRanker):
         """When queries are asked; those without a time are asked now."""
         return np.full(len(queries), self.now) if queries.time is None else queries.time
 
-    def probabilities(self, answers: Answers) -> Floats:
-        """Probability that an answer is right, by the model's calibration."""
-        return likely_answers(answers, self.model.calibration)
-
-    def every_score(self, queries: Queries, progress: Progress = SILENT) -> Floats:
-        """Scores of all entities as answers, one row per query; see `FactRanker.scores`."""
-        return scores_of_all(self, queries, self.answers(queries, progress))
-
-    def scores_of(self, queries: Queries, found: Answers, answers: Ids) -> tuple[Floats, Floats]:
-        """Scores and probabilities of an answer per query, whether it is proposed or not."""
-        order = np.zeros(len(queries))
-        return scores_of_answers(found, order, answers, self.model.calibration)
-
     def scored(self, step: int, asked: QueryTimes) -> tuple[Pool, Floats]:
         """Candidates of queries of one step, in the order of time and source, with their scores."""
         model, features = self.steps[step], self.model.features
@@ -195,10 +158,7 @@ class TimedRanker(FactRanker):
 
     def _ranked(self, part: tuple[int, QueryTimes]) -> Answers:
         """The candidates of the queries of one step, best first; queries are sorted by time."""
-        pool, score = self.scored(*part)
-        order = np.lexsort((pool.entity, -score, part_numbers(pool.offsets)))
-        found = Answers(pool.offsets, pool.entity[order], score[order])
-        return found if self.listed is None else found.best(max(self.listed, self.model.pool))
+        return best_first(*self.scored(*part))
 
     def seeing(self, tables: Sequence[Facts]) -> TimedRanker:
         """The same ranker over the facts and further ones, each seen after its time."""
@@ -217,19 +177,16 @@ class TimedRanker(FactRanker):
     ) -> GraphEvaluation:
         """Rank the answers of events among all entities; see `GraphModel.evaluate_ranks`."""
         tables = [as_facts(test), *([] if filter is None else [as_facts(filter)])]
-        whole = self.facts
-        for table in tables:
-            if table.events is None:
-                raise InputError("test and filter need times, as the facts have: give `time`")
-            whole = whole + table
-        tested, events, own = tables[0], whole.events, self.facts.events
+        if any(table.events is None for table in tables):
+            raise InputError("test and filter need times, as the facts have: give `time`")
+        ranker, tested, own = self.seeing(tables), tables[0], self.facts.events
         assert tested.events is not None
-        assert events is not None
         assert own is not None
+        whole, events = ranker.facts, ranker.events
         if History(history) is History.FIXED:
             to_entity = self.facts.entities.translate(whole.entities)
             events = own.moved(to_entity, self.facts.predicates.translate(whole.predicates))
-        ranker = TimedRanker.of(self.model, whole, threads=self.threads, events=events)
+            ranker = replace(ranker, events=events)
         both = (self.facts + tested).events
         assert both is not None
         return evaluate_events(
