@@ -10,8 +10,9 @@ one numbering of names: first the names of the facts, then further names.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from hornbeam.base.arrays import (
     Ids,
     Integers,
     Ints,
+    Positions,
     are_ties,
     pointers,
     run_starts,
@@ -85,7 +87,7 @@ class UnitedTriples:
 
     def among(self, triples: Triples, others: Triples) -> Bools:
         """Which triples are also in `others`."""
-        return contained(self.keys(triples), np.sort(self.keys(others)))
+        return triples.among(others, self.n_entities, self.n_relations)
 
 
 def unite(facts: Facts, others: Sequence[Facts]) -> UnitedTriples:
@@ -168,39 +170,53 @@ def filtered_ranks(
     test
         Triples to rank, all of which are in one of the tables.
     """
-    answer = np.concatenate([test.object, test.subject])
-    queries = Queries(
-        np.concatenate([test.relation, test.relation]),
-        np.concatenate([test.subject, test.object]),
-        np.repeat([False, True], len(test)),
-        answer,
-    )
-    true = KnownAnswers.of(united)
-    # a query that several test triples share is answered once
-    same = pair_keys(queries.step, queries.known, united.n_entities)
-    _, first, group = np.unique(same, return_index=True, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = pointers(np.bincount(group, minlength=len(first)))
+    queries = Queries.both_ways(test.relation, test.subject, test.object)
+    assert queries.answer is not None
+    true, asked, answer = KnownAnswers.of(united), in_facts(queries, united), queries.answer
+    number = pair_keys(queries.step, queries.known, united.n_entities)
     places = np.empty((3, len(queries)), dtype=np.int64)
-    work = PartOfWork(progress, "Ranking answers", 0, len(queries), len(queries))
-    size = min(max(MAX_ANSWERS // united.n_entities, MIN_QUERIES), MAX_QUERIES)
-    for low in range(0, len(first), size):
-        high = min(low + size, len(first))
-        distinct = queries.select(first[low:high])
-        rows = order[starts[low] : starts[high]]
-        part = work.part(low, high, len(first))
-        found = answered(ranker, in_facts(distinct, united), part)
-        asked = group[rows] - low
-        numbers = pair_keys(distinct.step, distinct.known, united.n_entities)
-        *counts, is_proposed = true.places(numbers, found, asked, answer[rows])
+    for batch in answered_batches(ranker, asked, number, united.n_entities, progress):
+        numbers, rows, group = number[batch.distinct], batch.rows, batch.group
+        *counts, is_proposed = true.places(numbers, batch.found, group, answer[rows])
         places[:, rows] = counts
         missed = rows[~is_proposed]
         places[:2, missed] = _ordered_below(
-            ranker, united, true, distinct, found, asked[~is_proposed], answer[missed],
-            places[:2, missed],
+            ranker, united, true, asked.select(batch.distinct), numbers, batch.found,
+            group[~is_proposed], answer[missed], places[:2, missed],
         )  # fmt: skip
-        part.finish()
     return Ranks(united, queries, *places)
+
+
+class AnsweredBatch(NamedTuple):
+    """Answers of distinct queries, and all queries that these answer.
+
+    `distinct` and `rows` are places among all queries, `group` has the place of the query of each
+    of the `rows` in `distinct` and in `found`.
+    """
+
+    distinct: Positions
+    found: Answers
+    rows: Positions
+    group: Positions
+
+
+def answered_batches(
+    ranker: Ranker, queries: Queries, key: Ints, n_entities: int, progress: Progress
+) -> Iterator[AnsweredBatch]:
+    """Answer queries by ascending `key`; queries that share one are answered once."""
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = pointers(np.bincount(group, minlength=len(first)))
+    work = PartOfWork(progress, "Ranking answers", 0, len(queries), len(queries))
+    size = min(max(MAX_ANSWERS // max(n_entities, 1), MIN_QUERIES), MAX_QUERIES)
+    for low in range(0, len(first), size):
+        distinct = first[low : low + size]
+        high = low + len(distinct)
+        rows = order[starts[low] : starts[high]]
+        part = work.part(low, high, len(first))
+        found = answered(ranker, queries.select(distinct), part)
+        yield AnsweredBatch(distinct, found, rows, group[rows] - low)
+        part.finish()
 
 
 def in_facts(queries: Queries, united: UnitedTriples) -> Queries:
@@ -273,15 +289,14 @@ class KnownAnswers:
 
 
 def _ordered_below(
-    ranker: Ranker, united: UnitedTriples, true: KnownAnswers, distinct: Queries, found: Answers,
-    group: Ints, answer: Ids, places: Ints,
+    ranker: Ranker, united: UnitedTriples, true: KnownAnswers, asked: Queries, numbers: Ints,
+    found: Answers, group: Positions, answer: Ids, places: Ints,
 ) -> Ints:  # fmt: skip
     """Order true answers that are not proposed, as the ranker orders such entities.
 
     `places` has their numbers of better and of tied candidates where they all tie.
     """
-    asked, places = in_facts(distinct, united), places.copy()
-    numbers = pair_keys(distinct.step, distinct.known, united.n_entities)
+    places = places.copy()
     for row in np.unique(group[asked.askable[group]]).tolist():
         score = ranker.others(int(asked.step[row]), int(asked.known[row]))
         if score is None:

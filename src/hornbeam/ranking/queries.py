@@ -101,6 +101,19 @@ class Queries:
     answer: Ids | None = None
     time: Ints | None = None
 
+    @classmethod
+    def both_ways(
+        cls, relation: Ids, subject: Ids, object_: Ids, time: Ints | None = None
+    ) -> Queries:
+        """Both queries of every triple with their answers: for objects, then for subjects."""
+        return cls(
+            np.tile(relation, 2),
+            np.concatenate([subject, object_]),
+            np.repeat([False, True], len(relation)),
+            np.concatenate([object_, subject]),
+            None if time is None else np.tile(time, 2),
+        )
+
     def __len__(self) -> int:
         return len(self.relation)
 

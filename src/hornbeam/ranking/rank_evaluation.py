@@ -17,8 +17,8 @@ from hornbeam.errors import InputError, warn
 from hornbeam.facts.events import Events
 from hornbeam.facts.table import Facts
 from hornbeam.ranking.filtered_ranks import Ranks, UnitedTriples, filtered_ranks, unite
-from hornbeam.ranking.queries import Direction, Ranker, Triples
-from hornbeam.ranking.timed_ranks import event_queries, timed_places, were_before
+from hornbeam.ranking.queries import Direction, Queries, Ranker, Triples
+from hornbeam.ranking.timed_ranks import timed_places, were_before
 
 
 @dataclass(frozen=True)
@@ -249,12 +249,11 @@ def evaluate_events(
     pairs = moved.select(moved.object >= 0)
     chosen = pairs.select(np.isin(pairs.predicate, whole.predicates.find(relations)))
     if not len(chosen):
-        named = ", ".join(sorted(relations)[:5]) + ", ..." * (len(relations) > 5)
-        raise InputError(f"the test has no fact of {named}, which the model has rules for")
+        raise _no_fact_of(relations)
     left_out = len(pairs) - len(chosen)
     _report(unknown, repeated, left_out, progress)
     sizes = len(whole.entities), len(whole.predicates)
-    queries = event_queries(chosen)
+    queries = Queries.both_ways(*chosen.columns)
     known = whole.events.select(whole.events.object >= 0)
     better, ties, candidates = timed_places(ranker, queries, known, sizes[0], filter_time, progress)
     united, unit = unite(whole, [test]), whole.events.unit
@@ -283,9 +282,14 @@ def _of_relations(
     wanted = [i for i in range(united.n_relations) if united.relation(i) in relations]
     chosen = np.isin(triples.relation, wanted)
     if not chosen.any():
-        named = ", ".join(sorted(relations)[:5]) + ", ..." * (len(relations) > 5)
-        raise InputError(f"the test has no fact of {named}, which the model has rules for")
+        raise _no_fact_of(relations)
     return chosen
+
+
+def _no_fact_of(relations: Collection[str]) -> InputError:
+    """The error where no test triple is of the relations of the model."""
+    named = ", ".join(sorted(relations)[:5]) + ", ..." * (len(relations) > 5)
+    return InputError(f"the test has no fact of {named}, which the model has rules for")
 
 
 def _warn_of_same_tables(united: UnitedTriples) -> None:

@@ -11,18 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hornbeam.base.arrays import Array, Bools, Ids, Ints, pointers, ranges
+from hornbeam.base.arrays import Array, Bools, Ids, Ints, ranges
 from hornbeam.base.choices import FilterTime
-from hornbeam.base.progress import SILENT, PartOfWork, Progress
+from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.atom_keys import atom_keys, pair_keys
 from hornbeam.facts.events import Events
-from hornbeam.ranking.filtered_ranks import (
-    MAX_ANSWERS,
-    MAX_QUERIES,
-    MIN_QUERIES,
-    KnownAnswers,
-)
-from hornbeam.ranking.queries import Queries, Ranker, Triples, answered
+from hornbeam.ranking.filtered_ranks import KnownAnswers, answered_batches
+from hornbeam.ranking.queries import Queries, Ranker, Triples
 
 
 class AnswerTable(NamedTuple):
@@ -35,17 +30,6 @@ class AnswerTable(NamedTuple):
         """The answers of queries: their sizes, and the answers one query after the other."""
         low, high = np.searchsorted(self.key, wanted), np.searchsorted(self.key, wanted, "right")
         return (high - low).astype(np.int64), self.answer[ranges(low, high)]
-
-
-def event_queries(events: Events) -> Queries:
-    """Both queries of every event with their answers: for objects, then for subjects."""
-    return Queries(
-        np.concatenate([events.predicate, events.predicate]),
-        np.concatenate([events.subject, events.object]),
-        np.repeat([False, True], len(events)),
-        np.concatenate([events.object, events.subject]),
-        np.concatenate([events.time, events.time]),
-    )
 
 
 def timed_places(
@@ -73,35 +57,26 @@ def timed_places(
     """
     assert queries.answer is not None
     assert queries.time is not None
-    both = event_queries(known)
+    both = Queries.both_ways(*known.columns)
     assert both.answer is not None
     assert both.time is not None
     times = np.unique(known.time)
     keys = _keys(both, times, filter_time, n_entities)
     order = np.lexsort((both.answer, keys))
     table = AnswerTable(keys[order], both.answer[order])
+    wanted = _keys(queries, times, filter_time, n_entities)
     # distinct queries, those of one step next to each other: a step is prepared once per batch
     same = _keys(queries, times, FilterTime.SAME, n_entities)
-    _, first, group = np.unique(same, return_index=True, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = pointers(np.bincount(group, minlength=len(first)))
-    wanted = _keys(queries, times, filter_time, n_entities)[first]
     places = np.empty((3, len(queries)), dtype=np.int64)
-    work = PartOfWork(progress, "Ranking answers", 0, len(queries), len(queries))
-    size = min(max(MAX_ANSWERS // max(n_entities, 1), MIN_QUERIES), MAX_QUERIES)
-    for low in range(0, len(first), size):
-        high = min(low + size, len(first))
-        rows = order[starts[low] : starts[high]]
-        part = work.part(low, high, len(first))
-        found = answered(ranker, queries.select(first[low:high]), part)
-        sizes, answers = table.of(wanted[low:high])
-        numbers = np.arange(high - low)
+    for distinct, found, rows, group in answered_batches(
+        ranker, queries, same, n_entities, progress
+    ):
+        sizes, answers = table.of(wanted[distinct])
+        numbers = np.arange(len(distinct))
         true = np.unique(pair_keys(np.repeat(numbers, sizes), answers, n_entities))
         of_batch = KnownAnswers(true, n_entities)
-        asked = group[rows] - low
-        *counts, _ = of_batch.places(numbers, found, asked, queries.answer[rows])
+        *counts, _ = of_batch.places(numbers, found, group, queries.answer[rows])
         places[:, rows] = counts
-        part.finish()
     return places
 
 
