@@ -128,6 +128,18 @@ def test_pairs_of_truth_value_0_are_the_false_ones() -> None:
         assert {(names[int(a)], names[int(b)]): float(true) for a, b, true in ends} == values
 
 
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_column_of_false_alone_is_unary(engine: str) -> None:
+    """Tables to be scored may have such columns: rules about them have no groundings there."""
+    table = {"name": ["a", "b"], "plan": ["gold", "free"], "vip": [False, False]}
+    facts = hb.read_table(pd.DataFrame(table), key="name")
+    model = hb.Model.parse("1: vip(A) -> churn(A)\n0.5: plan(A, 'gold') -> churn(A)\n")
+    scores = model.predict(facts, [("a",), ("b",)], engine=engine)["score"]
+    assert np.asarray(scores).tolist() == pytest.approx([1 / (1 + np.exp(-0.5)), 0.5])
+    with pytest.raises(InputError, match="no fact of 'vip' has a value"):
+        hb.learn(facts, target="vip")
+
+
 def test_a_fold_hides_its_true_entities_from_the_false_ones_too() -> None:
     true = [(name, "churn") for name, _, label in LABELS if label == "1"]
     facts, rng = hb.read_facts([*FACTS, *true]), np.random.default_rng(0)

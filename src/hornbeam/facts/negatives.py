@@ -237,7 +237,7 @@ def _origins(
 def _edges(facts: Facts, predicate: str) -> tuple[Ids, Ids, Bools]:
     """Subjects and objects of a predicate's facts, and which facts are true."""
     atoms = facts.atoms_of(predicate)
-    if not len(atoms):
+    if not len(atoms) and facts.denied_of(predicate) is None:
         if predicate in facts.arity:
             raise wrong_arity(predicate, facts.arity[predicate])
         raise UnknownTargetError(predicate, [name for name, n in facts.arity.items() if n <= 2])

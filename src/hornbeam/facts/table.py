@@ -363,10 +363,11 @@ class Facts:
 
     @cached_property
     def not_binary(self) -> Mapping[str, int]:
-        """Arity of every predicate that has facts of other than two arguments."""
+        """Arity of every predicate that has facts, or denied ones, of other than two arguments."""
         return {
             self.predicates[int(p)]: arity
-            for arity, table in self.atoms.items()
+            for tables in (self.denied, self.atoms)
+            for arity, table in tables.items()
             if arity != 2
             for p in np.unique(table.predicate)
         }
