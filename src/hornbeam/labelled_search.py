@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hornbeam.base.arrays import Ints, part_numbers
+from hornbeam.base.arrays import Ints
 from hornbeam.base.choices import CollectiveMethod, Sampling
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.collective.collective_statistics import discover_collective
@@ -35,7 +35,7 @@ from hornbeam.learning.problem import Problem
 from hornbeam.learning.rule_learning import LearnedRules, problem_of
 from hornbeam.learning_plan import LearningPlan
 from hornbeam.rules.body import Body
-from hornbeam.rules.candidates import Candidates, RuleLimits
+from hornbeam.rules.candidates import RuleLimits
 from hornbeam.rules.own_rules import NO_OWN_RULES, OwnRules
 from hornbeam.rules.rule_model import Semantics
 from hornbeam.two_step import FirstStep
@@ -178,7 +178,8 @@ class FoldedEvidence:
         """Find candidates over all facts, and keep those with groundings for enough pairs.
 
         For a pair, only groundings over the facts that its fold sees count. Each fold sees a subset
-        of the facts, so the search over all facts misses no candidate.
+        of the facts, so the search over all facts misses no candidate. With soft facts, coverage
+        and counts are those over all facts.
         """
         pairs, whole = self.folds.pairs, self.engine.over(self.folds.facts)
         discovery = discover_bodies(
@@ -186,7 +187,9 @@ class FoldedEvidence:
             progress=self.progress, own_facts_expected=True,
         )  # fmt: skip
         counted = self.count(discovery.candidates.bodies)
-        seen = _with_seen_figures(discovery.candidates, counted, pairs)
+        seen = discovery.candidates
+        if counted.body_truth is None:  # soft rows do not show which paths round to true
+            seen = seen.with_figures(counted.figures(pairs.positive))
         rows = seen.pruned(self.language)
         return replace(
             discovery, candidates=seen.take(rows), statistics=counted.only(rows), own_edges=0
@@ -213,20 +216,6 @@ def with_mirrors(found: Discovery, count: Callable[[Sequence[Body]], Statistics]
     bodies = set(counted.bodies)
     missing = [body.mirror for body in counted.bodies if body.mirror not in bodies]
     return replace(found, statistics=counted.followed_by(count(missing))) if missing else found
-
-
-def _with_seen_figures(candidates: Candidates, counted: Statistics, pairs: Targets) -> Candidates:
-    """Candidates with their coverage and counts over the facts that the folds see.
-
-    With soft facts, the figures over all facts stay: rows do not show which paths round to true.
-    """
-    if counted.body_truth is not None:
-        return candidates
-    body = part_numbers(counted.indptr)
-    paths = np.zeros(len(candidates), dtype=np.int64)
-    np.add.at(paths, body, counted.count)
-    true = np.bincount(body, pairs.positive[counted.target], len(candidates)).astype(np.int64)
-    return replace(candidates, coverage=np.diff(counted.indptr), coverage_true=true, paths=paths)
 
 
 def discover(

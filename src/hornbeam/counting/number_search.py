@@ -18,7 +18,7 @@ from itertools import islice
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ints, added_up, part_numbers
+from hornbeam.base.arrays import Floats, added_up, part_numbers
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
 from hornbeam.counting.number_counts import NumberCounter
@@ -54,7 +54,7 @@ def with_numbers(
     known = set(candidates.bodies)
     bodies = [body for body in bodies if body not in known]
     counted = engine.count(targets, bodies, language, progress=progress)
-    everything = candidates.with_numbers(bodies, _figures(counted, targets))
+    everything = candidates.with_numbers(bodies, counted.figures(targets.positive))
     rows = everything.pruned(language)
     statistics, histograms = found.statistics, found.histograms
     if statistics is not None:
@@ -164,14 +164,6 @@ def cuts_of(values: Floats) -> Floats:
     share = np.arange(1, CUTS + 1) / (CUTS + 1)
     cuts = np.unique(np.quantile(values, share, method="higher"))
     return np.asarray(cuts[cuts > values.min()])
-
-
-def _figures(counted: Statistics, targets: Targets) -> Ints:
-    """Coverage, coverage of true pairs and groundings of every body."""
-    n, body = len(counted.bodies), part_numbers(counted.indptr)
-    true = np.bincount(body, targets.positive[counted.target], n)
-    paths = np.bincount(body, counted.count, n)
-    return np.stack([np.bincount(body, minlength=n), true, paths]).astype(np.int64)
 
 
 def _histograms(counted: Statistics, targets: Targets, max_rows: int) -> Histograms:

@@ -138,6 +138,17 @@ class Statistics:
         indptr = pointers(keep)[self.indptr]
         return replace(kept, n_targets=len(rows), target=target, indptr=indptr)
 
+    def figures(self, positive: Bools) -> Ints:
+        """Coverage, coverage of `positive` targets, and ground clauses of every body, as rows."""
+        body, target = part_numbers(self.indptr), self.target
+        if self.body_truth is not None:  # a target has a row per truth
+            body, target = np.unique(np.stack([body, target]), axis=1)
+        coverage, true = (
+            np.bincount(covered, minlength=len(self.bodies))
+            for covered in (body, body[positive[target]])
+        )
+        return np.stack([coverage, true, np.diff(pointers(self.count)[self.indptr])])
+
     def _rows(self, rows: Integers | Bools) -> Statistics:
         """A selection of rows, with `indptr` left unchanged."""
         return replace(

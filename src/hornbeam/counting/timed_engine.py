@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints, part_numbers, pointers
+from hornbeam.base.arrays import Floats, Ids, Ints
 from hornbeam.base.dates import SECONDS_OF_DAY, TimeUnit
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.counting.engine import Discovery, Engine
@@ -195,13 +195,13 @@ class TimedEngine:
             kept = _joined(kept, longer.take(rows))
         found = len(kept)
         counted = self.count(targets, kept.bodies, language, progress=progress)
-        kept = _with_figures(kept, counted, targets)
+        kept = kept.with_figures(counted.figures(targets.positive))
         two = _pairs_of_atoms(kept, language)
         if len(two):
             orders = _in_both_orders(kept.take(two))
-            kept = _over_names_of(orders, kept)
+            kept = replace(kept, predicates=orders.predicates)  # a table that begins with its own
             in_order = self.count(targets, orders.bodies, language, progress=progress)
-            orders = _with_figures(orders, in_order, targets)
+            orders = orders.with_figures(in_order.figures(targets.positive))
             # a path that is always in this order is no other condition
             other = np.flatnonzero(orders.paths < np.tile(kept.paths[two], 2))
             kept = _joined(kept, orders.take(other))
@@ -280,13 +280,7 @@ class TimedEngine:
             count = np.bincount(place, n, len(key)).astype(np.int64)
             rows.append((np.full(len(key), k), *np.divmod(key, ONE + 1), count))
             left.append(np.bincount(place, share, len(key)).astype(np.float64))
-        body_number, target, truth, count = (
-            np.concatenate(column) for column in zip(*rows, strict=True)
-        )
-        return Statistics.of(
-            bodies, len(targets), body_number, target.astype(np.int32), truth.astype(np.int32),
-            count, np.concatenate(left),
-        )  # fmt: skip
+        return _table(bodies, targets, rows, np.concatenate(left))
 
     def _ordered(
         self, targets: Targets, bodies: Sequence[Body], language: RuleLimits, progress: Progress
@@ -301,13 +295,8 @@ class TimedEngine:
             )
             rows.append((np.full(len(row), k), row, truth, number))
             progress.advance("Counting paths in order", k + 1, len(bodies))
-        body_number, target, truth, number = (
-            np.concatenate(column) for column in zip(*rows, strict=True)
-        )
-        return Statistics.of(
-            bodies, len(targets), body_number, target.astype(np.int32), truth.astype(np.int32),
-            number, np.zeros(len(number)) if language.shares else None,
-        )  # fmt: skip
+        table = _table(bodies, targets, rows)
+        return replace(table, share=np.zeros(len(table.count))) if language.shares else table
 
     def _atoms_of(self, body: Body, targets: Targets, distinct: bool) -> tuple[Ints, Ints]:
         """Rows of targets, and the atoms that ground a body of one atom for them at any time."""
@@ -349,6 +338,18 @@ def check_times(facts: Facts, targets: Targets) -> None:
     if targets.time is None:
         raise InputError("the facts have a time and the pairs have none; expected `time` for both")
     check_units(facts.events.unit, targets.unit, "the facts", "the pairs")
+
+
+def _table(
+    bodies: Sequence[Body],
+    targets: Targets,
+    rows: Iterable[tuple[Ints, Ints, Ints, Ints]],
+    share: Floats | None = None,
+) -> Statistics:
+    """The table of rows: numbers of bodies and targets, truths and counts."""
+    body, target, truth, count = (np.concatenate(column) for column in zip(*rows, strict=True))
+    target, truth = target.astype(np.int32), truth.astype(np.int32)
+    return Statistics.of(bodies, len(targets), body, target, truth, count, share)
 
 
 def _chosen(bodies: Sequence[Body], places: Iterable[int]) -> list[Body]:
@@ -429,22 +430,4 @@ def _in_both_orders(candidates: Candidates) -> Candidates:
             for name in candidates.predicates
         ),
         steps=np.concatenate([later, earlier]),
-    )
-
-
-def _over_names_of(wider: Candidates, candidates: Candidates) -> Candidates:
-    """The candidates over the relations of a table that begins with their own."""
-    return replace(candidates, predicates=wider.predicates)
-
-
-def _with_figures(candidates: Candidates, counted: Statistics, targets: Targets) -> Candidates:
-    """The candidates with their coverage and counts."""
-    n, body = len(candidates), part_numbers(counted.indptr)
-    seen = np.unique(np.stack([body, counted.target]), axis=1)
-    positive = targets.positive[seen[1]]
-    return replace(
-        candidates,
-        coverage=np.bincount(seen[0], minlength=n).astype(np.int64),
-        coverage_true=np.bincount(seen[0][positive], minlength=n).astype(np.int64),
-        paths=np.diff(pointers(counted.count)[counted.indptr]),
     )

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hornbeam.base.arrays import Floats, Ints
-from hornbeam.base.choices import Relaxation
+from hornbeam.base.choices import Relaxation, Score
 from hornbeam.base.compiled import numba_in_use
 from hornbeam.densities import integral_kernels as kernels
 from hornbeam.densities.hinges import Hinges, group_hinges, hinge_covariance, hinge_moments
@@ -194,6 +194,13 @@ def score_map(up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation) ->
     else:
         best += np.sign(a - b) / 2
     return best
+
+
+def closed_form_score(
+    score: Score, up: npt.ArrayLike, down: npt.ArrayLike, relaxation: Relaxation
+) -> Floats:
+    """The mean or the MAP state."""
+    return (score_map if score is Score.MAP else score_mean)(up, down, relaxation)
 
 
 # --- targets with any number of sides -------------------------------------------------------

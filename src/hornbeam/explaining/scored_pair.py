@@ -12,7 +12,7 @@ from hornbeam.base.arrays import Bools, Floats, Ints
 from hornbeam.base.choices import Relaxation, Score
 from hornbeam.counting.columns import Columns, strengths_add_up
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.densities.integrals import closed_form_score
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import AnyBody, Body
@@ -160,8 +160,7 @@ class ScoredPair:
         up, down = (
             np.cumsum(np.where(side, strengths, 0.0), axis=1)[:, -1] for side in (~against, against)
         )
-        closed_form = score_map if kind is Score.MAP else score_mean
-        scores = closed_form(up, down, self.model.semantics.relaxation)
+        scores = closed_form_score(kind, up, down, self.model.semantics.relaxation)
         return np.where(rules.any(axis=1), scores, 0.5)
 
     def _scores_one_by_one(self, rules: Bools, kind: Score) -> Floats:

@@ -256,17 +256,19 @@ class Candidates:
         kind = np.full(n, KINDS.index(Kind.NUMBERS))
         argument = np.array([body.argument for body in bodies], dtype=np.int64)
         target = [self.targets.index(body.target) for body in bodies]
-        coverage, coverage_true, paths = figures
         more = replace(
             before,
             steps=np.zeros((n, steps), dtype=np.uint32),
             target=np.array(target, dtype=np.int32),
-            coverage=coverage,
-            coverage_true=coverage_true,
-            paths=paths,
             conditions=np.stack([kind, argument, place], axis=1).astype(np.int32),
         )
-        return replace(before.followed_by(more), numbers=(*self.numbers, *bodies))
+        both = before.followed_by(more.with_figures(figures))
+        return replace(both, numbers=(*self.numbers, *bodies))
+
+    def with_figures(self, figures: Ints) -> Candidates:
+        """The same bodies with these rows of coverage, true coverage and paths."""
+        coverage, coverage_true, paths = figures
+        return replace(self, coverage=coverage, coverage_true=coverage_true, paths=paths)
 
     def followed_by(self, other: Candidates) -> Candidates:
         """The rows of both, over the same predicates, targets and constants."""

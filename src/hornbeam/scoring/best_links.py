@@ -17,7 +17,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Positions, places_in_runs, run_starts
 from hornbeam.base.choices import Relaxation, Score
-from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.densities.integrals import closed_form_score
 from hornbeam.scoring.margin_kernels import PairBounds
 
 #: Maximum rounding error of a score computed from its margin.
@@ -68,8 +68,8 @@ class ScoreBounds:
         up, down = np.maximum(margin, 0.0), np.maximum(-margin, 0.0)
         if self.relaxation is Relaxation.SQUARED:
             down = np.zeros_like(down)
-        closed_form = score_map if self.score is Score.MAP else score_mean
-        return np.minimum(closed_form(up, down, self.relaxation) * (1.0 + ROUNDING), 1.0)
+        highest = closed_form_score(self.score, up, down, self.relaxation)
+        return np.minimum(highest * (1.0 + ROUNDING), 1.0)
 
     def least_margins(self, wanted: Floats, most: float) -> Floats:
         """Lower bounds of the margins whose score bound reaches each value of `wanted`.

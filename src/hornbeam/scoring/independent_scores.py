@@ -32,7 +32,7 @@ from hornbeam.counting.columns import (
 )
 from hornbeam.counting.statistics import Statistics
 from hornbeam.densities.hinges import group_hinges, hinge_map, hinge_moments
-from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.densities.integrals import closed_form_score, score_mean
 from hornbeam.errors import InputError
 from hornbeam.facts.table import Targets
 from hornbeam.rules.body import Body
@@ -197,8 +197,7 @@ def score_targets(
     if not strengths_add_up(statistics, relaxation):
         return _hinge_scores(model, statistics, targets, score)
     up, down = strengths(model, statistics, targets)
-    closed_form = score_map if score is Score.MAP else score_mean
-    return closed_form(up, down, relaxation)
+    return closed_form_score(score, up, down, relaxation)
 
 
 def strengths(model: RuleModel, statistics: Statistics, targets: Targets) -> tuple[Floats, Floats]:

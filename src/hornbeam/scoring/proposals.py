@@ -21,7 +21,7 @@ from hornbeam.counting.columns import Columns
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.memory.memory_engine import MemoryEngine
 from hornbeam.counting.statistics import Statistics
-from hornbeam.densities.integrals import score_map, score_mean
+from hornbeam.densities.integrals import closed_form_score
 from hornbeam.facts.argument_types import ArgumentTypes
 from hornbeam.facts.table import Facts, Targets
 from hornbeam.rules.body import AnyBody, free_argument
@@ -232,8 +232,8 @@ class Proposer:
         by_both[connected] = grounded_pairs(counted, positive_bodies(rules)).get(None, False)
         grounded = {None: by_both, **self.margins.grounded_by_ends(start, end)}
         may = proposable(self.types, self.target, *self.margins.ordered(start, end), grounded)
-        closed_form = score_map if self.score is Score.MAP else score_mean
-        scores = closed_form(up[may], down[may], self.model.semantics.relaxation)
+        relaxation = self.model.semantics.relaxation
+        scores = closed_form_score(self.score, up[may], down[may], relaxation)
         return ScoredPairs(start[may], end[may], scores)
 
     @cached_property
