@@ -77,6 +77,7 @@ from hornbeam.rules.provenance import (
 #: Minimum number of held-out queries to choose settings by, and the number from which on they
 #: choose settings only. Fewer held-out queries are also used to fit weights.
 MIN_QUERIES, MANY_QUERIES = 200, 10_000
+NO_LINKS = "there are no facts of two arguments: a graph needs links"
 
 
 def learn_graph(
@@ -149,7 +150,7 @@ def learn_graph(
         return _with_provenance(model, changed, summary_of_facts(facts), held)
     graph = open_graph(facts, settings)
     if not graph.size.facts:
-        raise InputError("there are no facts of two arguments: a graph needs links")
+        raise InputError(NO_LINKS)
     held = None if valid is None else as_facts(valid)
     extent = settings.extent or Extent.of(graph.size)
     length, shorter = _path_length(graph, extent, max_length)
@@ -232,11 +233,8 @@ def _learned_events(
 
     assert facts.events is not None
     if not (facts.events.object >= 0).any():
-        raise InputError("there are no facts of two arguments: a graph needs links")
-    for name in relations or ():
-        if name not in facts.predicates:
-            known = ", ".join(facts.predicates.take(range(min(10, len(facts.predicates)))))
-            raise InputError(f"the facts have no relation {name!r}; they have {known}")
+        raise InputError(NO_LINKS)
+    _check_relations(relations, list(facts.predicates))
     work.advance(0.0)
     with announced(work.progress):
         model = learn_events(
@@ -247,15 +245,20 @@ def _learned_events(
     return GraphModel(**{field.name: getattr(model, field.name) for field in fields(model)})
 
 
+def _check_relations(wanted: Sequence[str] | None, present: Sequence[str]) -> None:
+    """Refuse wanted relations that the facts lack."""
+    for name in wanted or ():
+        if name not in present:
+            known = ", ".join(present[:10])
+            raise InputError(f"the facts have no relation {name!r}; they have {known}")
+
+
 def _steps(graph: GraphCounter, relations: Sequence[str] | None) -> list[int]:
+    """The steps to learn: of all relations that have links, or of the wanted ones."""
     present = np.flatnonzero(graph.links_by_predicate).tolist()
     if relations is not None:
-        wanted = {name: graph.predicates.index(name) for name in relations}
-        for name, number in wanted.items():
-            if number not in present:
-                known = ", ".join(graph.predicates.take(present[:10]))
-                raise InputError(f"the facts have no relation {name!r}; they have {known}")
-        present = sorted(set(wanted.values()))
+        _check_relations(relations, graph.predicates.take(present))
+        present = sorted({graph.predicates.index(name) for name in relations})
     return [step_code(p, inverse) for p in present for inverse in (False, True)]
 
 

@@ -41,9 +41,8 @@ class LearningPlan:
 
     def for_labels(self, labels: Targets) -> LearningPlan:
         """The plan for these labels: targets on one entity have other default bodies."""
-        if labels.time is not None:
-            return self._over_time(labels)._for_arities(labels)
-        return self._for_arities(labels)
+        plan = self if labels.time is None else self._over_time(labels)
+        return plan._for_arities(labels)
 
     def _over_time(self, labels: Targets) -> LearningPlan:
         """The plan for labels with a time, each of which sees the facts before it."""

@@ -263,10 +263,12 @@ class AnyModel(ABC):
         with as_progress(progress) as shown:
             return self.ranker(facts, score=score, threads=threads).evaluate(test, filter, shown)
 
+    @abstractmethod
     def explain(
         self, facts: Input, pair: Sequence[str], *, target: str | None = None,
         pairs: Input | None = None, paths: int = PATHS, flip: bool = True,
         names: Input | None = None, threads: int | None = None, progress: Progress | bool = SILENT,
+        at: str | int | None = None,
     ) -> Explanation:  # fmt: skip
         """Explain the score of a pair: rules for and against it, their paths, and facts to flip it.
 
@@ -286,8 +288,6 @@ class AnyModel(ABC):
             For a rule model over facts with a time: the time of the query, which sees the facts
             before it; a date, a timestamp or a whole number. By default all facts are before it.
         """
-        explainer = self.explainer(facts, pairs, threads=threads)
-        return self._explained(explainer, pair, target, names, paths, flip, progress)
 
     def _explained(
         self, explainer: Explainer, pair: Sequence[str], target: str | None, names: Input | None,

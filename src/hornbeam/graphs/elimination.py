@@ -59,31 +59,27 @@ class Eliminated(NamedTuple):
     core: sparse.csr_array
 
 
-def eliminated(
-    matrix: sparse.csr_array, first: Integers | None = None, seed: int = 0
-) -> Eliminated:
+def eliminated(matrix: sparse.csr_array, first: Integers | None = None) -> Eliminated:
     """Eliminate nodes while they have few neighbours; with `first`, only these nodes at once."""
     nodes, levels, most = np.arange(matrix.shape[0]), list[Level](), 2
-    rng = np.random.default_rng(seed)
+    if first is not None and len(nodes):
+        level, matrix = _without(matrix, nodes, np.asarray(first))
+        return Eliminated([level], level.left, matrix)
+    rng = np.random.default_rng(0)
     while len(nodes):
-        if first is None:
-            degree = np.diff(matrix.indptr) - 1
-            enough = WORTH_A_LEVEL * len(nodes)
-            while most < MAX_NEIGHBOURS and np.count_nonzero(degree <= most) < enough:
-                most = min(most * 3 // 2 + 1, MAX_NEIGHBOURS)
-            chosen = _unlinked(matrix, degree, most, rng)
-            if len(chosen) < max(enough / 3, 1.0):
-                if most == MAX_NEIGHBOURS:
-                    break
-                most = min(most * 3 // 2 + 1, MAX_NEIGHBOURS)
-                continue
-        else:
-            chosen = np.asarray(first)
+        degree = np.diff(matrix.indptr) - 1
+        enough = WORTH_A_LEVEL * len(nodes)
+        while most < MAX_NEIGHBOURS and np.count_nonzero(degree <= most) < enough:
+            most = min(most * 3 // 2 + 1, MAX_NEIGHBOURS)
+        chosen = _unlinked(matrix, degree, most, rng)
+        if len(chosen) < max(enough / 3, 1.0):
+            if most == MAX_NEIGHBOURS:
+                break
+            most = min(most * 3 // 2 + 1, MAX_NEIGHBOURS)
+            continue
         level, matrix = _without(matrix, nodes, chosen)
         levels.append(level)
         nodes = level.left
-        if first is not None:
-            break
     return Eliminated(levels, nodes, matrix)
 
 

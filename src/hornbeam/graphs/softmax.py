@@ -37,8 +37,6 @@ from hornbeam.graphs.softmax_kernels import (
 
 #: Number of scored candidates, over all calls, above which compiling is worth it.
 WORTH_COMPILING = 2_000
-#: Maximum number of L-BFGS iterations, and the relative gain below which they end.
-ITERATIONS, MIN_GAIN = 100, 1e-7
 #: Minimum number of candidates for a search that begins with a part of them: every n-th source.
 MANY, EVERY = 20_000, 8
 #: Maximum number of Newton steps of the calibration.
@@ -106,9 +104,7 @@ def fit_softmax(
 
     begin = center if start is None else start
     guide = _inverse_curvature(rows, scale, penalty, begin)
-    found = minimise(
-        objective, begin * scale, ITERATIONS, MIN_GAIN, expired=expired, precondition=guide
-    )
+    found = minimise(objective, begin * scale, expired=expired, precondition=guide)
     return found.x / scale
 
 

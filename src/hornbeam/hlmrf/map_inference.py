@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from hornbeam.base.arrays import Bools, Floats, Ids, Positions
 from hornbeam.base.choices import Solver
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import InfeasibleError
-from hornbeam.hlmrf.admm import Admm
+from hornbeam.hlmrf.admm import Admm, Residuals
 from hornbeam.hlmrf.exact import Exact, find_conflict
 from hornbeam.hlmrf.map_state import MapState, MapStatus, assess, start_at
 from hornbeam.hlmrf.potentials import PotentialKind, Potentials
@@ -93,9 +94,14 @@ def _by_solver(
 
 
 def _by_admm(
-    potentials: Potentials, start: Floats | None, admm: Admm, progress: Progress
+    potentials: Potentials,
+    start: Floats,
+    admm: Admm,
+    progress: Progress,
+    leave: Callable[[int, Residuals], bool] | None = None,
 ) -> MapState:
-    found = admm.solve(potentials, start, progress)
+    """Solve by ADMM until `leave` says so; constraints that contradict each other are named."""
+    found = admm.solve(potentials, start, progress, leave)
     if found.status is MapStatus.INFEASIBLE:
         raise InfeasibleError(find_conflict(potentials).tolist())
     return found
@@ -134,9 +140,7 @@ def _solve_joint(potentials: Potentials, state: Floats, admm: Admm, progress: Pr
     if len(potentials.variable) <= EXACT_LITERALS:
         return Exact().solve(potentials, state)
     exact = ExactAlternative(potentials, admm)
-    found = admm.solve(potentials, state, progress, exact.is_quicker)
-    if found.status is MapStatus.INFEASIBLE:
-        raise InfeasibleError(find_conflict(potentials).tolist())
+    found = _by_admm(potentials, state, admm, progress, exact.is_quicker)
     accepted = max(ADMM_GAP, GAP_PER_TOLERANCE * admm.epsilon_rel)
     if found.status is MapStatus.CONVERGED and _relative_gap(found) <= accepted:
         return found

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -35,14 +35,10 @@ from hornbeam.base.arrays import (
     ranges,
     run_starts,
 )
+from hornbeam.densities.hinges import Hinges, group_hinges
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-
-from typing import NamedTuple
-
-from hornbeam.densities.hinges import Hinges, group_hinges
 
 #: The fields of `Potentials` with one value per row.
 ROW_COLUMNS = ("constant", "weight", "kind", "rule")

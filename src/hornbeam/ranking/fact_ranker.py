@@ -124,9 +124,7 @@ class FactRanker(ABC):
             raise InputError("a model of a whole graph gives new answers only: leave out `known`")
         called = as_names(names)
         ranker, facts = self.named(called).listing(top), self.facts
-        labels = called if len(called) else EntityNames(labels_in(facts))
-        asked = as_queries(queries).by_ids(labels, facts)
-        check_answerable(asked, facts, self.relations, labels)
+        asked = self._asked(queries, called)
         located = asked.located(facts)
         found = answered(ranker, located, progress)
         if self.proposes_facts and not (known or self.repeats):
@@ -180,10 +178,7 @@ class FactRanker(ABC):
     ) -> Iterator[EntityScores]:
         """The `scores` of successive queries, at most `rows` of them at a time."""
         called, facts = as_names(names), self.facts
-        labels = called if len(called) else EntityNames(labels_in(facts))
-        asked = as_queries(queries).by_ids(labels, facts)
-        check_answerable(asked, facts, self.relations, labels)
-        located, ranker = asked.located(facts), self.named(called)
+        located, ranker = self._asked(queries, called).located(facts), self.named(called)
         for low in range(0, max(len(located), 1), rows):
             block = located.select(np.arange(low, min(low + rows, len(located))))
             part = PartOfWork(progress, "Scoring answers", low, len(block), len(located))
@@ -191,6 +186,13 @@ class FactRanker(ABC):
             values[block.askable] = ranker.every_score(block.select(block.askable), part)
             part.finish()
             yield EntityScores(values, facts.entities)
+
+    def _asked(self, queries: Input | NamedQueries, names: EntityNames) -> NamedQueries:
+        """Queries by the ids of the facts; the names in the facts serve if there are no others."""
+        labels = names if len(names) else EntityNames(labels_in(self.facts))
+        asked = as_queries(queries).by_ids(labels, self.facts)
+        check_answerable(asked, self.facts, self.relations, labels)
+        return asked
 
     def evaluate(
         self,

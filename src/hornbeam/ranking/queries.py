@@ -45,11 +45,8 @@ class Triples:
     def of(cls, facts: Facts) -> Triples:
         """The facts between two entities that count as true."""
         table = facts.binary
-        true: Bools | slice = slice(None)
-        if table.millionths is not None:
-            true = table.millionths >= HALF
-        subject, object_ = (column[true] for column in table.arguments)
-        return cls(table.predicate[true].astype(np.int32), subject, object_)
+        table = table if table.millionths is None else table.select(table.true)
+        return cls(table.predicate.astype(np.int32), *table.arguments)
 
     def __len__(self) -> int:
         return len(self.relation)
