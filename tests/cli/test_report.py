@@ -115,6 +115,14 @@ def test_a_model_without_rules_of_the_labels_is_told(small: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("number", "end"), [(10, "'u9'"), (11, "'u9' and 1 more")])
+def test_ten_relations_without_rules_are_named(small: Path, number: int, end: str) -> None:
+    write(small / "labels.tsv", [("a", f"u{i:x}", "b", i % 2) for i in range(number)])
+    [told] = hornbeam_(*WORDS).told
+    assert "no rule for 'u0', " in told
+    assert f"{end}, only for 't'" in told
+
+
 def test_true_triples_judge_a_rule_model_by_ranks(small: Path) -> None:
     write(
         small / "facts.tsv", [("a", "p", "b"), ("c", "p", "d"), ("e", "t", "<f>"), ("e", "q", "b")]

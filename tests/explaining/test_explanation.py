@@ -368,6 +368,12 @@ def test_standardised_values_stand_above_or_below_the_mean(year: int, expected: 
     assert expected in str(model.explain(facts, ("a", "b")))
 
 
+def test_a_standardised_distance_is_that_of_the_difference_without_its_sign() -> None:
+    facts = hb.read_facts([("a", "p", "b")], numbers=[("a", "year", 1990), ("b", "year", 2008)])
+    model = hb.Model.parse("1: abs(year(A) - year(B)) -> t(A, B) [z / 10 4]\n0.5: !t(A, B)\n")
+    assert "2 deviations above the mean 10" in str(model.explain(facts, ("a", "b")))
+
+
 def test_a_soft_path_shows_its_truth_values() -> None:
     facts = hb.read_facts([("a", "p", "m", 0.75), ("m", "q", "b", 0.5)])
     model = hb.Model((Rule(1.0, CHAIN),), Semantics(relaxation=Relaxation.SQUARED))

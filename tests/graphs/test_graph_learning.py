@@ -21,6 +21,7 @@ from hornbeam.graphs.grouped_queries import folds_of, hidden_folds, queries_alon
 from hornbeam.graphs.linked_graph import LinkedGraph, canonical_steps
 from hornbeam.graphs.linked_pairs import linked_shares
 from hornbeam.graphs.memory_graph import MemoryGraph
+from hornbeam.graphs.model_parts import SHOWN
 from hornbeam.graphs.path_rules import longest_path
 from hornbeam.graphs.pools import pool_of
 from hornbeam.graphs.ranking_model import path_of
@@ -274,6 +275,17 @@ def test_multiple_links() -> None:
     held = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32)
     found = linked_shares(graph, Triples(np.zeros(2, dtype=np.int32), *held))
     assert (found.train, found.valid) == (2 / 3, 1 / 2)
+
+
+def test_the_best_constants_of_a_relation_are_named(
+    learned: tuple[hb.Facts, hb.Facts, GraphModel],
+) -> None:
+    """The ten of highest confidence: a model has thousands."""
+    of_relation = [part.constants for part in learned[2].relations]
+    assert max(map(len, of_relation)) == SHOWN
+    for rules in of_relation:
+        best = [(rule.confidence, rule.hits) for rule in rules]
+        assert best == sorted(best, reverse=True)
 
 
 def test_linked_candidates_can_be_left_out(

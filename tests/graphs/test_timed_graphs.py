@@ -18,7 +18,7 @@ from hornbeam.errors import DataError, InputError
 from hornbeam.graphs.timed.partner_kernels import BESIDE, DOUBT, PARTNERS
 from hornbeam.graphs.timed.time_scale import TimeScale
 from hornbeam.graphs.timed.timed_explainer import TimedExplainer
-from hornbeam.graphs.timed.timed_features import TIMED_FEATURES
+from hornbeam.graphs.timed.timed_features import TIMED_FEATURES, TimedEvidence
 from hornbeam.graphs.timed.timed_kernels import (
     FLOOR,
     MIN_TIMED_HITS,
@@ -275,6 +275,9 @@ class TestModels:
         train = [event for event in events if event[3] < 50]
         test = [event for event in events if event[3] >= 50 and event[1] == "visits"]
         model = hb.learn_graph(facts_of(train))
+        assert model.chosen["held_out"] == "later"
+        valid = hb.learn_graph(facts_of(train), facts_of(test), relations=["visits"])
+        assert valid.chosen["held_out"] == "valid"
         found = model.evaluate_ranks(facts_of(train), facts_of(test))
         uniform = np.mean([1 / rank for rank in range(1, 31)])
         assert found.mrr < 1.6 * uniform
@@ -542,3 +545,9 @@ def test_mistakes_get_one_message(
     events, model = planted
     with pytest.raises(InputError, match=message):
         call(model, facts_of(events))  # type: ignore[operator]
+
+
+def test_every_feature_is_of_the_evidence_that_its_name_begins_with() -> None:
+    kinds = {name: TimedEvidence.of_feature(name).name.lower() for name in TIMED_FEATURES}
+    assert {name for name in kinds if not name.startswith(kinds[name])} == {"same_entity"}
+    assert set(kinds.values()) == {kind.name.lower() for kind in TimedEvidence}

@@ -23,6 +23,9 @@ def test_the_curves_of_an_evaluation_are_drawn() -> None:
     found = evaluate(TRUTH, SCORES)
     axes: list[Any] = found.plot().axes
     roc, pr, reliability = axes
+    # chance, and perfect calibration
+    for axis in (roc, reliability):
+        assert axis.lines[0].get_xydata().tolist() == [[0.0, 0.0], [1.0, 1.0]]
     assert np.array_equal(roc.lines[1].get_xydata(), roc_points(TRUTH, SCORES))
     assert np.array_equal(pr.lines[1].get_xydata()[1:], pr_points(TRUTH, SCORES))
     dots = reliability.collections[0].get_offsets()
@@ -56,6 +59,7 @@ def test_a_waterfall_has_a_bar_per_step() -> None:
     assert [round(y) for _, (_, y) in joints] == list(range(1, len(expected)))
     assert zero == [[0.0, 0.0], [0.0, 1.0]]
     assert figure.get_suptitle() == "a$b$ t c$d_"
+    assert figure.get_size_inches()[1] > 1.2 + 0.35 * len(expected)  # room for a line per bar
     figure.draw_without_rendering()  # dollars are no formulas
 
 

@@ -52,6 +52,7 @@ TESTS = (
         "tests/test_two_step.py",
     ),
     *("tests/test_one_entity.py", "tests/test_own_rules.py", "tests/reporting/test_plots.py"),
+    *("tests/facts/test_growth.py", "tests/cli/test_report.py"),
     *("-m", "not java and not browser and not shared"),
 )
 #: CPU seconds of a test, and of all tests of a mutant, as they were seen without mutants.

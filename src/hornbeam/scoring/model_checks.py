@@ -258,7 +258,7 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
     others = sorted(set(pairs.predicates) - set(model.targets))
     if others:
         shown = ", ".join(map(repr, others[:10]))
-        shown += f" and {len(others) - 10:,} others" if len(others) > 10 else ""
+        shown += f" and {len(others) - 10:,} more" if len(others) > 10 else ""
         rules = ", ".join(map(repr, model.targets))
         warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 
-from hornbeam.counting.collective.clause_kernels import WIDTH, ClauseRows, add
+from hornbeam.counting.collective.clause_kernels import NONE, WIDTH, ClauseRows, add, fill_key
 
 
 def test_rows_of_equal_keys_are_added_up_while_the_table_grows() -> None:
@@ -23,3 +25,13 @@ def test_rows_of_equal_keys_are_added_up_while_the_table_grows() -> None:
     found = {tuple(rows.key[i].tolist()): float(rows.weight[i]) for i in range(size)}
     assert found == expected
     assert len(found) == size > 50
+
+
+def test_ground_clauses_of_the_same_pairs_have_one_key() -> None:
+    """Whichever of their pairs a walk begins at, in the body or as the head."""
+    found = set[tuple[int, ...]]()
+    for start, *met in permutations([7, 3, 9, 5]):
+        key = np.full(WIDTH + 1, 99, dtype=np.int32)
+        assert fill_key(key, 2, start, False, False, np.array(met), len(met))  # type: ignore[no-untyped-call]
+        found.add(tuple(key.tolist()))
+    assert found == {(2, NONE, 3, 5, 7, 9, *[NONE] * (WIDTH - 5))}

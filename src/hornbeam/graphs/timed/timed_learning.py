@@ -17,6 +17,7 @@ from hornbeam.errors import InputError
 from hornbeam.facts.events import Events
 from hornbeam.facts.names import Names
 from hornbeam.facts.table import Facts
+from hornbeam.graphs.graph_stages import fair_share
 from hornbeam.graphs.model_parts import direction_of
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import choose_ranking
@@ -170,7 +171,7 @@ def _training_queries(graph: TimedGraph, steps: Sequence[int], seed: int) -> dic
     middle = np.median(graph.events.time) if len(graph.events) else 0
     queries = {step: graph.queries(step) for step in steps}
     late = {step: np.flatnonzero(queries[step].time >= middle) for step in steps}
-    most = _fair_share([len(rows) for rows in late.values()], QUERIES)
+    most = fair_share(np.array([len(rows) for rows in late.values()]), QUERIES)
     chosen = dict[int, StepQueries]()
     for step, asked in queries.items():
         random = np.random.default_rng([seed, step])
@@ -187,24 +188,6 @@ def _training_queries(graph: TimedGraph, steps: Sequence[int], seed: int) -> dic
         whole = asked._replace(gathered=gathered, counted=counted)
         chosen[step] = whole if kept.all() else selected(whole, kept)
     return chosen
-
-
-def _fair_share(sizes: Sequence[int], total: int) -> int:
-    """The largest number per part so that parts of at most this number add up to `total`.
-
-    Examples
-    --------
-    >>> _fair_share([2, 10, 10], 12), _fair_share([2, 3], 12)
-    (5, 3)
-    """
-    low, high = 1, max([*sizes, 1])
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum(min(size, middle) for size in sizes) <= total:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _swept_step(
