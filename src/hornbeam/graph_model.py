@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from hornbeam.base.choices import EngineName, FilterTime, History, Score
 from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.base.result_table import ResultTable
+from hornbeam.base.texts import shown_list
 from hornbeam.counting.opening import facts_of, facts_or_database, open_engine
 from hornbeam.errors import InputError, warn
 from hornbeam.explaining.explanation import PATHS, Explanation
@@ -312,11 +313,10 @@ class GraphModel(RankingModel, AnyModel):
         """Warn if the facts have no relation of the model: the model cannot answer anything."""
         if any(facts.predicates.index(name) >= 0 for name in self.targets):
             return
-        n, first = len(self.targets), ", ".join(self.targets[:NAMED_RELATIONS])
-        first += ", ..." if n > NAMED_RELATIONS else ""
+        named = shown_list(self.targets, NAMED_RELATIONS)
         warn(
-            f"the facts have none of the model's {n:,} relations ({first}): was it learned from "
-            "another graph?"
+            f"the facts have none of the model's {len(self.targets):,} relations ({named}): was it "
+            "learned from another graph?"
         )
 
 

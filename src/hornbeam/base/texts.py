@@ -37,6 +37,18 @@ def quote(text: str, mark: str = "'") -> str:
     return mark + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + mark
 
 
+def shown_list(texts: Iterable[str], most: int = 10) -> str:
+    """The first texts of a list for a message, and whether there are more.
+
+    Examples
+    --------
+    >>> shown_list(["likes", "knows"]), shown_list("abc", 2)
+    ('likes, knows', 'a, b, ...')
+    """
+    listed = list(texts)
+    return ", ".join(listed[:most]) + ", ..." * (len(listed) > most)
+
+
 def message_text(text: str) -> str:
     r"""Make a text safe for a message: bounded in length, control characters escaped.
 

@@ -11,7 +11,7 @@ import numpy as np
 from hornbeam.base.arrays import Floats, Ids, Integers, places_in_runs
 from hornbeam.base.progress import SILENT, PartOfWork, Progress
 from hornbeam.base.result_table import ResultTable
-from hornbeam.base.texts import did_you_mean
+from hornbeam.base.texts import did_you_mean, shown_list
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames, wanted_ends
 from hornbeam.facts.reading.readers import Input, as_names, as_pairs
@@ -100,7 +100,7 @@ class GraphScorer:
     def _warn_of_other_relations(self, triples: Targets) -> None:
         others = sorted(set(triples.predicates) - set(self.ranker.relations))
         if others:
-            shown = ", ".join(map(repr, others[:10])) + (", ..." if len(others) > 10 else "")
+            shown = shown_list(map(repr, others))
             warn(f"the model has no rules for {shown}; such triples have no score")
 
 

@@ -18,6 +18,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeVar
 
+from hornbeam.base.texts import shown_list
 from hornbeam.errors import warn
 from hornbeam.language.arithmetic_rules import (
     AllOf,
@@ -102,8 +103,8 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
 def _check_atom(atom: Atom, known: dict[str, ProgramPredicate]) -> None:
     predicate = known.get(atom.predicate)
     if predicate is None:
-        listed = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
-        problem = f"unknown predicate {atom.predicate!r}; expected one of: {listed or 'none'}"
+        expected = shown_list(known) or "none"
+        problem = f"unknown predicate {atom.predicate!r}; expected one of: {expected}"
         raise RefusedError(problem, atom.place)
     if len(atom.arguments) != predicate.arity:
         n = len(atom.arguments)

@@ -13,6 +13,7 @@ from hornbeam.base.arrays import Bools
 from hornbeam.base.choices import FilterTime
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.base.result_table import ResultTable
+from hornbeam.base.texts import shown_list
 from hornbeam.errors import InputError, warn
 from hornbeam.facts.events import Events
 from hornbeam.facts.table import Facts
@@ -288,7 +289,7 @@ def _of_relations(
 
 def _no_fact_of(relations: Collection[str]) -> InputError:
     """The error where no test triple is of the relations of the model."""
-    named = ", ".join(sorted(relations)[:5]) + ", ..." * (len(relations) > 5)
+    named = shown_list(sorted(relations), 5)
     return InputError(f"the test has no fact of {named}, which the model has rules for")
 
 

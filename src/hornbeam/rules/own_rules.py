@@ -20,7 +20,7 @@ import numpy as np
 
 from hornbeam.base.arrays import Bools, Floats
 from hornbeam.base.choices import Relaxation
-from hornbeam.base.texts import did_you_mean
+from hornbeam.base.texts import did_you_mean, shown_list
 from hornbeam.errors import DataError, HornbeamNote, InputError, warn
 from hornbeam.facts.names import Names
 from hornbeam.facts.numbers import Numbers, no_numbers
@@ -307,7 +307,8 @@ def _check_rule(
     """Refuse a rule of another target, or with atoms that the facts cannot ground."""
     if clause.target not in known.targets:
         hint = did_you_mean(clause.target, list(known.targets))
-        why = f"its head {clause.target!r} is no target; expected {_listed(known.targets)}.{hint}"
+        targets = shown_list(map(repr, known.targets))
+        why = f"its head {clause.target!r} is no target; expected {targets}.{hint}"
         raise refusal(rule, why, name)
     stated, expected_of_head = clause.body.head_arity, known.targets[clause.target]
     if stated != expected_of_head:
@@ -363,8 +364,3 @@ def _check_guard(guard: str, known: KnownPredicates) -> int:
                 f"`guard` {guard!r} has arity {arity}; expected {expected}, as the target {target}"
             )
     return arity
-
-
-def _listed(names: Iterable[str]) -> str:
-    shown = list(map(repr, names))
-    return ", ".join(shown[:10]) + ", ..." * (len(shown) > 10)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from hornbeam.base.progress import Progress
-from hornbeam.base.texts import NUMBER
+from hornbeam.base.texts import NUMBER, shown_list
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import check_targets
 from hornbeam.counting.snapshot_engine import SnapshotEngine
@@ -43,7 +43,7 @@ def one_target(model: HasTargets, target: str | None) -> str:
     if target is None and len(model.targets) == 1:
         return model.targets[0]
     if target is None:
-        known = ", ".join(model.targets[:10]) + ", ..." * (len(model.targets) > 10)
+        known = shown_list(model.targets)
         raise InputError(f"the model has several targets; name one by `target`: {known}")
     if target not in model.targets:
         raise UnknownTargetError(target, model.targets)
@@ -249,7 +249,7 @@ def _warn_of_missing_constants(model: RuleModel, engine: Engine) -> None:
     located = engine.locate(names)
     missing = [name for name, entity in zip(names, located.tolist(), strict=True) if entity < 0]
     if missing:
-        shown = ", ".join(map(repr, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        shown = shown_list(map(repr, missing))
         warn(f"no fact has {shown}; conditions on such constants have no groundings")
 
 

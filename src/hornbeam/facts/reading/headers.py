@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hornbeam.base.texts import did_you_mean, quote
+from hornbeam.base.texts import did_you_mean, quote, shown_list
 from hornbeam.errors import DataError, InputError, warn
 from hornbeam.facts.reading.sources import NUMBER_WORDS, Role, argument_columns, for_role
 
@@ -177,7 +177,7 @@ class Header:
                 raise self.error(f"unknown column {field_!r}; {expected}")
         left_out = [field for field, word in zip(self.fields, words, strict=True) if not word]
         if left_out and facts:
-            shown = ", ".join(map(quote, left_out[:5])) + ", ..." * (len(left_out) > 5)
+            shown = shown_list(map(quote, left_out), 5)
             warn(f"{self.name}: properties in Neo4j's export are left out: {shown}")
         return self._for_role(words)
 
@@ -244,7 +244,7 @@ class Header:
         return DataError(self.name, problem, line=self.line)
 
     def _shown(self) -> str:
-        return ", ".join(self.fields[:8]) + (", ..." if len(self.fields) > 8 else "")
+        return shown_list(self.fields, 8)
 
     def _for_role(self, columns: Iterable[str]) -> tuple[str, ...]:
         return for_role(self.name, tuple(columns), self.role, self.line)

@@ -25,7 +25,7 @@ from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
 
-from hornbeam.base.texts import number_in, quote, whole_number_in
+from hornbeam.base.texts import number_in, quote, shown_list, whole_number_in
 from hornbeam.errors import DataError, HornbeamNote, warn
 from hornbeam.facts.entity_names import LABELS
 from hornbeam.facts.reading.headers import HEADER_WORDS, TableLayout, further_word
@@ -212,8 +212,7 @@ class GraphReader:
             said = f"links without a predicate are {quote(LINKED)}"
             warn(f"{self.place}: {said}; say {advice}", HornbeamNote)
         if self.left_out:
-            names = list(self.left_out)
-            shown = ", ".join(map(quote, names[:5])) + ", ..." * (len(names) > 5)
+            shown = shown_list(map(quote, self.left_out), 5)
             what = "attributes of links, and what is no number, date or line of text"
             warn(f"{self.place}: {what}, are left out: {shown}")
 
