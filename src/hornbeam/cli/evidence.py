@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hornbeam.base.choices import EngineName
 from hornbeam.base.machine import worker_threads
@@ -200,47 +200,35 @@ class Inputs:
                 raise InputError(f"`{name}` is for --engine {' or '.join(engines)}")
         if self.reading.time is not None and options.engine is EngineName.SPARK:
             raise InputError("facts with a time need to be in memory: leave out --engine spark")
-        if self.reading.time is not None and options.engine is EngineName.DUCKDB:
+        if options.engine is EngineName.MEMORY or self.reading.time is not None:
             from hornbeam.counting.opening import open_engine
 
-            yield open_engine(self.facts(given, names), "duckdb", options.threads)
+            # facts with a time come to memory, whatever counts them
+            yield open_engine(self.facts(given, names), options.engine, options.threads)
             return
-        match options.engine:
-            case EngineName.MEMORY:
-                from hornbeam.counting.opening import open_engine
+        inputs = (*(given.facts or ()), *given.entity_tables)
+        shared: dict[str, Any] = {
+            **given.further,
+            "columns": self.reading.by_place,
+            "header": self.reading.header,
+            "spill_dir": options.spill_dir,
+            "progress": self.progress,
+        }
+        if options.engine is EngineName.DUCKDB:
+            from hornbeam.counting.sql.duckdb_engine import open_duckdb
 
-                yield open_engine(self.facts(given, names), threads=options.threads)
-            case EngineName.DUCKDB:
-                from hornbeam.counting.sql.duckdb_engine import open_duckdb
+            opened = open_duckdb(
+                *inputs, **shared, memory_limit=options.memory_limit, threads=options.threads
+            )
+        else:
+            from hornbeam.counting.sql.spark_engine import open_spark
 
-                with open_duckdb(
-                    *(given.facts or ()),
-                    *given.entity_tables,
-                    **given.further,
-                    columns=self.reading.by_place,
-                    header=self.reading.header,
-                    memory_limit=options.memory_limit,
-                    spill_dir=options.spill_dir,
-                    threads=options.threads,
-                    progress=self.progress,
-                ) as opened:
-                    yield opened
-            case EngineName.SPARK:
-                from hornbeam.counting.sql.spark_engine import open_spark
-
-                cores = "*" if options.threads is None else worker_threads(options.threads)
-                with open_spark(
-                    *(given.facts or ()),
-                    *given.entity_tables,
-                    **given.further,
-                    columns=self.reading.by_place,
-                    header=self.reading.header,
-                    master=options.master or f"local[{cores}]",
-                    conf=dict(_setting(text) for text in options.spark_conf or ()),
-                    spill_dir=options.spill_dir,
-                    progress=self.progress,
-                ) as started:
-                    yield started
+            cores = "*" if options.threads is None else worker_threads(options.threads)
+            conf = dict(_setting(text) for text in options.spark_conf or ())
+            master = options.master or f"local[{cores}]"
+            opened = open_spark(*inputs, **shared, master=master, conf=conf)
+        with opened as engine:
+            yield engine
 
 
 def _setting(text: str) -> tuple[str, str]:

@@ -312,7 +312,7 @@ def _graph_as_dict(model: GraphModel, seconds: dict[str, float]) -> dict[str, An
         "relations": len(model.targets),
         "features": list(model.features),
         "chosen": dict(model.chosen),
-        "cautions": [model.linked.caution] if model.linked.caution else [],
+        "cautions": model.cautions,
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
 
@@ -333,8 +333,8 @@ def _show_graph(model: GraphModel, output: Path, seconds: dict[str, float]) -> N
     columns = ["confidence", "hits", "predicted", "best rule"]
     rest = f", all in {output}"
     print_table(columns, rows, text=columns[-1], total=len(best), rest=rest)
-    if model.linked.caution:
-        print_sentence(model.linked.caution)
+    for caution in model.cautions:
+        print_sentence(caution)
     n_rules = sum(len(part.rules) for part in model.relations)
     chosen = model.chosen
     how = model.internal_validation or "the time limit left no time to measure the MRR"

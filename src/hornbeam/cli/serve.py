@@ -137,13 +137,7 @@ def serve(
         from hornbeam.serve.server import listen
         from hornbeam.serve.server import run as serve_pages
     except ModuleNotFoundError as missing:
-        if (missing.name or "").split(".")[0] not in (
-            "starlette",
-            "uvicorn",
-            "h11",
-            "anyio",
-            "jsonschema",
-        ):
+        if (missing.name or "").split(".")[0] not in OF_EXTRA:
             raise
         raise MissingExtraError("hornbeam serve", "serve") from None
     from hornbeam.serve.web_app import WebApp

@@ -201,6 +201,11 @@ class RankingModel:
         return identifiers(names.union(*(body.predicates for body in bodies)))
 
     @property
+    def cautions(self) -> list[str]:
+        """Caveats that hold wherever the model is used."""
+        return [self.linked.caution] if self.linked.caution else []
+
+    @property
     def internal_validation(self) -> str | None:
         """The MRR of held-out queries and what it was measured on, None if it was not measured."""
         mrr, measured_on = self.chosen.get("held_out_mrr"), self.measured_on

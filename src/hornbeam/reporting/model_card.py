@@ -228,7 +228,7 @@ def _card_of_graph(model: RankingModel, names: EntityNames) -> ModelCard:
             if model.time is None
             else f"A time of every fact, in {model.time.unit.value}s.",
         ],
-        [model.linked.caution] if model.linked.caution else [],
+        model.cautions,
     )  # fmt: skip
 
 

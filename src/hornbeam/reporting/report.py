@@ -332,7 +332,7 @@ def graph_report(
         "graph": model,
         "targets": sorted({part.relation for part in model.relations}),
         "n_rules": sum(len(part.rules) for part in model.relations),
-        "cautions": [model.linked.caution] if model.linked.caution else [],
+        "cautions": model.cautions,
         "judged": test is not None,
     }
     figures = dict[str, list[report_charts.Figure]]()

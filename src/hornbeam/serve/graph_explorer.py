@@ -146,7 +146,7 @@ class GraphExplorer(ModelExplorer):
     @property
     def cautions(self) -> list[str]:
         """Cautions about the model on the start page."""
-        return [self.model.linked.caution] if self.model.linked.caution else []
+        return self.model.cautions
 
     @cached_property
     def _parts(self) -> dict[str, list[RelationRules]]:

@@ -113,7 +113,7 @@ class Service:
             "facts": len(facts),
             "entities": len(facts.entities),
             "version": __version__,
-            "card": self.served.model.card().as_dict(),
+            "card": model.card().as_dict(),
         }
 
     def _triples(self, rows: Sequence[Sequence[str]], place: str) -> list[tuple[str, str, str]]:
