@@ -49,6 +49,7 @@ OF_ONE_ENTITY = {Role.PAIRS: ("a1",), Role.LABELS: ("a1", "value")}
 TRIPLE = ("a1", "predicate", "a2")
 #: What users call the columns of `TableLayout`.
 PLACES = {"subject": "a1", "predicate": "predicate", "object": "a2", "value": "value"}
+PLACE_OF = {column: place for place, column in PLACES.items()}
 EXPECTED_PLACES = "expected `columns` for subject, predicate and object, and value if there is one"
 
 
@@ -161,7 +162,6 @@ class Header:
 
     def columns(self, required: Collection[str] = TRIPLE) -> tuple[str, ...] | None:
         """Meanings of the columns, or None where the fields are not a header."""
-        required = self.role.positions if self.role.is_numeric else required
         named = self._named_columns()
         if named is not None or not self.is_understood(required):
             return named
@@ -205,8 +205,7 @@ class Header:
             raise self.error(f"expected columns {self.role.expected}, found {self._shown()}")
         if not all(AUTOMATIC.fullmatch(field) for field in self.fields):  # names that say nothing
             listed = ", ".join(map(quote, self.fields))
-            place_of = {column: place for place, column in PLACES.items()}
-            place_of = NUMBER_WORDS if self.role.is_numeric else place_of
+            place_of = NUMBER_WORDS if self.role.is_numeric else PLACE_OF
             read = f"{self.name}: the columns {listed} are read by their order, as "
             read += ", ".join(place_of[column] for column in positions)
             say = "name them so" if self.role.is_numeric else "say which column is which: "
@@ -235,8 +234,7 @@ class Header:
         """The `columns` that a user may want to give, with the names of the table if possible."""
         plain = not any(set(field) & set(",='\"") for field in self.fields)
         named = self.fields[:3] if plain and len(self.fields) >= 2 else EXAMPLE
-        place_of = {column: place for place, column in PLACES.items()}
-        places = [place_of[column] for column in self.role.positions_of(len(self.fields))]
+        places = [PLACE_OF[column] for column in self.role.positions_of(len(self.fields))]
         return "`columns` " + shlex.quote(",".join(map("=".join, zip(places, named, strict=False))))
 
     def error(self, problem: str) -> DataError:

@@ -33,6 +33,8 @@ from hornbeam.facts.reading.workspace import File, Workspace
 if TYPE_CHECKING:
     from pyoxigraph import Literal
 
+#: Formats by the suffixes of their files.
+RDF_NAMES = {".nt": "N-Triples", ".nq": "N-Quads", ".ttl": "Turtle"}
 #: The predicate of an entity's class.
 TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
@@ -133,6 +135,5 @@ def _triples(
                 literal = quad.object if isinstance(quad.object, Literal) else None
                 yield name(quad.subject), quad.predicate.value, name(quad.object), literal
     except SyntaxError as error:
-        kind = {".nt": "N-Triples", ".nq": "N-Quads", ".ttl": "Turtle"}[suffix]
-        problem = (error.msg or "").split(": ", 1)[-1]
-        raise DataError(file.name, f"{problem}; expected {kind}", line=error.lineno) from None
+        problem = f"{(error.msg or '').split(': ', 1)[-1]}; expected {RDF_NAMES[suffix]}"
+        raise DataError(file.name, problem, line=error.lineno) from None

@@ -34,8 +34,8 @@ from hornbeam.facts.reading.networkx_graphs import (
 )
 from hornbeam.facts.reading.property_graph import GraphReader, graph_sources
 from hornbeam.facts.reading.psl_data import psl_sources, split_of
-from hornbeam.facts.reading.rdf import rdf_numbers, rdf_source
-from hornbeam.facts.reading.sources import Role, Row, Source, name_problem
+from hornbeam.facts.reading.rdf import RDF_NAMES, rdf_numbers, rdf_source
+from hornbeam.facts.reading.sources import Role, Row, Source, fields_found, name_problem
 from hornbeam.facts.reading.tables import (
     database_source,
     frame_rows,
@@ -405,13 +405,12 @@ def _file_sources(space: Workspace, item: str, layout: TableLayout) -> list[Sour
                 table = f"a table of the arguments of {quote(layout.arguments_of)}"
                 problem = f"its name is not that of a table; expected {table}: TSV, CSV or Parquet"
                 raise DataError(file.name, problem)
-            if suffix != ".duckdb":
-                check_has_times(file.name, layout.time)
             if suffix == ".duckdb":
                 return [database_source(space, file, layout)]
-            if suffix in (".nt", ".nq", ".ttl") and layout.role.is_numeric:
+            check_has_times(file.name, layout.time)
+            if suffix in RDF_NAMES and layout.role.is_numeric:
                 return rdf_numbers(space, file, layout.role, suffix)
-            if suffix in (".nt", ".nq", ".ttl"):
+            if suffix in RDF_NAMES:
                 return [rdf_source(space, file, layout.role, suffix)]
             if layout.role.is_numeric:
                 problem = f"holds no numbers of entities; expected {layout.role.expected}"
@@ -513,7 +512,7 @@ def _ready_names(given: Input, language: str) -> EntityNames | None:
     """Names that need not be read row by row; None where they are rows."""
     if isinstance(given, EntityNames):
         return given
-    graphs = (".nt", ".nq", ".ttl", ".graphml")
+    graphs = (*RDF_NAMES, ".graphml")
     is_file = isinstance(given, str | os.PathLike) and suffix_of(given) in graphs
     if is_file or is_networkx(given):
         given = read_facts(given)
@@ -541,8 +540,7 @@ def _name_rows(given: Input, source: str) -> Iterator[Row]:
 
 def _name_row_problem(fields: Sequence[object]) -> str | None:
     if len(fields) not in (2, 3):
-        found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
-        return f"expected 2 or 3 fields (id, name, [type]), {found}"
+        return f"expected 2 or 3 fields (id, name, [type]), {fields_found(fields)}"
     for word, field in zip(NAME_FIELDS, fields, strict=False):
         # a type may be left empty
         problem = None if word == "type" and field == "" else name_problem(word, field)

@@ -16,7 +16,7 @@ import duckdb
 
 from hornbeam.base.texts import did_you_mean, quote
 from hornbeam.errors import DataError, warn
-from hornbeam.facts.reading.sources import Row, literal
+from hornbeam.facts.reading.sources import Row, literal, quoted_name
 from hornbeam.facts.reading.tables import (
     DATE_TYPES,
     NAME_TYPES,
@@ -174,7 +174,7 @@ def _typed_table(
     except duckdb.Error as error:
         raise DataError(place, f"cannot be read: {reason(error)}") from None
     columns = {
-        row[0]: ScannedColumn(_quoted(row[0]), row[1], _kind_of(row[1])) for row in described
+        row[0]: ScannedColumn(quoted_name(row[0]), row[1], _kind_of(row[1])) for row in described
     }
     if links is not None:
         key = tuple(_spelt(column, columns) for column in key)
@@ -190,10 +190,6 @@ def _typed_table(
 def _spelt(name: str, known: Iterable[str]) -> str:
     """A name as it was declared, which a key may spell in another case."""
     return next((one for one in known if one.casefold() == name.casefold()), name)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _kind_of(type_: str) -> ColumnKind | None:
@@ -307,7 +303,7 @@ def _duckdb_tables(space: Workspace, file: File) -> list[ScannedTable]:
             and len(row[3]) == 1
             and _folded(keys.get((place[0], _spelt(row[4], names)), ())) == _folded(row[5])
         }
-        scan = f"{schema}.{_quoted(place[0])}.{_quoted(place[1])}"
+        scan = f"{schema}.{quoted_name(place[0])}.{quoted_name(place[1])}"
         called = f"{file.name}, table {quote(place[1])}"
         for row in constraints:
             if row[:2] == place and row[2] == "FOREIGN KEY" and len(row[3]) > 1:
@@ -349,9 +345,9 @@ def _sqlite_table(
     space: Workspace, connection: sqlite3.Connection, file: File, name: str, known: Sequence[str]
 ) -> ScannedTable:
     """Put a table of SQLite, one of those that are `known`, into a table of DuckDB, as text."""
-    info = connection.execute(f"PRAGMA table_info({_quoted(name)})").fetchall()
+    info = connection.execute(f"PRAGMA table_info({quoted_name(name)})").fetchall()
     key = tuple(row[1] for row in sorted(info, key=lambda row: row[5]) if row[5])
-    keys = connection.execute(f"PRAGMA foreign_key_list({_quoted(name)})").fetchall()
+    keys = connection.execute(f"PRAGMA foreign_key_list({quoted_name(name)})").fetchall()
     several = {row[0] for row in keys if row[1] > 0}
     links = {
         row[3]: _spelt(row[2], known)
@@ -359,13 +355,13 @@ def _sqlite_table(
         if row[0] not in several and _is_sqlite_key(connection, row[2], row[4])
     }
     kinds = {row[1]: _sqlite_kind(row[2]) for row in info}
-    fields = [_quoted(column) for column in kinds]
+    fields = [quoted_name(column) for column in kinds]
     stored, cells = space.fresh("sqlite"), [f"c{i}" for i in range(len(kinds))]
     texts = [
         f"substr({text}, 1, 10)" if kind is ColumnKind.DATE else text
         for text, kind in zip(fields, kinds.values(), strict=True)
     ]
-    cursor = connection.execute(f"SELECT {', '.join(texts)} FROM {_quoted(name)}")  # noqa: S608
+    cursor = connection.execute(f"SELECT {', '.join(texts)} FROM {quoted_name(name)}")  # noqa: S608
     first_bytes: dict[int, int] = {}
 
     def rows() -> Iterator[tuple[str | None, ...]]:
@@ -394,7 +390,7 @@ def _sqlite_table(
 
 def _is_sqlite_key(connection: sqlite3.Connection, table: str, column: str | None) -> bool:
     """Whether a column (None: whatever is the key) is the key of a table."""
-    info = connection.execute(f"PRAGMA table_info({_quoted(table)})").fetchall()
+    info = connection.execute(f"PRAGMA table_info({quoted_name(table)})").fetchall()
     key = [row[1] for row in info if row[5]]
     return len(key) == 1 and (column is None or column.casefold() == key[0].casefold())
 

@@ -313,6 +313,16 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def quoted_name(name: str) -> str:
+    """Name of a column, table or schema in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def fields_found(fields: Sequence[object]) -> str:
+    """How many fields a row has, for messages."""
+    return f"found {len(fields)} field{'s' * (len(fields) != 1)}"
+
+
 def for_role(
     name: str, columns: tuple[str, ...], role: Role, line: int | None = None
 ) -> tuple[str, ...]:
@@ -344,11 +354,10 @@ def _problem(source: Source, fields: Sequence[object]) -> str | None:
         named = [_word(source, column) for column in source.columns]
         if source.optional_last:
             named[-1] = f"[{named[-1]}]"
-        found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
         least = f"{most - 1} or " * source.optional_last
         unary = " or 2 of a unary fact," * source.unary
         expected = f"{least}{most} field{'s' * (most != 1)}"
-        return f"expected {expected} ({', '.join(named)}),{unary} {found}"
+        return f"expected {expected} ({', '.join(named)}),{unary} {fields_found(fields)}"
     for column, field in zip(source.columns, fields, strict=False):
         problem = None
         if column == "value":

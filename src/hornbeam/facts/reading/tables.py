@@ -33,6 +33,7 @@ from hornbeam.facts.reading.sources import (
     ValueKind,
     first_mistake,
     literal,
+    quoted_name,
     time_text,
 )
 from hornbeam.facts.reading.times import (
@@ -88,8 +89,7 @@ def database_source(space: Workspace, file: File, layout: TableLayout = BY_ITSEL
         problem = f"expected one table, or one called facts; found {found}"
         raise DataError(file.name, problem)
     chosen = "facts" if "facts" in names else names[0]
-    quoted = chosen.replace('"', '""')
-    return table_source(space.connection, file.name, f'{schema}."{quoted}"', layout)
+    return table_source(space.connection, file.name, f"{schema}.{quoted_name(chosen)}", layout)
 
 
 def table_source(
@@ -115,24 +115,22 @@ def table_source(
         raise DataError(name, f"cannot be read: {reason(error)}") from None
     if not first:
         raise DataError(name, "has no rows; expected at least one fact")
-    fields = [row[0] for row in described]
-    timed = None
+    fields, timed, others = [row[0] for row in described], None, described
     if layout.time is not None:
         timed = TimeColumn(time_place(name, layout.time, fields))
-    named = fields if timed is None else timed.without(fields)
-    columns = Header(name, named, layout).table_columns(is_frame=is_frame)
-    if timed is not None:
-        columns = (*columns[: timed.at], "time", *columns[timed.at :])
+        others = timed.without(described)
+    header = Header(name, [row[0] for row in others], layout)
+    columns = header.table_columns(is_frame=is_frame)
     of_all = layout.target if is_frame else layout.arguments_of
     kind = layout.role.value_kind
-    kinds = {column: row[1] for column, row in zip(columns, described, strict=True)}
+    kinds = {column: row[1] for column, row in zip(columns, others, strict=True)}
     if kind is ValueKind.NUMBER and kinds.get("value") in DATE_TYPES:
         kind = ValueKind.DATE
     shape = RowShape(columns, None if "predicate" in columns else of_all, value_kind=kind)
     if timed is not None:
         unit = _time_unit(connection, name, scan, *described[timed.at][:2])
-        shape = replace(shape, time_unit=unit)
-    cells = ['"' + field.replace('"', '""') + '"' for field in fields]
+        shape = timed.added_to(shape, len(columns), unit)
+    cells = list(map(quoted_name, fields))
     texts = {cell for cell, row in zip(cells, described, strict=True) if row[1] == "VARCHAR"}
     select, rows = shape.select_text(scan, cells, texts), table_rows(connection, name, scan)
     source = shape.source(name, select, rows)
@@ -147,7 +145,7 @@ def _time_unit(
 
     Timestamps that all are midnights are days: pandas has no other dates.
     """
-    cell = '"' + field.replace('"', '""') + '"'
+    cell = quoted_name(field)
     if kind == "VARCHAR":
         first = connection.execute(f"SELECT {cell} FROM {scan} LIMIT 1").fetchall()  # noqa: S608
         return unit_of(name, first[0][0], row=1)
@@ -174,10 +172,9 @@ def table_rows(
             described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608
             # an infinite date would come as the last one of Python
             dated = [i for i, row in enumerate(described) if row[1] in DATE_TYPES]
-            fields = ['"' + described[i][0].replace('"', '""') + '"' for i in dated]
             infinite = "".join(
                 f", CASE WHEN NOT isfinite({field}) THEN CAST({field} AS VARCHAR) END"
-                for field in fields
+                for field in (quoted_name(described[i][0]) for i in dated)
             )
             cursor = connection.execute(f"SELECT *{infinite} FROM {scan}")  # noqa: S608
             while chunk := cursor.fetchmany(10_000):
@@ -372,10 +369,8 @@ def _timed_rows_source(
         problem = f"rows have no column {layout.time!r}; expected the number of the time's column"
         raise DataError(name, problem)
     timed = TimeColumn(time_place(name, layout.time or "", first))
-    fields = [*first[: timed.at], *first[timed.at + 1 :]]
-    without = [
-        [*row[: timed.at], *row[timed.at + 1 :]] for row in rows if isinstance(row, list | tuple)
-    ]
+    fields = timed.without(first)
+    without = [timed.without(row) for row in rows if isinstance(row, list | tuple)]
     shape = RowShape.of_row(name, fields, layout.role)
     if layout.target is not None and not _name_predicate(without, layout.target):
         columns = columns_without_predicate(layout.role, len(fields))

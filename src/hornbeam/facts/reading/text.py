@@ -24,6 +24,7 @@ from hornbeam.facts.reading.sources import (
     RowShape,
     Source,
     argument_columns,
+    fields_found,
     literal,
 )
 from hornbeam.facts.reading.times import TimeColumn, check_has_times, time_place, unit_of
@@ -102,9 +103,8 @@ def text_source(file: File, delimiter: str, layout: TableLayout = BY_ITSELF) -> 
         if any(mark in fields[0] for mark in MODEL_MARKS):
             problem = f"looks like a model, not like a table; expected {role.expected}"
             raise DataError(file.name, problem, line=number)
-        found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
         between = "TABs" if delimiter == "\t" else "commas"
-        problem = f"expected {role.expected} separated by {between}, {found}"
+        problem = f"expected {role.expected} separated by {between}, {fields_found(fields)}"
         if len(fields) == 1:
             others = [at for at in OTHER_SEPARATORS if at != delimiter and at in fields[0]]
             problem += f"; it has {OTHER_SEPARATORS[others[0]]}" if others else ""

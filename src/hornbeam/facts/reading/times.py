@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from hornbeam.base.dates import TimeUnit
 from hornbeam.base.texts import WHOLE, did_you_mean, quote
 from hornbeam.errors import DataError
-from hornbeam.facts.reading.sources import RowShape, Source, time_text
+from hornbeam.facts.reading.sources import RowShape, Source, fields_found, time_text
+
+T = TypeVar("T")
 
 #: Marks a field that is no time.
 NO_TIME = int(np.iinfo(np.int64).min)
@@ -31,7 +34,7 @@ class TimeColumn:
     at: int
     header: bool | None = None  #: whether the first line is a header; None where its fields decide
 
-    def without(self, fields: Sequence[str]) -> list[str]:
+    def without(self, fields: Sequence[T]) -> list[T]:
         """The other fields."""
         return [*fields[: self.at], *fields[self.at + 1 :]]
 
@@ -52,9 +55,8 @@ def time_place(name: str, wanted: str, fields: Sequence[str], line: int | None =
     if WHOLE.fullmatch(wanted):
         place = int(wanted)
         if not 1 <= place <= len(fields):
-            found = f"found {len(fields)} field{'s' * (len(fields) != 1)}"
-            problem = f"no column {wanted} for the time: {found}; expected a time in every row"
-            raise NoTimeColumnError(name, problem, line=line)
+            problem = f"no column {wanted} for the time: {fields_found(fields)}"
+            raise NoTimeColumnError(name, f"{problem}; expected a time in every row", line=line)
         return place - 1
     if wanted not in fields:
         shown = ", ".join(map(quote, fields[:8]))
