@@ -82,11 +82,10 @@ class Inference:
 
     def _targets(self, predicate: str) -> tuple[AtomTable, int]:
         """A predicate's targets, and the random variable of the first target."""
-        first = 0
-        for name, tables in self.ground.data.predicates.items():
+        data = self.ground.data
+        for name, tables in data.predicates.items():
             if name.lower() == predicate.lower():
-                return tables.targets, first
-            first += len(tables.targets)
+                return tables.targets, data.first_variable[name]
         raise InputError(f"the program has no predicate {predicate!r}")
 
     @property

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from hornbeam.base.arrays import Floats, Ids, Ints
+from hornbeam.base.arrays import Ids, Ints
 from hornbeam.language.syntax import Atom, Constant
 from hornbeam.programs.inference import Inference
-from hornbeam.programs.program_data import AtomTable, atom_places
+from hornbeam.programs.program_data import AtomTable, ProgramData
 
 
 @dataclass(frozen=True)
@@ -51,45 +50,30 @@ class InferredAtoms:
 
     inference: Inference
 
-    @cached_property
-    def _first(self) -> dict[str, int]:
-        """The random variable of the first target of every predicate."""
-        tables = self.inference.ground.data.predicates
-        sizes = [len(one.targets) for one in tables.values()]
-        return dict(zip(tables, np.cumsum([0, *sizes[:-1]]).tolist(), strict=True))
-
-    @cached_property
-    def truth(self) -> Floats:
-        """Truth of every target, in the order of random variables; NaN where there is none."""
-        parts = [np.empty(0)]
-        for tables in self.inference.ground.data.predicates.values():
-            place = atom_places(tables.targets, tables.truth)
-            stated = np.append(tables.truth.values, np.nan)
-            parts.append(stated[place])
-        return np.concatenate(parts)
+    @property
+    def data(self) -> ProgramData:
+        """The atoms of the program."""
+        return self.inference.ground.data
 
     def find(self, predicate: str, arguments: Sequence[str]) -> InferredAtom | None:
         """The atom of some constants; None if the program has no such predicate."""
-        tables = self.inference.ground.data.predicates.get(predicate)
+        tables = self.data.predicates.get(predicate)
         if tables is None or len(arguments) != tables.arity:
             return None
-        ids = [self.inference.ground.data.names.index(name) for name in arguments]
+        ids = [self.data.names.index(name) for name in arguments]
         target, observed = (_place(table, ids) for table in (tables.targets, tables.observed))
         if target >= 0:
-            return self.target(self._first[predicate] + target)
+            return self.target(self.data.first_variable[predicate] + target)
         value = float(tables.observed.values[observed]) if observed >= 0 else 0.0
         return InferredAtom(predicate, tuple(arguments), value)
 
     def target(self, variable: int) -> InferredAtom:
         """The target of a random variable."""
-        predicate = next(name for name, first in reversed(self._first.items()) if first <= variable)
-        data = self.inference.ground.data
-        row = variable - self._first[predicate]
-        ids = [int(column[row]) for column in data.predicates[predicate].targets.arguments]
-        truth = float(self.truth[variable])
+        predicate, ids = self.data.target(variable)
+        truth = float(self.data.truth[variable])
         return InferredAtom(
             predicate,
-            tuple(data.names.take(ids)),
+            tuple(self.data.names.take(ids)),
             float(self.inference.found.state[variable]),
             variable,
             None if np.isnan(truth) else truth,
@@ -105,14 +89,14 @@ class InferredAtoms:
         chosen = np.concatenate(list(self._chosen(predicate, constant)) or [np.empty(0, np.int64)])
         value = self.inference.found.state[chosen]
         if by_error:
-            error = np.abs(value - self.truth[chosen])
+            error = np.abs(value - self.data.truth[chosen])
             value = np.where(np.isnan(error), -1.0, error)
         order = np.argsort(-value, kind="stable")[start : start + most]
         return [self.target(i) for i in chosen[order].tolist()], len(chosen)
 
     def observed(self, constant: str, most: int) -> list[tuple[str, list[InferredAtom], int]]:
         """Per predicate, the first observed atoms of a constant and the number of all."""
-        data = self.inference.ground.data
+        data = self.data
         entity, listed = data.names.index(constant), []
         for name, tables in data.predicates.items():
             rows = _naming(tables.observed, entity)
@@ -127,13 +111,13 @@ class InferredAtoms:
 
     def _chosen(self, predicate: str, constant: str) -> Iterator[Ints]:
         """Random variables of the targets, predicate by predicate."""
-        data = self.inference.ground.data
+        data = self.data
         entity = data.names.index(constant) if constant else None
         for name, tables in data.predicates.items():
             if predicate in ("", name):
                 rows = np.arange(len(tables.targets))
                 rows = rows if entity is None else _naming(tables.targets, entity)
-                yield self._first[name] + rows
+                yield data.first_variable[name] + rows
 
 
 def _naming(table: AtomTable, entity: int) -> Ints:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import duckdb
 import numpy as np
@@ -53,6 +54,10 @@ class PredicateTables:
     targets: AtomTable
     truth: AtomTable
 
+    def truth_of(self, atoms: AtomTable) -> Floats:
+        """Truth of some atoms; NaN where none is stated."""
+        return np.append(self.truth.values, np.nan)[atom_places(atoms, self.truth)]
+
 
 @dataclass(frozen=True, eq=False)
 class ProgramData:
@@ -60,6 +65,25 @@ class ProgramData:
 
     names: Names
     predicates: Mapping[str, PredicateTables]
+
+    @cached_property
+    def first_variable(self) -> dict[str, int]:
+        """The random variable of the first target of every predicate."""
+        sizes = [len(tables.targets) for tables in self.predicates.values()]
+        return dict(zip(self.predicates, np.cumsum([0, *sizes]).tolist(), strict=False))
+
+    @cached_property
+    def truth(self) -> Floats:
+        """Truth of every target, in the order of random variables; NaN where none is stated."""
+        parts = (tables.truth_of(tables.targets) for tables in self.predicates.values())
+        return np.concatenate([np.empty(0), *parts])
+
+    def target(self, variable: int) -> tuple[str, list[int]]:
+        """The predicate and the ids of a random variable's target."""
+        first = self.first_variable
+        predicate = next(name for name in reversed(first) if first[name] <= variable)
+        columns = self.predicates[predicate].targets.arguments
+        return predicate, [int(column[variable - first[predicate]]) for column in columns]
 
 
 def atom_places(wanted: AtomTable, listed: AtomTable) -> Ints:

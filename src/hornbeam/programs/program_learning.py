@@ -234,7 +234,7 @@ class _Evidence:
                 f"{program.name} has targets of one argument and of two: name some of one kind by "
                 f"`target`: {', '.join(chosen)}"
             )
-        first = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist(), strict=False))
+        first = data.first_variable
         variable = np.concatenate([first[name] + np.arange(sizes[name]) for name in chosen])
         ends = [data.predicates[name].targets.arguments for name in chosen]
         number = np.repeat(np.arange(len(chosen)), [sizes[name] for name in chosen])

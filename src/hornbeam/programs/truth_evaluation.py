@@ -15,7 +15,7 @@ from hornbeam.programs.evaluators import (
     Figures,
     PredicateEvaluator,
 )
-from hornbeam.programs.program_data import PredicateTables, atom_places
+from hornbeam.programs.program_data import PredicateTables
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,7 @@ def evaluated_atoms(tables: PredicateTables, values: Floats, observed: bool) -> 
     parts = [(tables.targets, values)]
     if observed:
         parts.append((tables.observed, tables.observed.values))
-    places = [atom_places(table, tables.truth) for table, _ in parts]
-    place = np.concatenate(places)
-    truth = np.append(tables.truth.values, np.nan)[place]  # an atom without truth has place -1
+    truth = np.concatenate([tables.truth_of(table) for table, _ in parts])
     true = int(np.count_nonzero(tables.truth.values >= 1.0))
     return EvaluatedAtoms(
         tuple(np.concatenate(ids) for ids in zip(*(t.arguments for t, _ in parts), strict=True)),

@@ -70,14 +70,14 @@ def truth_score(program: Program, data: ProgramData, evaluator: str | None = Non
         raise InputError(f"unknown `evaluator` {evaluator!r}; expected one of {known}")
     primary = program.primary_evaluator if evaluator is None else None
     arities = {one.name: one.arity for one in program.predicates}
-    parts, first = [], 0
+    parts = []
     for name, tables in data.predicates.items():
         chosen = _chosen(program, name, arities[name], evaluator, primary)
         if len(tables.targets) and len(tables.truth) and chosen is not None:
             nothing = np.zeros(len(tables.targets))
             atoms = evaluated_atoms(tables, nothing, chosen.include_observed)
-            parts.append(_ScoredPredicate(name, chosen, first, len(tables.targets), atoms))
-        first += len(tables.targets)
+            first, targets = data.first_variable[name], len(tables.targets)
+            parts.append(_ScoredPredicate(name, chosen, first, targets, atoms))
     if not parts:
         raise InputError(
             f"{program.name} has no truth to score weights by; expected a predicate with targets "

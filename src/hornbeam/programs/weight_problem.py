@@ -17,7 +17,7 @@ from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import GroundProgram, ground
 from hornbeam.programs.grounding.listed_rules import unweighted_text
 from hornbeam.programs.program import Program
-from hornbeam.programs.program_data import ProgramData, atom_places
+from hornbeam.programs.program_data import ProgramData
 from hornbeam.programs.program_rules import normal_rules
 
 #: Matches the text of a rule with a weight, or with the full stop of hard rules.
@@ -89,16 +89,12 @@ def ground_with_unit_weights(
 
 def _truth(program: Program, data: ProgramData) -> tuple[Floats, Bools]:
     """Truth of every target in the order of the random variables, and which targets have it."""
-    truth, known = [np.zeros(0)], [np.zeros(0, dtype=np.bool_)]
-    for tables in data.predicates.values():
-        place = atom_places(tables.targets, tables.truth)
-        known.append(place >= 0)
-        truth.append(np.append(tables.truth.values, 0.0)[place])
-    if not sum(map(len, truth)):
+    known = ~np.isnan(data.truth)
+    if not len(known):
         raise DataError(program.name, "no predicate has targets; expected some to learn from")
-    if not any(part.any() for part in known):
+    if not known.any():
         raise DataError(program.name, "no target has a truth value; expected some to learn from")
-    return np.concatenate(truth), np.concatenate(known)
+    return np.where(known, data.truth, 0.0), known
 
 
 def target_truth(program: Program, data: ProgramData) -> Floats:
@@ -110,7 +106,7 @@ def target_truth(program: Program, data: ProgramData) -> Floats:
 def refuse_unknown(program: Program, data: ProgramData, advice: str = "") -> None:
     """Refuse targets without truth, and name the first; the message ends with `advice`."""
     for name, tables in data.predicates.items():
-        unknown = atom_places(tables.targets, tables.truth) < 0
+        unknown = np.isnan(tables.truth_of(tables.targets))
         if unknown.any():
             first = int(np.argmax(unknown))
             atom = ", ".join(repr(data.names[int(c[first])]) for c in tables.targets.arguments)

@@ -71,7 +71,7 @@ class ProgramExplorer(Explorer):
 
     def warm_up(self, progress: Progress) -> None:
         """Compute the figures of all rules, and find the truth of all targets."""
-        _ = self.ground_rules.figures, self.atoms.truth
+        _ = self.ground_rules.figures, self.atoms.data.truth
 
 
 @contextmanager

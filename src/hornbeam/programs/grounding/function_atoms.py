@@ -20,12 +20,7 @@ from hornbeam.facts.names import Names
 from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, atoms_of
 from hornbeam.language.syntax import Atom, Constant
 from hornbeam.programs.grounding.forecasts import GroundingLimit
-from hornbeam.programs.grounding.ground_queries import (
-    AtomTables,
-    Joins,
-    arithmetic_query,
-    logical_query,
-)
+from hornbeam.programs.grounding.ground_queries import AtomTables, Joins, grounding_query
 from hornbeam.programs.grounding.ground_sums import has_sums, sum_joins
 from hornbeam.programs.program_data import AtomTable, ProgramData
 from hornbeam.programs.similarities import AtomFunction
@@ -84,12 +79,9 @@ def _joins(
     rule: PslRule, tables: AtomTables, functions: Mapping[str, AtomFunction], missing_is_false: bool
 ) -> Joins | None:
     """Joins of a rule's atoms that have no function; None if the rule has no ground rule."""
-    if not isinstance(rule, ArithmeticRule):
-        query = logical_query(rule, tables, missing_is_false, without=functions)
-    elif has_sums(rule):
+    if isinstance(rule, ArithmeticRule) and has_sums(rule):
         return sum_joins(rule, tables, without=functions)
-    else:
-        query = arithmetic_query(rule, tables, without=functions)
+    query = grounding_query(rule, tables, missing_is_false, without=functions)
     return None if query is None else query.joins
 
 

@@ -23,9 +23,8 @@ from hornbeam.programs.grounding.ground_queries import (
     MISSING,
     AtomTables,
     GroundingQuery,
-    arithmetic_query,
     atom_tables,
-    logical_query,
+    grounding_query,
 )
 from hornbeam.programs.grounding.ground_sums import ground_sums, has_sums, sum_joins
 from hornbeam.programs.program_data import ProgramData
@@ -50,12 +49,8 @@ class GroundProgram:
 
     def atom_text(self, variable: int) -> str:
         """A random variable as an atom: `knows('ann', 'bob')`."""
-        for name, tables in self.data.predicates.items():
-            if variable < len(tables.targets):
-                ids = [column[variable] for column in tables.targets.arguments]
-                return f"{name}({', '.join(repr(self.data.names[int(i)]) for i in ids)})"
-            variable -= len(tables.targets)
-        raise IndexError(variable)
+        predicate, ids = self.data.target(variable)
+        return f"{predicate}({', '.join(map(repr, self.data.names.take(ids)))})"
 
     def row_text(self, row: int) -> str:
         """A row as text: its rule, and the open atoms of the ground rule."""
@@ -139,10 +134,7 @@ class _Grounder:
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
             self.limit.check(rule, sum_joins(rule, tables), so_far)
             return ground_sums(rule, tables)
-        if isinstance(rule, ArithmeticRule):
-            query = arithmetic_query(rule, tables)
-        else:
-            query = logical_query(rule, tables, self.missing_is_false)
+        query = grounding_query(rule, tables, self.missing_is_false)
         if query is None:
             return None
         self.limit.check(rule, query.joins, so_far)

@@ -30,7 +30,7 @@ import numpy as np
 from hornbeam.base.arrays import Array, Ids
 from hornbeam.base.machine import worker_threads
 from hornbeam.facts.reading.workspace import workspace
-from hornbeam.language.arithmetic_rules import ArithmeticRule, fixed_value
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, fixed_value
 from hornbeam.language.syntax import (
     Atom,
     Comparison,
@@ -218,6 +218,15 @@ class GroundingQuery:
     def merged(self) -> str:
         """The query whose rows are distinct ground rules; n is the number of equal ones."""
         return f"SELECT {self.columns}, count(*) AS n {self.joins.text()} GROUP BY ALL ORDER BY ALL"
+
+
+def grounding_query(
+    rule: PslRule, tables: AtomTables, missing_is_false: bool, *, without: Collection[str] = ()
+) -> GroundingQuery | None:
+    """The query of a rule that adds up no atoms; see `logical_query` and `arithmetic_query`."""
+    if isinstance(rule, ArithmeticRule):
+        return arithmetic_query(rule, tables, without=without)
+    return logical_query(rule, tables, missing_is_false, without=without)
 
 
 def logical_query(

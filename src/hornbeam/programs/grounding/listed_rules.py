@@ -26,9 +26,8 @@ from hornbeam.programs.grounding.ground import GroundProgram, kind_and_signs
 from hornbeam.programs.grounding.ground_queries import (
     AtomTables,
     GroundingQuery,
-    arithmetic_query,
     atom_tables,
-    logical_query,
+    grounding_query,
 )
 from hornbeam.programs.grounding.ground_sums import grouped_rows, has_sums, plain_variables
 
@@ -194,10 +193,7 @@ class _Listing:
         """
         if isinstance(rule, ArithmeticRule) and has_sums(rule):
             return self._grouped_source(rule, names)
-        if isinstance(rule, ArithmeticRule):
-            query = arithmetic_query(rule, self.tables)
-        else:
-            query = logical_query(rule, self.tables, self.missing_is_false)
+        query = grounding_query(rule, self.tables, self.missing_is_false)
         if query is None:
             return None
         arguments = [f"{query.joins.bound[name]} AS x{i}" for i, name in enumerate(names)]
