@@ -65,11 +65,6 @@ class GraphModel(RankingModel, AnyModel):
         )
         return table.html(repr(self))
 
-    @property
-    def targets(self) -> list[str]:
-        """Relations that the model has rules for, in the order of their names."""
-        return sorted({part.relation for part in self.relations})
-
     def to_table(self, facts: Input | None = None, labels: Input | None = None) -> ResultTable:
         """All rules: relation, direction, kind, rule, confidence, hits and predicted."""
         if facts is not None or labels is not None:

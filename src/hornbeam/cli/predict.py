@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hornbeam.base.choices import EngineName, Score, TableFormat
 from hornbeam.cli import options
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from hornbeam.facts.table import Targets
     from hornbeam.graph_model import GraphModel
     from hornbeam.model import Model
-    from hornbeam.ranking.fact_ranker import FactRanker
 
 
 @dataclass(frozen=True)
@@ -149,9 +147,9 @@ def _predicted(
     import hornbeam as hb
     from hornbeam.counting.opening import facts_in_memory
 
-    score, threads, apart = wanted.score, engine.threads, wanted.leave_out_linked
-    progress = inputs.progress
+    score, threads, progress = wanted.score, engine.threads, inputs.progress
     of_rules = isinstance(model, hb.Model)
+    of_graph: dict[str, Any] = {} if of_rules else {"leave_out_linked": wanted.leave_out_linked}
     if pairs is not None:
         predictions = model.predict(
             evidence, pairs, score=score, names=names, threads=threads, progress=progress
@@ -160,17 +158,10 @@ def _predicted(
         return _columns(predictions, {"probability": None}) if of_rules else predictions
     if wanted.queries:
         queries = inputs.read(hb.read_queries, wanted.queries)
-        ranker: FactRanker
-        if isinstance(model, hb.Model):
-            facts = facts_in_memory(evidence, _only_pairs(engine))
-            ranker = model.ranker(facts, score=score, threads=threads)
-        else:
-            ranker = model.ranker(evidence, score=score, threads=threads, leave_out_linked=apart)
+        known = facts_in_memory(evidence, _only_pairs(engine)) if of_rules else evidence
+        ranker = model.ranker(known, score=score, threads=threads, **of_graph)
         return ranker.rank(queries, top=wanted.top or 10, names=names, progress=progress)
-    propose = model.propose
-    if not isinstance(model, hb.Model):
-        propose = partial(model.propose, leave_out_linked=apart)
-    predictions = propose(
+    predictions = model.propose(
         facts_in_memory(evidence, _only_pairs(engine)),
         target=wanted.target,
         top=wanted.top or (20 if of_rules else 10),
@@ -181,6 +172,7 @@ def _predicted(
         names=names,
         threads=threads,
         progress=progress,
+        **of_graph,
     )
     if not len(predictions):
         progress.message("No rule reaches a link that is not a fact already.")

@@ -132,19 +132,14 @@ class ArgumentTypes:
         An unknown type fits, unless a type is given for the argument.
         """
         if (relation, place) not in self._kinds:
-            kinds = None
-            given = self.given(relation, place)
-            if given is not None:
+            kinds, given = None, self.given(relation, place)
+            if given is not None or self.known:
+                fitting = self._links(relation)[place] if given is None else given
                 kinds = np.zeros(int(self.kind.max()) + 2, dtype=np.bool_)
-                kinds[self.kind[given]] = True
-                self._kinds[relation, place] = kinds
-                return kinds
-            if self.known:
-                kinds = np.zeros(int(self.kind.max()) + 2, dtype=np.bool_)
-                kinds[self.kind[self._links(relation)[place]]] = True
-                kinds = kinds if kinds[:-1].any() else None
-            if kinds is not None:
-                kinds[-1] = True
+                kinds[self.kind[fitting]] = True
+                if given is None:
+                    kinds[-1] = True
+                    kinds = kinds if kinds[:-1].any() else None
             self._kinds[relation, place] = kinds
         return self._kinds[relation, place]
 

@@ -193,12 +193,16 @@ class RankingModel:
     provenance: Provenance | None = field(default=None, compare=False, repr=False)
     time: TimeScale | None = None
 
+    @property
+    def targets(self) -> list[str]:
+        """Relations that the model has rules for, in the order of their names."""
+        return sorted({part.relation for part in self.relations})
+
     @cached_property
     def identifiers(self) -> Mapping[str, str]:
         """PSL identifier of every relation of the rules."""
-        names = {part.relation for part in self.relations}
         bodies = (rule.clause.body for part in self.relations for rule in part.all_rules)
-        return identifiers(names.union(*(body.predicates for body in bodies)))
+        return identifiers(set(self.targets).union(*(body.predicates for body in bodies)))
 
     @property
     def cautions(self) -> list[str]:

@@ -105,6 +105,13 @@ class Program:
             return name, way.evaluator
         return None
 
+    def reweighted_rules(self, weights: Sequence[float]) -> tuple[PslRule, ...]:
+        """The rules with other weights, one for each; hard rules have none."""
+        return tuple(
+            rule if rule.weight is None else replace(rule, weight=weight)
+            for rule, weight in zip(self.rules, weights, strict=True)
+        )
+
     def with_functions(self, functions: Mapping[str, AtomFunction]) -> Program:
         """The program whose predicates without atoms have functions; see `read_program`."""
         if not functions:

@@ -110,10 +110,7 @@ def extend_program(
             weights[number] = rule.weight
         elif rule.weight > 0.0:
             rules.append(_psl_rule(rule, semantics, program.name))
-    fitted = tuple(
-        rule if rule.weight is None else replace(rule, weight=weight)
-        for rule, weight in zip(program.rules, weights.tolist(), strict=True)
-    )
+    fitted = program.reweighted_rules(weights.tolist())
     seconds["learn"] = time.perf_counter() - clock
     return ExtendedProgram(
         program, fitted, program.rules, tuple(rules), len(known.labels), len(found.candidates),

@@ -24,7 +24,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -192,12 +192,8 @@ def learn_weights(
     empty = _is_nearly_empty(problem, learned.weights, limit)
     if empty:
         warn(_advice(method))
-    rules = tuple(
-        rule if rule.weight is None else replace(rule, weight=weight)
-        for rule, weight in zip(program.rules, learned.weights.tolist(), strict=True)
-    )
     return LearnedWeights(
-        rules,
+        program.reweighted_rules(learned.weights.tolist()),
         program.rules,
         len(problem.truth),
         seconds,

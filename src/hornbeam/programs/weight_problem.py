@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def ground_with_unit_weights(
 ) -> GroundProgram:
     """Ground a program's rules, those that have a weight with weight 1."""
     return ground(
-        [rule if rule.weight is None else replace(rule, weight=1.0) for rule in program.rules],
+        program.reweighted_rules([1.0] * len(program.rules)),
         data,
         program.closed,
         functions=program.functions,

@@ -210,7 +210,7 @@ def _card_of_graph(model: RankingModel, names: EntityNames) -> ModelCard:
     predicates = sorted(set[str]().union(*(body.predicates for body in bodies)))
     learned = model.provenance
     return ModelCard(
-        "graph", sorted({part.relation for part in model.relations}), len(rows), learned,
+        "graph", model.targets, len(rows), learned,
         learned is not None and learned.rules != rules_fingerprint(model),
         [
             _weighed(

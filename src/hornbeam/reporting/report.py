@@ -330,7 +330,7 @@ def graph_report(
     in_bodies = set[str]().union(*(rule.clause.body.predicates for rule in rules))
     values: dict[str, object] = {
         "graph": model,
-        "targets": sorted({part.relation for part in model.relations}),
+        "targets": model.targets,
         "n_rules": sum(len(part.rules) for part in model.relations),
         "cautions": model.cautions,
         "judged": test is not None,

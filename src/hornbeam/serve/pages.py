@@ -36,8 +36,8 @@ from hornbeam.serve.visits import (
     Pin,
     View,
     Visit,
+    asked_page,
     triple_in,
-    whole_number,
 )
 from hornbeam.serve.weight_pages import WeightPages, compared_rules, link_in
 
@@ -257,10 +257,9 @@ class Pages:
     def _relation_page(self, visit: Visit) -> dict[str, object]:
         """The requested page of the list of relations with rules, and its page number."""
         relations = self.explorer.relations
-        pages = max((len(relations) + RELATIONS - 1) // RELATIONS, 1)
-        page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
-        shown = relations[(page - 1) * RELATIONS : page * RELATIONS]
-        return {"relations": shown, "page": page, "pages": pages}
+        place = asked_page(visit, len(relations), RELATIONS)
+        end = place["page"] * RELATIONS
+        return {"relations": relations[end - RELATIONS : end], **place}
 
     def _plain_relations(self) -> list[dict[str, Any]]:
         keys = ("relation", "facts", "rules")

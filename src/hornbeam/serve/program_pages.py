@@ -17,7 +17,7 @@ from hornbeam.programs.inferred_atoms import InferredAtom
 from hornbeam.serve.pages import search_view
 from hornbeam.serve.program_explorer import ProgramExplorer
 from hornbeam.serve.site import AnySite
-from hornbeam.serve.visits import View, ViewOf, Visit, whole_number
+from hornbeam.serve.visits import View, ViewOf, Visit, asked_page, whole_number
 
 #: Maximum numbers of items on a page, of constraints on the start page, of pulls in each direction,
 #: and of observed atoms per predicate.
@@ -85,7 +85,7 @@ class ProgramSite(AnySite):
             raise UnknownNameError(f"The program has no rule “{text[:100]}”.")
         rule = None if number is None else figures[number - 1]
         total = sum(one.ground_rules for one in ([rule] if rule else figures))
-        place = _place(visit, total)
+        place = asked_page(visit, total, LISTED)
         shown = self.explorer.ground_rules.ground_rules(
             None if rule is None else rule.number, (place["page"] - 1) * LISTED, LISTED
         )
@@ -118,8 +118,8 @@ class ProgramSite(AnySite):
         order = "error" if visit.query.get("order") == "error" else "value"
         atoms = self.explorer.atoms
         _, total = atoms.targets(predicate, constant, False, 0, 0)
-        place = {"order": order, **_place(visit, total)}
-        start = (place["page"] - 1) * LISTED
+        asked = asked_page(visit, total, LISTED)
+        place, start = {"order": order, **asked}, (asked["page"] - 1) * LISTED
         shown, _ = atoms.targets(predicate, constant, order == "error", start, LISTED)
         observed = atoms.observed(constant, OBSERVED) if constant else []
         values = {
@@ -159,10 +159,3 @@ class ProgramSite(AnySite):
         if atom is None or any(key not in visit.query for key in keys):
             raise InputError(f"An atom of {predicate} needs the arguments {', '.join(keys)}.")
         return atom
-
-
-def _place(visit: Visit, total: int) -> dict[str, Any]:
-    """The requested page of a list of `total` items."""
-    pages = max((total + LISTED - 1) // LISTED, 1)
-    page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
-    return {"page": page, "pages": pages, "total": total}

@@ -19,7 +19,7 @@ from hornbeam.explaining.reason import renamed
 from hornbeam.facts.entity_names import EntityNames
 from hornbeam.ranking.queries import Direction
 from hornbeam.reporting.rendering import templates_of, words_html
-from hornbeam.rules.rule_words import Words, rule_in_names, with_shown_names
+from hornbeam.rules.rule_words import rule_in_names, with_shown_names
 from hornbeam.serve.explorer import Explorer
 from hornbeam.serve.filters import (
     FILTERS,
@@ -95,7 +95,7 @@ class NameFilters:
         return {
             "shown": shown,
             "entity_type": self.names.type_of,
-            "words": self.words,
+            "words": self._words,
             "named_rule": lambda rule: rule_in_names(rule, shown),
             "shown_atom": lambda fact: renamed(fact, shown).atom,
             "short": self.short,
@@ -104,10 +104,6 @@ class NameFilters:
             "edge_groups": self.edge_groups,
             "question": self.question,
         }
-
-    def words(self, pieces: Words) -> Markup:
-        """A rule in words, with names instead of ids."""
-        return self._words(pieces)
 
     def short(self, name: str) -> Markup:
         """A name that is cut if it is long."""

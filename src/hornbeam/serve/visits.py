@@ -152,6 +152,13 @@ def whole_number(text: str, otherwise: int) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else otherwise
 
 
+def asked_page(visit: Visit, total: int, size: int) -> dict[str, int]:
+    """The requested page of a list of `total` items, from 1 on, and the number of pages."""
+    pages = max((total + size - 1) // size, 1)
+    page = min(max(whole_number(visit.query.get("page", "1"), 1), 1), pages)
+    return {"page": page, "pages": pages, "total": total}
+
+
 def shared_address(visit: Visit, edits: Edits, fingerprint: str, pages: Collection[str]) -> str:
     """Address of a visit's page with edits; if it is none of `pages`, of the page of rules."""
     path, query = (visit.path, visit.query) if visit.path in pages else (RULES_PAGE, {})
