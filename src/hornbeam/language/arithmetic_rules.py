@@ -261,6 +261,13 @@ def variables_of(atom: Atom | Comparison) -> set[str]:
     return {term.name for term in _terms(atom) if isinstance(term, Variable)}
 
 
+def rule_variables(rule: PslRule) -> list[str]:
+    """Variables of a rule in alphabetical order, without summation variables and filters."""
+    if isinstance(rule, ArithmeticRule):
+        return sorted(set[str]().union(*map(variables_of, rule.atoms)))
+    return sorted(set[str]().union(*(variables_of(one.atom) for one in _literals(rule))))
+
+
 def _terms(atom: Atom | Comparison) -> Sequence[Term]:
     return (atom.left, atom.right) if isinstance(atom, Comparison) else atom.arguments
 

@@ -15,11 +15,12 @@ from typing import Any
 
 from hornbeam.base.files import cannot_be_written, save_text, working_folder
 from hornbeam.errors import InputError
-from hornbeam.facts.reading.psl_data import PARTITIONS, SPLITS, program_document
+from hornbeam.facts.reading.psl_data import SPLITS, program_document
 from hornbeam.facts.reading.workspace import find_file
 from hornbeam.language.arithmetic_rules import PslRule
 from hornbeam.language.syntax import weight_text
 from hornbeam.programs.program import Program
+from hornbeam.programs.program_data import PARTITIONS
 
 #: The option that refuses programs whose rules need open atoms that are no targets.
 REQUIRE_TARGETS = "pam.throw"
@@ -63,7 +64,7 @@ class ExtendedProgram:
         output = Path(path)
         document = self._document(output.parent)
         if output.suffix.lower() == ".json":
-            if set(PARTITIONS.values()) & document.keys():
+            if set(PARTITIONS) & document.keys():
                 raise InputError(
                     f"{output}: {self.program.data_file} lists its data as PSL 2.x did, for a file "
                     "of rules: name a .psl file"
@@ -98,7 +99,7 @@ class ExtendedProgram:
         for split in SPLITS:
             if isinstance(moved.get(split), dict):
                 moved[split] = {k: v for k, v in moved[split].items() if k != "rules"}
-        names = set(PARTITIONS.values())
+        names = set(PARTITIONS)
         for key in names & moved.keys():
             moved[key] = _moved(moved[key], source, folder)
         if self.learned and not self.guarded:

@@ -24,12 +24,11 @@ from duckdb import DuckDBPyConnection
 
 from hornbeam.base.arrays import Bools, Floats, Ints, largest
 from hornbeam.hlmrf.potentials import PotentialKind
-from hornbeam.language.arithmetic_rules import PslRule, atoms_of
+from hornbeam.language.arithmetic_rules import PslRule, atoms_of, rule_variables
 from hornbeam.language.syntax import Constant
 from hornbeam.programs.grounding.ground import kind_and_signs
 from hornbeam.programs.grounding.listed_rules import (
     BROKEN,
-    rule_variables,
     substituted,
     unweighted_text,
 )

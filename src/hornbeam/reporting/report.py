@@ -133,8 +133,7 @@ def report(
     scores = explainer.scores(pairs, counted)
     qualities = _listed(rule_qualities(model, counted, pairs), names)
     in_bodies = set[str]().union(*(body.predicates for body in model.bodies))
-    data = profile(explainer.facts, pairs, in_bodies)
-    data = data.in_names(names.shown)
+    data = profile(explainer.facts, pairs, in_bodies).in_names(names.shown)
     figures = {} if trace is None else {"learning": report_charts.learning_figures(trace)}
     values = _of_rules(model, qualities, trace, names) | {
         "n_pairs": len(pairs),
@@ -350,8 +349,8 @@ def graph_report(
     values["relations"] = _relations(model, judged, names)
     data = None
     if facts is not None:
-        data = profile(facts, known_links(facts, []), in_bodies)  # there are no labelled pairs
-        data = data.in_names(names.shown)
+        # there are no labelled pairs
+        data = profile(facts, known_links(facts, []), in_bodies).in_names(names.shown)
     return _page(model, data, figures, values)
 
 

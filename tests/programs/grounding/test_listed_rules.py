@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hornbeam as hb
+from hornbeam.language.arithmetic_rules import rule_variables
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import ground, kind_and_signs
-from hornbeam.programs.grounding.listed_rules import SORTED, listed_rules, rule_variables
+from hornbeam.programs.grounding.listed_rules import SORTED, listed_rules
 from hornbeam.programs.program_rules import normal_rules
 from tests.support.brute_grounding import Ground, World, ground_by_brute_force
 from tests.support.ground_worlds import ARITHMETIC, LOGICAL, program_data, variables_of, worlds

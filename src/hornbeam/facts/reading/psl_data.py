@@ -27,7 +27,7 @@ from hornbeam.facts.reading.tables import tuple_source
 from hornbeam.facts.reading.text import delimited, field_lines, trimmed
 from hornbeam.facts.reading.workspace import File, Workspace, find_file
 
-PARTITIONS = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
+PARTITION_OF = {Role.FACTS: "observations", Role.LABELS: "truth", Role.PAIRS: "targets"}
 #: How the names of programs and data files end.
 PROGRAM_SUFFIXES = (".json", ".yaml", ".yml", ".data")
 #: Splits of a partition; "all" belongs to each of them.
@@ -88,7 +88,7 @@ def psl_sources(space: Workspace, file: File, role: Role, split: str | None = No
 
     Facts come from its observations, labels from its truth, pairs from its targets.
     """
-    wanted = PARTITIONS[role]
+    wanted = PARTITION_OF[role]
     document, _ = program_document(file)
     by_partition = partitions(file, document, declared(file, document))
     splits = _chosen_splits(file, by_partition, split)
@@ -233,8 +233,8 @@ def partitions(
     file: File, document: dict[str, Any], predicates: dict[str, PredicateDeclaration]
 ) -> dict[str, list[Partition]]:
     """Every predicate's partitions, from either of the two layouts."""
-    inside = not any(partition in document for partition in PARTITIONS.values())
-    listed: dict[str, list[Partition]] = {wanted: [] for wanted in PARTITIONS.values()}
+    inside = not any(partition in document for partition in PARTITION_OF.values())
+    listed: dict[str, list[Partition]] = {wanted: [] for wanted in PARTITION_OF.values()}
     for wanted, of_predicates in listed.items():
         if inside:
             data = {p.name: p.about[wanted] for p in predicates.values() if wanted in p.about}

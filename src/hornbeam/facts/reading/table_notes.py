@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hornbeam.base.dates import DATED
-from hornbeam.base.texts import quote
+from hornbeam.base.texts import NUMBER, quote
 from hornbeam.errors import HornbeamNote, warn
 from hornbeam.facts.reading.scanned_tables import ColumnKind, ScannedTable
 from hornbeam.facts.reading.sources import literal
@@ -17,7 +17,7 @@ TRUE_WORDS, FALSE_WORDS = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "
 WRITTEN = {
     ColumnKind.BOOLEAN: "(?i)" + "|".join(TRUE_WORDS + FALSE_WORDS),
     ColumnKind.DATE: DATED.pattern,
-    ColumnKind.NUMBER: "[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?",
+    ColumnKind.NUMBER: f"(?i){NUMBER.pattern}",
 }
 #: How many rows are looked at.
 SEEN_ROWS = 1_000

@@ -199,16 +199,16 @@ def text_scan(file: File, fields: Sequence[str], delimiter: str, skip: int = 0) 
     Short lines are padded with NULL and one field too many lands in `rest`: DuckDB's own check of
     the number of fields lets an empty last field pass.
     """
-    quote = ""
+    mark = ""
     _check_lengths(file)
     if delimiter == ",":
-        quote = '"'
+        mark = '"'
         _check_quotes(file)
     types = ", ".join(f"'{field}': 'VARCHAR'" for field in [*fields, "rest"])
     return (
         f"read_csv({literal(glob.escape(str(file.path)))}, columns={{{types}}}, "
         f"auto_detect=false, header=false, skip={skip}, delim={literal(delimiter)}, "
-        f"quote={literal(quote)}, escape={literal(quote)}, null_padding=true, "
+        f"quote={literal(mark)}, escape={literal(mark)}, null_padding=true, "
         f"nullstr={NO_FIELD}, max_line_size={MAX_LINE_BYTES}, hive_partitioning=false, "
         "compression='none')"
     )

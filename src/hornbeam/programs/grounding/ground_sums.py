@@ -32,8 +32,9 @@ from hornbeam.language.arithmetic_rules import (
     Operation,
     cardinalities_of,
     literals_of,
+    rule_variables,
 )
-from hornbeam.language.syntax import Atom, Constant, SumVariable, Variable
+from hornbeam.language.syntax import Atom, Constant, SumVariable
 from hornbeam.programs.grounding.ground_queries import AtomTables, Joins
 
 #: Operations on two coefficients.
@@ -63,14 +64,8 @@ def sum_joins(rule: ArithmeticRule, tables: AtomTables, *, without: Collection[s
 
 def ground_sums(rule: ArithmeticRule, tables: AtomTables) -> Potentials:
     """Ground an arithmetic rule with sums: one row of left minus right per open group."""
-    rows, is_open = grouped_rows(rule, tables, plain_variables(rule))
+    rows, is_open = grouped_rows(rule, tables, rule_variables(rule))
     return rows.select(is_open)
-
-
-def plain_variables(rule: ArithmeticRule) -> list[str]:
-    """The variables of a rule's atoms that are not summed over, in alphabetical order."""
-    terms = (term for atom in rule.atoms for term in atom.arguments)
-    return sorted({term.name for term in terms if isinstance(term, Variable)})
 
 
 def grouped_rows(

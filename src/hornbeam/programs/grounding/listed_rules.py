@@ -20,7 +20,7 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.reading.workspace import MEMORY_LIMIT
 from hornbeam.hlmrf.potentials import PotentialKind
-from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, rule_variables
 from hornbeam.language.syntax import Constant, LogicalRule, Term, Variable, weight_text
 from hornbeam.programs.grounding.ground import GroundProgram, kind_and_signs
 from hornbeam.programs.grounding.ground_queries import (
@@ -29,7 +29,7 @@ from hornbeam.programs.grounding.ground_queries import (
     atom_tables,
     grounding_query,
 )
-from hornbeam.programs.grounding.ground_sums import grouped_rows, has_sums, plain_variables
+from hornbeam.programs.grounding.ground_sums import grouped_rows, has_sums
 
 #: A constraint is broken if its distance is larger.
 BROKEN = 1e-3
@@ -95,13 +95,6 @@ def with_enough_memory(connection: duckdb.DuckDBPyConnection, work: Callable[[],
         work()
 
 
-def rule_variables(rule: PslRule) -> list[str]:
-    """The variables of a rule, without summation variables, in alphabetical order."""
-    if isinstance(rule, ArithmeticRule):
-        return plain_variables(rule)
-    return sorted(_variables(rule.body) | _variables(rule.head))
-
-
 def substituted(part: RulePart, terms: Mapping[str, Term]) -> RulePart:
     """A rule or a part of it with other terms in place of some variables.
 
@@ -128,16 +121,6 @@ def unweighted_text(rule: PslRule) -> str:
     if rule.weight is None:
         return str(replace(rule, weight=1.0)).removeprefix("1.0: ")
     return str(rule).removeprefix(f"{weight_text(rule.weight)}: ")
-
-
-def _variables(part: object) -> set[str]:
-    """Names of the variables in a part of a rule."""
-    if isinstance(part, Variable):
-        return {part.name}
-    parts = part if isinstance(part, tuple) else ()
-    if is_dataclass(part):
-        parts = tuple(getattr(part, field.name) for field in fields(part))
-    return set[str]().union(*map(_variables, parts))
 
 
 @dataclass(frozen=True, eq=False)
