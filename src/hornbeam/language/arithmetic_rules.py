@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal as Literally
 
@@ -223,6 +223,17 @@ def refusal(rule: PslRule, why: str, source: str, place: Place | None = None) ->
     text = str(rule)
     shown = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
     return error_at(place or rule.place, source, f"{why} (the rule is: {shown})")
+
+
+def unweighted(rule: PslRule) -> str:
+    """The text of a rule without its weight; a hard rule keeps its period."""
+    return str(rule) if rule.weight is None else core_text(rule)
+
+
+def core_text(rule: PslRule) -> str:
+    """The text of a rule without its weight, or the period of a hard rule."""
+    weight = 1.0 if rule.weight is None else rule.weight
+    return str(replace(rule, weight=weight)).removeprefix(f"{weight_text(weight)}: ")
 
 
 def atoms_of(rule: PslRule) -> Iterator[Atom]:

@@ -17,8 +17,7 @@ from hornbeam.base.files import cannot_be_written, save_text, working_folder
 from hornbeam.errors import InputError
 from hornbeam.facts.reading.psl_data import SPLITS, program_document
 from hornbeam.facts.reading.workspace import find_file
-from hornbeam.language.arithmetic_rules import PslRule
-from hornbeam.language.syntax import weight_text
+from hornbeam.language.arithmetic_rules import PslRule, unweighted
 from hornbeam.programs.program import Program
 from hornbeam.programs.program_data import PARTITIONS
 
@@ -121,11 +120,6 @@ def check_data_path(path: Path) -> None:
                 f"{path}: is not a file that `learn` wrote, and the program's predicates would go "
                 "there; move it, or name another output"
             )
-
-
-def unweighted(rule: PslRule) -> str:
-    """Text of a rule without its weight."""
-    return str(rule).removeprefix("" if rule.weight is None else f"{weight_text(rule.weight)}: ")
 
 
 def _with_moved(declared: Any, names: set[str], source: Path, folder: Path) -> Any:  # noqa: ANN401

@@ -24,14 +24,10 @@ from duckdb import DuckDBPyConnection
 
 from hornbeam.base.arrays import Bools, Floats, Ints, largest
 from hornbeam.hlmrf.potentials import PotentialKind
-from hornbeam.language.arithmetic_rules import PslRule, atoms_of, rule_variables
+from hornbeam.language.arithmetic_rules import PslRule, atoms_of, core_text, rule_variables
 from hornbeam.language.syntax import Constant
 from hornbeam.programs.grounding.ground import kind_and_signs
-from hornbeam.programs.grounding.listed_rules import (
-    BROKEN,
-    substituted,
-    unweighted_text,
-)
+from hornbeam.programs.grounding.listed_rules import BROKEN, substituted
 from hornbeam.programs.inferred_atoms import InferredAtom, InferredAtoms
 
 #: The order of ground rules, as in files.
@@ -152,9 +148,7 @@ class GroundRuleList:
         )
         found = {rule: figures for rule, *figures in rows}
         return [
-            RuleFigures(
-                number, unweighted_text(rule), rule.weight, *found.get(number, [0, 0, 0.0, None])
-            )
+            RuleFigures(number, core_text(rule), rule.weight, *found.get(number, [0, 0, 0.0, None]))
             for number, rule in enumerate(self.rules)
         ]
 
@@ -232,7 +226,7 @@ class GroundRuleList:
         names = self.atoms.inference.ground.data.names.take(arguments)
         terms = dict(zip(rule_variables(rule), map(Constant, names), strict=True))
         ground = substituted(rule, terms)
-        text, start = unweighted_text(ground), 0
+        text, start = core_text(ground), 0
         for atom in atoms_of(ground):
             constants = [term.value for term in atom.arguments if isinstance(term, Constant)]
             found = self.atoms.find(atom.predicate, constants)

@@ -38,9 +38,8 @@ from hornbeam.base.progress import SILENT, Progress, as_progress
 from hornbeam.errors import InfeasibleError, InputError, warn
 from hornbeam.hlmrf.max_margin import MaxMargin
 from hornbeam.hlmrf.weight_search import WeightSearch
-from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, unweighted
 from hornbeam.language.syntax import LogicalRule, error_at
-from hornbeam.programs.extended_program import unweighted
 from hornbeam.programs.program import Program, read_program
 from hornbeam.programs.program_likelihood import fit_weights, ground_problem
 from hornbeam.programs.truth_score import TruthScore, truth_score

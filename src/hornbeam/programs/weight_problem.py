@@ -12,10 +12,9 @@ from hornbeam.base.arrays import Bools, Floats
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.errors import DataError, InputError
 from hornbeam.hlmrf.reweighted import ReweightedRules
-from hornbeam.language.arithmetic_rules import PslRule
+from hornbeam.language.arithmetic_rules import PslRule, core_text
 from hornbeam.language.rule_texts import parse_rules
 from hornbeam.programs.grounding.ground import GroundProgram, ground
-from hornbeam.programs.grounding.listed_rules import unweighted_text
 from hornbeam.programs.program import Program
 from hornbeam.programs.program_data import ProgramData
 from hornbeam.programs.program_rules import normal_rules
@@ -121,7 +120,7 @@ def _fixed(program: Program, fix: Sequence[str | int]) -> Bools:
     """Which rules `fix` names, by their numbers from 1 or by their texts with or without weight."""
     found = np.zeros(len(program.rules), dtype=np.bool_)
     names = {one.name.lower(): one.name for one in program.predicates}
-    texts = [unweighted_text(rule) for rule in program.rules]
+    texts = [core_text(rule) for rule in program.rules]
     expected = f"expected a rule of the program, or a number from 1 to {len(texts)}"
     for named in fix:
         if str(named).strip().isdecimal():
@@ -135,7 +134,7 @@ def _fixed(program: Program, fix: Sequence[str | int]) -> Bools:
             written = parse_rules(text, "`fix`")
         except DataError:  # its line and column are those of `text`, which nobody wrote
             raise InputError(f"`fix` names {str(named)!r}, which is no rule; {expected}") from None
-        for core in (unweighted_text(r) for one in written for r in normal_rules(one, names)):
+        for core in (core_text(r) for one in written for r in normal_rules(one, names)):
             if core not in texts:
                 raise InputError(
                     f"`fix` names the rule {core}, which {program.name} does not have; {expected}"

@@ -20,8 +20,8 @@ from hornbeam.base.arrays import Floats
 from hornbeam.base.progress import SILENT, Progress
 from hornbeam.facts.reading.workspace import MEMORY_LIMIT
 from hornbeam.hlmrf.potentials import PotentialKind
-from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, rule_variables
-from hornbeam.language.syntax import Constant, LogicalRule, Term, Variable, weight_text
+from hornbeam.language.arithmetic_rules import ArithmeticRule, PslRule, core_text, rule_variables
+from hornbeam.language.syntax import Constant, LogicalRule, Term, Variable
 from hornbeam.programs.grounding.ground import GroundProgram, kind_and_signs
 from hornbeam.programs.grounding.ground_queries import (
     AtomTables,
@@ -116,13 +116,6 @@ def substituted(part: RulePart, terms: Mapping[str, Term]) -> RulePart:
     return changed  # type: ignore[no-any-return]
 
 
-def unweighted_text(rule: PslRule) -> str:
-    """The text of a rule without its weight, or the period of a hard rule."""
-    if rule.weight is None:
-        return str(replace(rule, weight=1.0)).removeprefix("1.0: ")
-    return str(rule).removeprefix(f"{weight_text(rule.weight)}: ")
-
-
 @dataclass(frozen=True, eq=False)
 class _Listing:
     """The table that is being filled, one rule after the other."""
@@ -211,7 +204,7 @@ class _Listing:
     def _text(self, rule: PslRule, names: Sequence[str]) -> tuple[str, str]:
         """SQL of a ground rule's text, and the joins that it needs."""
         marked = {name: Variable(f"{MARK}{name}{MARK}") for name in names}
-        pieces = unweighted_text(substituted(rule, marked)).split(MARK)
+        pieces = core_text(substituted(rule, marked)).split(MARK)
         self._execute("DELETE FROM pieces")
         self._execute("INSERT INTO pieces VALUES (?)", [pieces[::2]])
         shown = ["piece[1]"]
