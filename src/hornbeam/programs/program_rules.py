@@ -39,9 +39,10 @@ from hornbeam.language.arithmetic_rules import (
     literals_of,
     nested,
     refusal,
+    rule_variables,
     variables_of,
 )
-from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, SumVariable, Variable
+from hornbeam.language.syntax import Atom, Constant, Literal, LogicalRule, SumVariable
 from hornbeam.programs.program_declarations import ProgramPredicate
 
 #: A rule, and its file.
@@ -91,9 +92,9 @@ def _check(rule: PslRule, known: dict[str, ProgramPredicate]) -> None:
         _check_safe(rule, functions)
     else:
         _check_functions(rule, functions)
-        arguments = [term for atom in rule.atoms for term in atom.arguments]
+        arguments = (term for atom in rule.atoms for term in atom.arguments)
         sums = Counter(term.name for term in arguments if isinstance(term, SumVariable))
-        plain = {term.name for term in arguments if isinstance(term, Variable)}
+        plain = set(rule_variables(rule))
         _check_sums(rule, sums, plain)
         _check_filters(rule, sums, plain, known)
         for summand in rule.summands:

@@ -36,7 +36,7 @@ from hornbeam.serve.service import BODY, Service, answered, error_answer
 from hornbeam.serve.service_schema import MAX_BYTES, PREFIX, is_of_service
 from hornbeam.serve.site import Address, AnySite, Site, edits_in
 from hornbeam.serve.templating import PageWriter
-from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin
+from hornbeam.serve.visits import PageAnswer, Visit, decoded_pin, json_answer
 
 #: Number of threads for quick pages, and for pages that may take seconds. They share one
 #: interpreter: more threads would only wait for each other.
@@ -275,7 +275,7 @@ class WebApp:
             await self.reload()
         except InputError as error:
             return self.response(error_answer(409, f"nothing was reloaded: {error}"))
-        return self.response(PageAnswer('{"status": "reloaded"}', 200, "application/json"))
+        return self.response(json_answer({"status": "reloaded"}))
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params["name"]
