@@ -85,6 +85,7 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
         ("", "has no rule"),
         ("nothing here\n", "has no rule"),
         ("9\t9\t1.0\ttreats(X,Y)\n", "line 1.*no arrow"),
+        ("  9\t9\t1.0\ttreats(X,Y)\n", "line 1.*no arrow"),
         ("\n9\t9\t1.0\ttreats <= contains\n", "line 2.*is not a rule"),
         ("?a  <treats>   => ?a  <treats>  ?b\n", "line 1.*is not a rule"),
         ("?a  p  ?b   => ?a  treats  ?b  ?b  treats  ?a\n", "line 1.*is not a rule"),
