@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from hornbeam.learning.body_clauses import ColumnArrays, shares_by_median
+from hornbeam.counting.columns import ColumnArrays
+from hornbeam.learning.body_clauses import shares_by_median
 from hornbeam.rules.body import Body, Step
 from hornbeam.rules.weighing import Counts, Weighing
 
