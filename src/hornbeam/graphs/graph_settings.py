@@ -14,9 +14,8 @@ from hornbeam.base.arrays import Ids
 from hornbeam.graphs.linked_graph import GraphSize
 
 #: Maximum number of facts of a small graph, of a graph of middle size, and of a large graph.
-SMALL, MIDDLE, LARGE = 20_000, 150_000, 1_000_000
-#: Mean links per entity of a sparse graph, whose paths may have five steps. Few answers are plain
-#: there: with 300 candidates instead of 100 WN18RR's MRR is .003 higher on valid.
+SMALL, MIDDLE, LARGE = 20_000, 150_000, 500_000
+#: Mean links per entity of a sparse graph, whose paths may have five steps.
 THIN = 7.0
 #: Seconds for learning a graph without its ridge: a minimum, and the seconds added per fact.
 MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
@@ -66,10 +65,9 @@ class Extent:
         if size.facts <= SMALL:
             return cls(found=700)
         if size.facts <= MIDDLE:
-            pool = 300 if size.mean_links <= THIN else 100
-            return cls(judged=300, counted=2000, pool=pool, folds=10, hidden=2, rediscover=False)
+            return cls(judged=300, counted=2000, pool=100, folds=10, hidden=2, rediscover=False)
         large = cls(200, 300, 100, 120, counted=200, pool=100, folds=10, hidden=1, rediscover=False)
-        # features of 100,000 queries and their copies take 3 GB, more than ten million facts
+        # features of 100,000 queries and their copies take 3 GB, more than the facts
         return large if size.facts <= LARGE else replace(large, queries=30_000)
 
 
