@@ -276,7 +276,9 @@ def time_in_sql(unit: TimeUnit, field: str, is_text: bool) -> str:
         number = f"CAST(TRY_CAST({field} AS DATE) - DATE '1970-01-01' AS BIGINT)"
     elif unit is TimeUnit.SECOND:
         zoned = f"regexp_matches({field}, '(Z|[+-][0-9]{{2}}(:?[0-9]{{2}})?)$')"
-        utc = f"{field} || CASE WHEN {zoned} THEN '' ELSE 'Z' END"
+        # DuckDB 1 asks for seconds
+        whole = f"regexp_replace({field}, '([T ][0-9]{{2}}:[0-9]{{2}})(Z|[+-]|$)', '\\1:00\\2')"
+        utc = f"{whole} || CASE WHEN {zoned} THEN '' ELSE 'Z' END"
         moment = f"TRY_CAST({utc} AS TIMESTAMP WITH TIME ZONE)" if is_text else field
         # rounded down, also before 1970
         number = f"epoch_us({moment})"
