@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import hornbeam as hb
 from hornbeam.errors import InputError
-from hornbeam.facts.reading.rdf import TYPE
+from hornbeam.facts.reading.rdf import TYPE, XSD
 from hornbeam.graphs.graph_reasons import Walks
 from hornbeam.graphs.linked_graph import LinkedGraph
 from hornbeam.graphs.ranking_model import Calibration, LinkedShares, RelationRules
@@ -49,7 +49,8 @@ def store_of(world: RichWorld) -> ox.Store:
         store.add(ox.Quad(*triple))
     for (attribute, entity), values in world.numbers.items():
         for value in values:
-            store.add(ox.Quad(node(entity), node(attribute), ox.Literal(value)))
+            number = ox.Literal(repr(value), datatype=ox.NamedNode(f"{XSD}double"))
+            store.add(ox.Quad(node(entity), node(attribute), number))
     return store
 
 
