@@ -24,13 +24,7 @@ from hornbeam.graph_model import GraphModel
 from hornbeam.graphs.features import FEATURES, LINKED, SLOT
 from hornbeam.graphs.functional import functional_steps
 from hornbeam.graphs.graph_counter import GraphCounter
-from hornbeam.graphs.graph_settings import (
-    THIN,
-    Extent,
-    GraphPlan,
-    GraphSettings,
-    StageShares,
-)
+from hornbeam.graphs.graph_settings import Extent, GraphPlan, GraphSettings, StageShares
 from hornbeam.graphs.graph_stages import (
     GraphLearning,
     count_given,
@@ -47,7 +41,7 @@ from hornbeam.graphs.path_lengths import (
     find_confirmed_rules,
     with_confirmed_ridge,
 )
-from hornbeam.graphs.path_rules import PathRules, is_keyed
+from hornbeam.graphs.path_rules import THIN, PathRules, is_keyed
 from hornbeam.graphs.pools import Pool
 from hornbeam.graphs.ranking_choice import choose_ranking, choosing_trials, measuring_trials
 from hornbeam.graphs.ranking_fit import (

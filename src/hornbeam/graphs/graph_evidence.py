@@ -161,7 +161,7 @@ class CountedSteps:
     free: list[GatherScratch] = field(default_factory=list)
 
     def grown(self, growth: Growth, before: LinkedGraph, graph: LinkedGraph) -> CountedSteps:
-        """What stays of it after a growth; both graphs borrow the same scratch arrays."""
+        """The counts that a growth leaves; both graphs borrow the same scratch arrays."""
         nothing = np.empty(0, dtype=np.int64)
         rules = {
             step: ChangedRules(known.any_entity_rules, nothing)

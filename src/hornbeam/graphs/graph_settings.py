@@ -15,8 +15,6 @@ from hornbeam.graphs.linked_graph import GraphSize
 
 #: Maximum number of facts of a small graph, of a graph of middle size, and of a large graph.
 SMALL, MIDDLE, LARGE = 20_000, 150_000, 500_000
-#: Mean links per entity of a sparse graph, whose paths may have five steps.
-THIN = 7.0
 #: Seconds for learning a graph without its ridge: a minimum, and the seconds added per fact.
 MIN_SECONDS, SECONDS_PER_FACT = 3.0, 0.0009
 #: Seconds per cubed number of rows, for one inverse. Matrices of more rows than `WHOLE` are

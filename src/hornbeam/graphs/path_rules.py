@@ -21,7 +21,7 @@ import numpy as np
 from hornbeam.base.arrays import Bools, Floats, Ids, Integers, Ints, pointers, ranges
 from hornbeam.graphs.discovery_kernels import paths_between
 from hornbeam.graphs.evidence_kernels import count_paths
-from hornbeam.graphs.graph_settings import THIN, GraphPlan
+from hornbeam.graphs.graph_settings import GraphPlan
 from hornbeam.graphs.grouped_queries import GroupedQueries, QueriesByStep
 from hornbeam.graphs.link_arrays import WORTH_COMPILING, LinkArrays
 from hornbeam.graphs.linked_graph import (
@@ -37,8 +37,8 @@ from hornbeam.rules.rule_model import SMOOTHING
 SOURCES_PER_ITEM = 16
 #: Path rules, one row per rule: the steps of its path, padded with 0 at the end.
 PathTable = Ids
-#: Mean links per entity above which the longest paths have two and three steps.
-DENSE, MEDIUM = 50.0, 12.0
+#: Mean links per entity above which the longest paths have two, three and four steps.
+DENSE, MEDIUM, THIN = 50.0, 12.0, 7.0
 #: Maximum number of links visited, and of paths kept, per searched link.
 MAX_VISITED_LINKS = 200_000
 

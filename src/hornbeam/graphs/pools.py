@@ -87,8 +87,6 @@ class Pool:
     @classmethod
     def concatenated(cls, pools: Sequence[Pool]) -> Pool:
         """Pools one after the other, without further candidates."""
-        if len(pools) == 1:
-            return replace(pools[0], further=None)
         sizes = np.concatenate([np.diff(pool.offsets) for pool in pools])
         names = [field.name for field in fields(cls) if field.name not in ("offsets", "further")]
         parts: dict[str, Any] = {
