@@ -49,6 +49,19 @@ def shown_list(texts: Iterable[str], most: int = 10) -> str:
     return ", ".join(listed[:most]) + ", ..." * (len(listed) > most)
 
 
+def counted_list(texts: Iterable[str], most: int = 10) -> str:
+    """The first texts of a list for a message, and how many more there are.
+
+    Examples
+    --------
+    >>> counted_list(["likes", "knows"]), counted_list("abcd", 2)
+    ('likes, knows', 'a, b and 2 more')
+    """
+    listed = list(texts)
+    more = f" and {len(listed) - most:,} more" * (len(listed) > most)
+    return ", ".join(listed[:most]) + more
+
+
 def message_text(text: str) -> str:
     r"""Make a text safe for a message: bounded in length, control characters escaped.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from hornbeam.base.texts import counted_list
 from hornbeam.explaining.known_scores import cautions
 from hornbeam.facts.entity_names import NO_NAMES, EntityNames
 from hornbeam.rules.model_file import rules_fingerprint
@@ -135,9 +136,7 @@ class ModelCard:
     def title(self) -> str:
         """The kind of the model, its number of rules, and its targets."""
         of = "path rules for" if self.kind == "graph" else "rules for"
-        shown = ", ".join(self.targets[:HEAVIEST])
-        more = f" and {len(self.targets) - HEAVIEST:,} more" * (len(self.targets) > HEAVIEST)
-        return f"{self.n_rules:,} {of} {shown}{more}"
+        return f"{self.n_rules:,} {of} {counted_list(self.targets, HEAVIEST)}"
 
     def __str__(self) -> str:
         parts = [self.title]
@@ -185,10 +184,12 @@ def _card_of_rules(model: RuleModel, names: EntityNames) -> ModelCard:
 def _needs(model: RuleModel, predicates: Sequence[str], attributes: Sequence[str]) -> list[str]:
     semantics = model.semantics
     has_priors_only = all(rule.clause.is_prior for rule in model.rules)
-    about = f"of {_listed(predicates)}" if predicates else "that mention the entities"
+    about = "that mention the entities"
+    if predicates:
+        about = f"of {counted_list(predicates, 2 * HEAVIEST)}"
     needs = ["No facts: it has priors only." if has_priors_only else f"Facts {about}."]
     if attributes:
-        needs.append(f"Numbers or dates of {_listed(attributes)}.")
+        needs.append(f"Numbers or dates of {counted_list(attributes, 2 * HEAVIEST)}.")
     if semantics.time is not None:
         needs.append(f"A time of every fact and pair, in {semantics.time.value}s.")
     if semantics.cross_evidence:
@@ -223,7 +224,7 @@ def _card_of_graph(model: RankingModel, names: EntityNames) -> ModelCard:
         ],
         predicates, [],
         [
-            f"Facts of {_listed(predicates)}.",
+            f"Facts of {counted_list(predicates, 2 * HEAVIEST)}.",
             "Rules with constants are counted again from the facts that it is used with."
             if model.time is None
             else f"A time of every fact, in {model.time.unit.value}s.",
@@ -248,9 +249,3 @@ def _settings_text(settings: Mapping[str, Any]) -> str:
 def _summary_text(data: DataSummary) -> str:
     true = "" if data.true is None else f", {data.true:,} of them true"
     return f"{data.number:,}{true} (fingerprint {data.fingerprint})"
-
-
-def _listed(names: Sequence[str]) -> str:
-    if len(names) <= 2 * HEAVIEST:
-        return ", ".join(names)
-    return f"{', '.join(names[: 2 * HEAVIEST])} and {len(names) - 2 * HEAVIEST:,} more"

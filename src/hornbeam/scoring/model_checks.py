@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from hornbeam.base.progress import Progress
-from hornbeam.base.texts import NUMBER, shown_list
+from hornbeam.base.texts import NUMBER, counted_list, shown_list
 from hornbeam.counting.engine import Engine
 from hornbeam.counting.opening import check_targets
 from hornbeam.counting.snapshot_engine import SnapshotEngine
@@ -257,9 +257,7 @@ def warn_of_other_targets(model: RuleModel, pairs: Targets) -> None:
     """Warn about pairs of predicates that have no rule."""
     others = sorted(set(pairs.predicates) - set(model.targets))
     if others:
-        shown = ", ".join(map(repr, others[:10]))
-        shown += f" and {len(others) - 10:,} more" if len(others) > 10 else ""
-        rules = ", ".join(map(repr, model.targets))
+        shown, rules = counted_list(map(repr, others)), ", ".join(map(repr, model.targets))
         warn(f"the model has no rule for {shown}, only for {rules}; such pairs score 0.5")
 
 

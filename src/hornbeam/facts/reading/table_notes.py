@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from hornbeam.base.dates import DATED
-from hornbeam.base.texts import NUMBER, quote
+from hornbeam.base.texts import NUMBER, counted_list, quote
 from hornbeam.errors import HornbeamNote, warn
 from hornbeam.facts.reading.scanned_tables import ColumnKind, ScannedTable
 from hornbeam.facts.reading.sources import literal
@@ -88,9 +88,8 @@ def note_looks(space: Workspace, table: ScannedTable, said: Collection[str]) -> 
         kind = next((kind for kind, fit in zip(WRITTEN, fits, strict=True) if fit), None)
         found += [] if kind is None else [f"{quote(column)} ({kind})"]
     if found:
-        shown = ", ".join(found[:10]) + f" and {len(found) - 10:,} more" * (len(found) > 10)
         warn(
             f"{table.place}: columns of text are read as names, and these look like others: "
-            f"{shown}. Say what they are by `types`, and where they lead by `links`",
+            f"{counted_list(found)}. Say what they are by `types`, and where they lead by `links`",
             HornbeamNote,
         )
